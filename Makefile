@@ -1,0 +1,49 @@
+# On a fresh machine with Python ≥ 3.11, `make demo` and `make test` set everything up themselves, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint format bench schema constraints clean
+
+demo: $(READY)
+	mkdir -p demo
+	$(BIN)/counterplan recommend german --planner exact --person 14 --json demo/plan.json --csv demo/plan.csv
+	@echo "The plan is also in demo/plan.json and demo/plan.csv."
+
+test: lint
+	$(BIN)/pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python bench/transitions.py
+	$(BIN)/python bench/exact.py
+
+schema: $(READY)
+	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json
+
+# New versions of everything, into constraints.txt: names and versions only.
+constraints:
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --upgrade --editable '.[all,dev]' hatchling
+	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools > constraints.txt
+	touch $(READY)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache dist demo
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "counterplan needs Python 3.11 or newer; try make PYTHON=python3.11"'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	touch $(READY)

@@ -1,0 +1,71 @@
+"""How long the exact planner takes, and how that grows: `python bench/exact.py` (CPU time of one core)."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from counterplan import BlackBox, ExactPlanner, Plans, Problem, benchmarks
+from counterplan.benchmarks import Benchmark
+
+TARGETS = {"german": 20, "adult": 20, "syn": 20, "syn_long": 150}
+"""Milliseconds of CPU for each reachable person, over the first 100 refused test people."""
+
+
+def measured(problem: Problem, benchmark: Benchmark, people: pd.DataFrame) -> tuple[Plans, float]:
+    """The plans, and CPU milliseconds for each person."""
+    planner = ExactPlanner(problem, BlackBox(benchmark.model, remember=0))
+    start = time.process_time()
+    plans = planner.plan(people)
+    return plans, (time.process_time() - start) * 1000 / len(people)
+
+
+def reachable(benchmark: Benchmark, most: int) -> pd.DataFrame:
+    people = benchmark.refused_test.head(most)
+    plans, _ = measured(benchmark.problem, benchmark, people)
+    return people[[plan.status == "found" for plan in plans]]
+
+
+def main() -> None:
+    print("The first 100 refused, reachable test people")
+    print(f"{'':9} {'people':>6} {'ms each':>8} {'target':>7} {'questions':>10} {'median':>7}")
+    for name, target in TARGETS.items():
+        benchmark = benchmarks.load(name)
+        plans, each = measured(benchmark.problem, benchmark, reachable(benchmark, 100))
+        asked = [plan.questions for plan in plans]
+        print(f"{name:9} {len(plans):6} {each:8.1f} {target:7} {np.mean(asked):10,.0f} {np.median(asked):7,.0f}")
+
+    print("\nGrowth with people: ms of CPU for each of 1, 100, 10,000 refused people (test and training)")
+    for name in ("german", "adult", "syn"):
+        benchmark = benchmarks.load(name)
+        everybody = pd.concat([benchmark.refused_test, benchmark.refused_train], ignore_index=True)
+        row = []
+        for count in (1, 100, 10_000):
+            people = everybody.head(count)
+            repeat = 20 if count == 1 else 1
+            times = [
+                measured(benchmark.problem, benchmark, everybody.iloc[[i]] if count == 1 else people)[1]
+                for i in range(repeat)
+            ]
+            row.append(f"{len(people):6,}: {np.mean(times):6.1f}")
+        print(f"{name:9} {'   '.join(row)}")
+
+    print("\nGrowth with max_actions: ms of CPU for each of 50 refused people (and how many of them are reachable)")
+    for name in benchmarks.NAMES:
+        benchmark = benchmarks.load(name)
+        row = []
+        for longest in (1, 2, 3, 4, 6, 8):
+            if longest > 4 and name == "adult":
+                break
+            problem = Problem.from_dict(benchmark.problem.to_dict() | {"max_actions": longest})
+            plans, each = measured(problem, benchmark, benchmark.refused_test.head(50))
+            row.append(f"{longest}: {each:6.1f} ({plans.counts['found']})")
+        print(f"{name:9} {'   '.join(row)}")
+
+
+if __name__ == "__main__":
+    main()

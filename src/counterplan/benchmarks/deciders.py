@@ -1,0 +1,204 @@
+"""The black boxes of the benchmarks: a written rule, and a small network trained with scikit-learn, run in numpy.
+
+Both answer about DataFrames, like any model, and also about states directly, which is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from counterplan.problem import Feature, Problem
+from counterplan.problem.binding import Expression, Scope, bind
+from counterplan.problem.transitions import Bools, Floats, Ints
+
+BATCH = 100_000
+Layers = tuple[tuple[Floats, Floats], ...]
+"""Weights and biases of each layer."""
+
+
+class Decider:
+    """A model that decides about states: label 0 or 1 of the problem's two outcomes."""
+
+    batch = BATCH
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.name = f"model of {problem.name}"
+        self.features: tuple[Feature, ...] = problem.features
+        self.classes: tuple[str, ...] = problem.outcome.values
+        good = [value in problem.outcome.favourable for value in problem.outcome.values]
+        self._labels = np.array(problem.outcome.natives, object)[[good.index(False), good.index(True)]]
+
+    def score(self, states: Floats) -> Floats:
+        """The probability [B] that `states` [B, F] are favourable."""
+        raise NotImplementedError
+
+    def labels_of_states(self, states: Floats) -> npt.NDArray[Any]:
+        """The outcome [B] of `states` [B, F]."""
+        labels: npt.NDArray[Any] = self._labels[(self.score(states) >= 0.5).astype(int)]
+        return labels
+
+    def labels(self, people: pd.DataFrame) -> npt.NDArray[Any]:
+        """The outcome [B] of people."""
+        return self.labels_of_states(self.problem.read(people).states)
+
+    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Floats:
+        """The probability [B] of the favourable outcome."""
+        chance = self.score(self.problem.read(people).states)
+        return chance if set(favourable) == set(self.problem.outcome.favourable) else 1 - chance
+
+    def __call__(self, people: pd.DataFrame) -> npt.NDArray[Any]:
+        """The same as `labels`."""
+        return self.labels(people)
+
+
+class Rule(Decider):
+    """A rule in the language of conditions."""
+
+    def __init__(self, problem: Problem, rule: str) -> None:
+        super().__init__(problem)
+        columns = {feature.name: feature.column() for feature in problem.features}
+        self.rule: Expression = bind(" ".join(rule.split()), Scope(columns))
+
+    def score(self, states: Floats) -> Floats:
+        """1 where the rule holds, 0 elsewhere."""
+        return self.rule(states).astype(float)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A trained network: how inputs are scaled, and the weights of each layer."""
+
+    mean: Floats
+    scale: Floats
+    layers: Layers
+
+    def to_arrays(self) -> dict[str, Floats]:
+        """All arrays by name, to be kept in a file."""
+        named = {"mean": self.mean, "scale": self.scale}
+        for i, (weight, bias) in enumerate(self.layers):
+            named |= {f"weight_{i}": weight, f"bias_{i}": bias}
+        return named
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Floats]) -> Weights:
+        """The inverse of `to_arrays`."""
+        depth = sum(name.startswith("weight_") for name in arrays)
+        layers = tuple((arrays[f"weight_{i}"], arrays[f"bias_{i}"]) for i in range(depth))
+        return cls(arrays["mean"], arrays["scale"], layers)
+
+
+class Network(Decider):
+    """A ReLU network on scaled numbers and one-hot categories."""
+
+    def __init__(self, problem: Problem, weights: Weights) -> None:
+        super().__init__(problem)
+        self.weights = weights
+        first, bias = weights.layers[0]
+        self._numbers = [feature.index for feature in problem.features if feature.is_number]
+        # The first layer works on states directly: scaled numbers, and one row of weights per category value.
+        count = len(self._numbers)
+        self._first = first[:count] / weights.scale[:, None]
+        self._bias = bias - (weights.mean / weights.scale) @ first[:count]
+        self._tables = []
+        at = count
+        for feature in problem.features:
+            if not feature.is_number:
+                self._tables.append((feature.index, first[at : at + len(feature.natives)]))
+                at += len(feature.natives)
+
+    def score(self, states: Floats) -> Floats:
+        """The probability [B] that `states` [B, F] are favourable."""
+        hidden = states[:, self._numbers] @ self._first + self._bias
+        for index, table in self._tables:
+            hidden += table[states[:, index].astype(np.intp)]
+        for weight, bias in self.weights.layers[1:]:
+            hidden = np.maximum(hidden, 0) @ weight + bias
+        result: Floats = 1 / (1 + np.exp(-np.clip(hidden[:, 0], -500, 500)))
+        return result
+
+
+def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
+    """What a network is trained on: numbers [B, N] as they are, and one-hot categories [B, V]."""
+    numbers = states[:, [feature.index for feature in problem.features if feature.is_number]]
+    blocks = [
+        states[:, feature.index, None] == np.arange(len(feature.natives))
+        for feature in problem.features
+        if not feature.is_number
+    ]
+    return numbers, np.concatenate(blocks, axis=1).astype(float)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a benchmark's network is trained: only on training people, a fifth of them held out to stop and choose by."""
+
+    hidden: tuple[int, ...] = (32, 32, 32, 32)
+    penalty: float = 1.0
+    balanced: bool = False
+    """Whether the rarer outcome is drawn again until there are as many as of the other."""
+    tries: int = 1
+    """Networks trained from different starts, of which the one with the least held-out loss is kept."""
+    batch: int = 64
+    epochs: int = 150
+    patience: int = 10
+    held_out: float = 0.2
+
+
+def train(problem: Problem, states: Floats, favourable: Bools, recipe: Recipe, seed: int) -> Weights:
+    """Train a network on training people; deterministic for a seed."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(states))
+    held_out, rows = np.split(order, [int(len(order) * recipe.held_out)])
+    if recipe.balanced:
+        good, bad = rows[favourable[rows]], rows[~favourable[rows]]
+        few, many = sorted((good, bad), key=len)
+        rows = np.concatenate([good, bad, random.choice(few, len(many) - len(few))])
+    numbers, categories = inputs(problem, states)
+    mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
+    scale[scale == 0] = 1.0
+    x = np.concatenate([(numbers - mean) / scale, categories], axis=1)
+    weight = _class_weights(favourable[held_out]) if recipe.balanced else np.ones(len(held_out))
+    tries = [
+        _best_epoch(x, favourable, rows, held_out, weight, recipe, seed * 1_000 + attempt, random)
+        for attempt in range(recipe.tries)
+    ]
+    _, layers = min(tries, key=lambda result: result[0])
+    return Weights(mean, scale, layers)
+
+
+def _best_epoch(
+    x: Floats, y: Bools, rows: Ints, held_out: Ints, weight: Floats, recipe: Recipe, seed: int,
+    random: np.random.Generator,
+) -> tuple[float, Layers]:  # fmt: skip
+    """The least held-out loss of one network over its epochs, and its weights then."""
+    from sklearn.neural_network import MLPClassifier
+
+    network = MLPClassifier(recipe.hidden, alpha=recipe.penalty, batch_size=recipe.batch, random_state=seed)
+    best: tuple[float, Layers] = (np.inf, ())
+    waited = 0
+    for _ in range(recipe.epochs):
+        shuffled = random.permutation(rows)
+        network.partial_fit(x[shuffled], y[shuffled], classes=[False, True])
+        chance = np.clip(network.predict_proba(x[held_out])[:, 1], 1e-9, 1 - 1e-9)
+        loss = -float(np.average(np.log(np.where(y[held_out], chance, 1 - chance)), weights=weight))
+        waited += 1
+        if loss < best[0] - 1e-4:
+            layers = zip(network.coefs_, network.intercepts_, strict=True)
+            best, waited = (loss, tuple((w.copy(), b.copy()) for w, b in layers)), 0
+        if waited > recipe.patience:
+            break
+    return best
+
+
+def _class_weights(favourable: Bools) -> Floats:
+    """Weights [B] that make both outcomes count the same."""
+    share = favourable.mean()
+    weights: Floats = np.where(favourable, 1 / share, 1 / (1 - share))
+    return weights

@@ -1,0 +1,144 @@
+"""Putting a benchmark together: problem file, people, black box, and who is refused by it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import platformdirs
+
+from counterplan.benchmarks import synthetic, tables
+from counterplan.benchmarks.deciders import Decider, Network, Recipe, Rule, Weights, train
+from counterplan.errors import CounterplanError
+from counterplan.files import write_whole
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Bools
+from counterplan.problem.values import did_you_mean
+
+NAMES = ("german", "adult", "syn", "syn_long")
+TEST_SHARE = 0.2
+RECIPES = {
+    "german": Recipe(penalty=1.0, balanced=True, tries=5),
+    "adult": Recipe(penalty=1e-3, batch=256, patience=5),
+}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A problem, the model that decides, and people it was and was not trained on."""
+
+    name: str
+    seed: int
+    problem: Problem
+    model: Decider
+    train: pd.DataFrame
+    test: pd.DataFrame
+
+    @cached_property
+    def refused_train(self) -> pd.DataFrame:
+        """The training people whom the model refuses, numbered from 0."""
+        return self._refused(self.train)
+
+    @cached_property
+    def refused_test(self) -> pd.DataFrame:
+        """The test people whom the model refuses, numbered from 0."""
+        return self._refused(self.test)
+
+    def accuracy(self) -> float:
+        """How often the model agrees with the outcome of test people."""
+        return float((self._favourable(self.test) == _is_favourable(self.problem, self.test)).mean())
+
+    def _refused(self, people: pd.DataFrame) -> pd.DataFrame:
+        return people[~self._favourable(people)].reset_index(drop=True)
+
+    def _favourable(self, people: pd.DataFrame) -> Bools:
+        return self.model.score(self.problem.read(people).states) >= 0.5
+
+
+def load(name: str, seed: int = 0) -> Benchmark:
+    """A benchmark by name; `seed` decides the sample, the split and the network's training."""
+    if name not in NAMES:
+        raise CounterplanError(
+            f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}"
+        )
+    if seed < 0:
+        raise CounterplanError("a seed is zero or more")
+    with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
+        problem = Problem.load(path)
+    random = np.random.default_rng([seed, NAMES.index(name)])
+    if name in synthetic.RULES:
+        rule = Rule(problem, synthetic.RULES[name])
+        people = _balanced(problem, rule, random, long=name == "syn_long")
+        model: Decider = rule
+        train_people, test_people = _split(people, random)
+    else:
+        train_people, test_people = _split(getattr(tables, name)(), random)
+        model = Network(problem, _weights(name, problem, train_people, seed))
+    return Benchmark(name, seed, problem, model, train_people, test_people)
+
+
+def _balanced(problem: Problem, rule: Rule, random: np.random.Generator, long: bool) -> pd.DataFrame:
+    """Synthetic people, half of them favourable: sampled until both halves are full, then shuffled."""
+    good: list[pd.DataFrame] = []
+    bad: list[pd.DataFrame] = []
+    half = synthetic.ROWS // 2
+    while min(sum(len(part) for part in good), sum(len(part) for part in bad)) < half:
+        people = synthetic.sample(synthetic.ROWS, random, long)
+        labels = rule.labels(people)
+        people[problem.outcome.column] = labels
+        is_good = np.isin(labels, list(problem.outcome.favourable))
+        good.append(people[is_good])
+        bad.append(people[~is_good])
+    both = pd.concat([pd.concat(good).iloc[:half], pd.concat(bad).iloc[:half]], ignore_index=True)
+    return both.iloc[random.permutation(len(both))].reset_index(drop=True)
+
+
+def _split(people: pd.DataFrame, random: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    order = random.permutation(len(people))
+    test = round(len(people) * TEST_SHARE)
+    return people.iloc[order[test:]].reset_index(drop=True), people.iloc[order[:test]].reset_index(drop=True)
+
+
+def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
+    return people[problem.outcome.column].isin(problem.outcome.favourable).to_numpy()
+
+
+def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> Weights:
+    """The network of a benchmark, from the cache if it is there and whole, otherwise trained now."""
+    recipe = RECIPES[name]
+    digest = hashlib.sha256(f"{recipe} {problem.to_dict()['features']}".encode()).hexdigest()[:12]
+    path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
+    kept = _read_weights(path)
+    if kept is not None:
+        return kept
+    weights = train(problem, problem.read(people).states, _is_favourable(problem, people), recipe, seed)
+    buffer = io.BytesIO()
+    np.savez(buffer, **weights.to_arrays())  # type: ignore[arg-type]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, buffer.getvalue())
+    except OSError:
+        pass  # without a cache it is trained again next time
+    return weights
+
+
+def _read_weights(path: Path) -> Weights | None:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Weights.from_arrays({name: arrays[name] for name in arrays.files})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def cache_directory() -> Path:
+    """Where trained benchmark models are kept; the environment variable COUNTERPLAN_CACHE overrides it."""
+    chosen = os.environ.get("COUNTERPLAN_CACHE")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("counterplan", appauthor=False))

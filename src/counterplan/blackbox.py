@@ -1,0 +1,204 @@
+"""The decision to be overturned: any model, with its questions counted, remembered, batched and limited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from counterplan.errors import CounterplanError, ModelError
+from counterplan.models import Model, adapt
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats
+from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
+
+REMEMBERED = 500_000
+
+
+class BudgetSpent(CounterplanError):
+    """The black box may be asked no more. `answers` [n] holds what was found out, where `known` [n] is true."""
+
+    def __init__(self, budget: int, answers: Bools, known: Bools) -> None:
+        super().__init__(
+            f"the budget of {budget:,} questions to the black box is spent; "
+            f"{int(known.sum()):,} of the last {len(known):,} were answered"
+        )
+        self.budget = budget
+        self.answers = answers
+        self.known = known
+
+
+class BlackBox:
+    """A model with a meter: `queries` rows were sent to it, `cached` answers came from memory instead.
+
+    `model` is a callable on a DataFrame, an estimator, the path of an ONNX file, a URL, or "MODULE:ATTR".
+    `favourable` names the outcome, or outcomes, that people hope for (default: what the problem says).
+    With a `threshold`, the model's score or probability of them decides: favourable if it is at least that.
+    `budget` limits the rows ever sent; `remember` the answers kept (0: none); `batch` the rows in one call.
+    """
+
+    def __init__(
+        self,
+        model: object,
+        favourable: Native | Collection[Native] | None = None,
+        *,
+        threshold: float | None = None,
+        budget: int | None = None,
+        remember: int = REMEMBERED,
+        batch: int | None = None,
+    ) -> None:
+        self.model: Model = adapt(model)
+        if favourable is None:
+            self._favourable: frozenset[str] | None = None
+        else:
+            several = not isinstance(favourable, (str, bool, int, float)) and isinstance(favourable, Collection)
+            self._favourable = frozenset(text_of(value) for value in (favourable if several else [favourable]))  # type: ignore[union-attr]
+            if not self._favourable:
+                raise ModelError("'favourable' is empty: name the outcome, or outcomes, that people hope for")
+        if threshold is not None and not np.isfinite(threshold):
+            raise ModelError("the threshold must be a finite number")
+        if (budget is not None and budget < 0) or remember < 0 or (batch is not None and batch < 1):
+            raise ModelError("'budget' and 'remember' are zero or more, 'batch' is one or more")
+        self.threshold = threshold
+        self.budget = budget
+        self.remember = remember
+        self.batch = min(batch, self.model.batch) if batch else self.model.batch
+        self.queries = 0
+        self.cached = 0
+        self._memories: dict[str, dict[bytes, bool]] = {}
+        """By problem: answers by state."""
+
+    @property
+    def left(self) -> int | None:
+        """How many rows may still be asked; None if there is no limit."""
+        return None if self.budget is None else max(0, self.budget - self.queries)
+
+    def about(self, problem: Problem, people: People) -> Questions:
+        """A way to ask about states of `people`."""
+        return Questions(self, problem, people)
+
+    def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
+        """Whether the decision about each of `people` [B] is favourable, as they are now."""
+        read = problem.read(people)
+        return self.about(problem, read)(read.states, np.arange(len(read)))
+
+    def forget(self) -> None:
+        """Drop every remembered answer (for a model that has changed). The counts go on."""
+        for memory in self._memories.values():
+            memory.clear()
+
+    def __repr__(self) -> str:
+        return f"BlackBox({self.model.name}: {self.queries:,} asked, {self.cached:,} from memory)"
+
+
+class Questions:
+    """Asks one black box about changed states of certain people, each state of each kind of person only once."""
+
+    def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
+        self.box = box
+        self.people = people
+        self.outcomes = problem.outcome.values
+        self.favourable = _favourable(box, problem)
+        self._memory = box._memories.setdefault(problem.fingerprint, {})
+        wanted: Sequence[str] | None = getattr(box.model, "columns", None)
+        extras = [column for column in people.extras if wanted is None or column in wanted]
+        self._others: list[bytes] | None = None
+        if extras:  # the answer may depend on them, so they are part of what is remembered
+            self._others = [repr(row).encode() for row in people.table[extras].itertuples(index=False, name=None)]
+
+    def __call__(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+        """Whether `states` [n, F] of the people `rows` [n] are favourable; BudgetSpent if they may not all be asked."""
+        keys = self._keys(states, rows)
+        memory = self._memory
+        kept = [memory.get(key) for key in keys]
+        new_at = dict.fromkeys(key for key, answer in zip(keys, kept, strict=True) if answer is None)
+        fresh = list(range(len(keys)))
+        if len(new_at) < len(keys):  # some are remembered, or asked about twice
+            first = {key: i for i, key in reversed(list(enumerate(keys)))}
+            fresh = [first[key] for key in new_at]
+        left = self.box.left
+        asked = fresh if left is None else fresh[:left]
+        new = self._ask(states[asked], rows[asked]) if asked else np.empty(0, bool)
+        self.box.cached += len(keys) - len(fresh)
+        found = dict(zip((keys[i] for i in asked), new.tolist(), strict=True))
+        if len(asked) == len(keys):
+            answers, known = new, np.ones(len(keys), bool)
+        else:
+            told = [found.get(key) if answer is None else answer for key, answer in zip(keys, kept, strict=True)]
+            answers = np.array([answer is True for answer in told], bool)
+            known = np.array([answer is not None for answer in told], bool)
+        self._remember(found)
+        if len(asked) < len(fresh):
+            assert self.box.budget is not None
+            raise BudgetSpent(self.box.budget, answers, known)
+        return answers
+
+    def _keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
+        raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 makes one zero of two
+        width = states.shape[1] * states.itemsize
+        pieces = [raw[i : i + width] for i in range(0, len(raw), width)]
+        if self._others is not None:
+            pieces = [piece + self._others[row] for piece, row in zip(pieces, rows.tolist(), strict=True)]
+        return pieces
+
+    def _remember(self, found: dict[bytes, bool]) -> None:
+        memory, most = self._memory, self.box.remember
+        if most:
+            memory.update(found)
+            for key in list(islice(memory, max(0, len(memory) - most))):
+                del memory[key]
+
+    def _ask(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+        size = self.box.batch
+        parts = [self._ask_once(states[i : i + size], rows[i : i + size]) for i in range(0, len(states), size)]
+        return np.concatenate(parts)
+
+    def _ask_once(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+        model = self.box.model
+        in_states = getattr(model, "labels_of_states", None)
+        if in_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
+            answers = in_states(states)
+        else:
+            frame = self.people.frame(states, rows)
+            answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
+        self.box.queries += len(states)
+        if answers.shape != (len(states),):
+            raise ModelError(f"{model.name} was asked about {len(states)} people and gave {len(answers)} answers")
+        return self._scored(answers) if self.box.threshold is not None else self._labelled(answers)
+
+    def _scored(self, scores: npt.NDArray[Any]) -> Bools:
+        numbers = scores.astype(float)
+        if np.isnan(numbers).any():
+            raise ModelError(f"{self.box.model.name} gave NaN as score {int(np.isnan(numbers).argmax())}")
+        result: Bools = numbers >= self.box.threshold
+        return result
+
+    def _labelled(self, labels: npt.NDArray[Any]) -> Bools:
+        codes, uniques = pd.factorize(labels, use_na_sentinel=False)
+        good = np.zeros(len(uniques), bool)
+        for i, label in enumerate(uniques):
+            text = text_of(label)
+            if is_missing(label):
+                row = int((codes == i).argmax())
+                raise ModelError(f"{self.box.model.name} gave no answer (NaN) for row {row} of {len(labels)}")
+            if text not in self.outcomes:
+                hint = did_you_mean(text, self.outcomes) or f"; the problem's outcomes are {listed(self.outcomes)}"
+                scored = isinstance(label, (float, np.floating)) and " (set a threshold if these are scores)"
+                raise ModelError(f"{self.box.model.name} gave the unknown outcome {text!r}{hint}{scored or ''}")
+            good[i] = text in self.favourable
+        return good[codes]
+
+
+def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:
+    """The outcomes that count as favourable; refuses names that neither the problem nor the model knows."""
+    chosen = box._favourable if box._favourable is not None else problem.outcome.favourable
+    values = problem.outcome.values
+    for text in chosen:
+        if text not in values:
+            hint = did_you_mean(text, values) or f"; they are {listed(values)}"
+            raise ModelError(f"'{text}' is not one of the problem's outcomes{hint}")
+    return chosen

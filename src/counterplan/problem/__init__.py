@@ -1,0 +1,27 @@
+"""The world of a recourse problem: its file, its features and actions, how states change, how people are read.
+
+Knows nobody outside this room but `errors`.
+"""
+
+from counterplan.problem.encoding import Encoding
+from counterplan.problem.frames import People, read_table
+from counterplan.problem.parts import STOP, Action, Feature, Function
+from counterplan.problem.problem import Problem, check
+from counterplan.problem.schema import json_schema
+from counterplan.problem.source import Finding
+from counterplan.problem.transitions import Transitions
+
+__all__ = [
+    "STOP",
+    "Action",
+    "Encoding",
+    "Feature",
+    "Finding",
+    "Function",
+    "People",
+    "Problem",
+    "Transitions",
+    "check",
+    "json_schema",
+    "read_table",
+]

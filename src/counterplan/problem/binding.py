@@ -1,0 +1,316 @@
+"""What an expression means: names and types checked against the features, then run on arrays of states.
+
+A missing value makes every comparison false, except `!=` and `not in`, which are the negations of `==` and `in`.
+A division by zero gives a missing value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.errors import ConditionError
+from counterplan.problem.conditions import COMPARISONS, Node, parse
+from counterplan.problem.values import did_you_mean, listed, text_of
+
+Array = npt.NDArray[Any]
+Evaluate = Callable[[Array, Array | None], Array]
+"""(states [..., F], arguments or None) -> values; the two broadcast against each other."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the language must know of a feature: where it stands in a state, and what it can be."""
+
+    index: int
+    values: tuple[str, ...] | None = None
+    ordered: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the names of an expression mean: the features, and `argument` where a function has one."""
+
+    columns: Mapping[str, Column]
+    argument: Column | None = None
+    bases: Mapping[str, float] | None = None
+    """The function's own base cost by value (text), for `base(…)`; values that are not named have base 0."""
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A checked sub-expression. Categories are their indices, so everything runs on floats and bools."""
+
+    kind: str  # number, boolean, category, text
+    run: Evaluate
+    column: Column | None = None
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition or a formula whose names and types have been checked."""
+
+    tree: Node
+    run: Evaluate = field(compare=False, repr=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def __call__(self, states: Array, argument: Array | None = None) -> Array:
+        """Its value on `states` [..., F], with `argument` broadcast against them."""
+        return self.run(states, argument)
+
+    def __str__(self) -> str:
+        return str(self.tree)
+
+
+def bind(source: str | Node, scope: Scope, want: str = "boolean") -> Expression:
+    """Check `source` against `scope` and make it runnable; `want` is "boolean" or "number"."""
+    tree = parse(source) if isinstance(source, str) else source
+    binder = _Binder(scope)
+    bound = binder.bind(tree)
+    if bound.kind != want:
+        wanted = "a condition that is true or false" if want == "boolean" else "a formula that gives a number"
+        raise ConditionError(f"expected {wanted}, but '{tree}' is {_a_kind(bound.kind)}", tree.position)
+    return Expression(tree, bound.run, tuple(binder.warnings))
+
+
+def _a_kind(kind: str) -> str:
+    return {"number": "a number", "boolean": "a condition", "category": "a category", "text": "a text"}[kind]
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": np.equal,
+    "!=": lambda a, b: ~np.equal(a, b),
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+class _Binder:
+    """Walks a tree once, from the leaves up, and turns each node into a function over arrays."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.warnings: list[str] = []
+
+    def bind(self, node: Node) -> _Bound:
+        if node.op in ("and", "or", "not"):
+            return self.logic(node)
+        if node.op in COMPARISONS:
+            return self.comparison(node)
+        if node.op in ("+", "-", "*", "/", "negate"):
+            return self.arithmetic(node)
+        return getattr(self, {"in": "membership"}.get(node.op, node.op))(node)  # type: ignore[no-any-return]
+
+    def number(self, node: Node) -> _Bound:
+        value = node.args[0]
+        if not math.isfinite(value):
+            raise ConditionError("numbers must be finite", node.position)
+        return _Bound("number", lambda states, argument: np.asarray(value), low=value, high=value)
+
+    def text(self, node: Node) -> _Bound:
+        def alone(states: Array, argument: Array | None) -> Array:
+            raise AssertionError("a text is resolved to a category before anything runs")
+
+        return _Bound("text", alone)
+
+    def true(self, node: Node) -> _Bound:
+        return _Bound("boolean", lambda states, argument: np.asarray(node.op == "true"))
+
+    false = true
+
+    def name(self, node: Node) -> _Bound:
+        name = node.args[0]
+        column = self.scope.columns.get(name)
+        if column is None:
+            value_of = [feature for feature, c in self.scope.columns.items() if c.values and name in c.values]
+            hint = f"; write '{name}' in quotes if you mean the value of {value_of[0]}" if value_of else ""
+            hint = hint or did_you_mean(name, [*self.scope.columns, "argument"])
+            raise ConditionError(f"unknown name '{name}'{hint}", node.position)
+        index = column.index
+        kind = "number" if column.values is None else "category"
+        return _Bound(kind, lambda states, argument: states[..., index], column, column.low, column.high)
+
+    def argument(self, node: Node) -> _Bound:
+        column = self.scope.argument
+        if column is None:
+            raise ConditionError("there is no 'argument' here: it belongs to the functions", node.position)
+        kind = "number" if column.values is None else "category"
+
+        def value(states: Array, argument: Array | None) -> Array:
+            assert argument is not None
+            return argument
+
+        return _Bound(kind, value, column, column.low, column.high)
+
+    def missing(self, node: Node) -> _Bound:
+        inner = self.bind(node.args[0])
+        if inner.column is None:
+            raise ConditionError("missing(…) takes the name of a feature", node.position)
+        return _Bound("boolean", lambda states, argument: np.isnan(inner.run(states, argument)))
+
+    def rank(self, node: Node) -> _Bound:
+        inner = self.bind(node.args[0])
+        if inner.kind != "category" or inner.column is None or not inner.column.ordered:
+            raise ConditionError("rank(…) takes an ordered feature or its argument", node.position)
+        return _Bound("number", inner.run, low=0, high=len(inner.column.values or ()) - 1)
+
+    def base(self, node: Node) -> _Bound:
+        inner = self.bind(node.args[0])
+        bases, target = self.scope.bases, self.scope.argument
+        if bases is None or target is None or target.values is None:
+            raise ConditionError("base(…) needs a function that sets a category and has a base for each", node.position)
+        if inner.column is None or inner.column.values != target.values:
+            raise ConditionError("base(…) takes 'argument' or the feature that the function sets", node.position)
+        table = np.array([bases.get(value, 0.0) for value in target.values] + [0.0])
+
+        def look_up(states: Array, argument: Array | None) -> Array:
+            index = inner.run(states, argument)
+            return table[np.where(np.isnan(index), -1, index).astype(np.intp)]
+
+        return _Bound("number", look_up, low=float(table.min()), high=float(table.max()))
+
+    def logic(self, node: Node) -> _Bound:
+        parts = []
+        for arg in node.args:
+            part = self.bind(arg)
+            if part.kind != "boolean":
+                message = f"'{node.op}' joins conditions, but '{arg}' is {_a_kind(part.kind)}"
+                raise ConditionError(message, arg.position)
+            parts.append(part.run)
+        if node.op == "not":
+            return _Bound("boolean", lambda states, argument: ~parts[0](states, argument))
+        join = np.logical_and if node.op == "and" else np.logical_or
+
+        def run(states: Array, argument: Array | None) -> Array:
+            result = parts[0](states, argument)
+            for part in parts[1:]:
+                result = join(result, part(states, argument))
+            return result
+
+        return _Bound("boolean", run)
+
+    def comparison(self, node: Node) -> _Bound:
+        left, right = self.alike(node, *(self.bind(arg) for arg in node.args))
+        if left.kind == "boolean":
+            raise ConditionError(f"'{node.op}' compares values, not conditions", node.position)
+        if left.kind == "category" and node.op not in ("==", "!="):
+            for side, arg in zip((left, right), node.args, strict=True):
+                if not (side.column and side.column.ordered):
+                    message = (
+                        f"'{arg}' is a category without order and cannot be compared by '{node.op}'; "
+                        "use == or 'in', or make the feature 'ordered'"
+                    )
+                    raise ConditionError(message, node.position)
+        compare = _COMPARE[node.op]
+        return _Bound(
+            "boolean", lambda states, argument: compare(left.run(states, argument), right.run(states, argument))
+        )
+
+    def membership(self, node: Node) -> _Bound:
+        left = self.bind(node.args[0])
+        chosen = []
+        for arg in node.args[1:]:
+            if arg.op not in ("text", "number"):
+                raise ConditionError(f"a list after 'in' holds plain values, not '{arg}'", arg.position)
+            _, right = self.alike(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
+            chosen.append(float(right.run(np.empty((0, 0)), None)))
+        if left.kind not in ("number", "category"):
+            raise ConditionError(f"'in' looks for a value, but '{node.args[0]}' is not one", node.position)
+        options = np.array(chosen)
+        return _Bound("boolean", lambda states, argument: np.isin(left.run(states, argument), options))
+
+    def alike(self, node: Node, left: _Bound, right: _Bound) -> tuple[_Bound, _Bound]:
+        """Both sides of a comparison in one kind: a literal beside a category becomes that category's index."""
+        if left.kind == "category" and right.column is None:
+            return left, self.literal(node.args[1], left)
+        if right.kind == "category" and left.column is None:
+            return self.literal(node.args[0], right), right
+        if "text" in (left.kind, right.kind):
+            text, other = (left, right) if left.kind == "text" else (right, left)
+            which = node.args[0] if text is left else node.args[1]
+            against = "another text" if other.kind == "text" else _a_kind(other.kind)
+            raise ConditionError(f"{which} is a text and is compared with {against}", which.position)
+        if left.kind != right.kind:
+            message = f"cannot compare {_a_kind(left.kind)} with {_a_kind(right.kind)} in '{node}'"
+            raise ConditionError(message, node.position)
+        if left.kind == "category" and left.column and right.column and left.column.values != right.column.values:
+            raise ConditionError(f"the two sides of '{node}' have different values", node.position)
+        return left, right
+
+    def literal(self, node: Node, beside: _Bound) -> _Bound:
+        assert beside.column is not None
+        values = beside.column.values or ()
+        if node.op not in ("text", "number"):
+            raise ConditionError(f"'{node}' cannot be compared with a category", node.position)
+        text = node.args[0] if node.op == "text" else text_of(node.args[0])
+        if text not in values:
+            hint = did_you_mean(text, values) or f"; the values are {listed(values)}"
+            raise ConditionError(f"'{text}' is not one of the values that it is compared with{hint}", node.position)
+        index = np.asarray(float(values.index(text)))
+        return _Bound("category", lambda states, argument: index, beside.column)
+
+    def arithmetic(self, node: Node) -> _Bound:
+        sides = [self.bind(arg) for arg in node.args]
+        for side, arg in zip(sides, node.args, strict=True):
+            if side.kind != "number":
+                hint = "; use rank(…) for the place of an ordered value" if side.kind == "category" else ""
+                message = f"'{_SIGN.get(node.op, node.op)}' works on numbers, but '{arg}' is {_a_kind(side.kind)}{hint}"
+                raise ConditionError(message, arg.position)
+        if node.op == "negate":
+            inner = sides[0]
+            return _Bound(
+                "number", lambda states, argument: -inner.run(states, argument), low=-inner.high, high=-inner.low
+            )
+        left, right = sides
+        if node.op == "/":
+            return self.division(node, left, right)
+        apply = {"+": np.add, "-": np.subtract, "*": np.multiply}[node.op]
+        low, high = _range(node.op, left, right)
+        return _Bound(
+            "number",
+            lambda states, argument: apply(left.run(states, argument), right.run(states, argument)),
+            low=low,
+            high=high,
+        )
+
+    def division(self, node: Node, left: _Bound, right: _Bound) -> _Bound:
+        divisor = node.args[1]
+        if right.low == right.high == 0:
+            raise ConditionError(f"'{node}' divides by zero", divisor.position)
+        if right.low <= 0 <= right.high:
+            self.warnings.append(
+                f"'{divisor}' may be zero in '{node}'; the result then counts as missing "
+                "(give the feature a minimum above zero if that cannot be)"
+            )
+
+        def run(states: Array, argument: Array | None) -> Array:
+            below = right.run(states, argument)
+            safe = np.where(below == 0, np.nan, below)
+            result: Array = left.run(states, argument) / safe
+            return result
+
+        return _Bound("number", run)
+
+
+_SIGN = {"negate": "-"}
+
+
+def _range(op: str, left: _Bound, right: _Bound) -> tuple[float, float]:
+    """The numbers between which a sum, difference or product must lie."""
+    if op == "+":
+        return left.low + right.low, left.high + right.high
+    if op == "-":
+        return left.low - right.high, left.high - right.low
+    corners = [0.0 if 0 in (a, b) else a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+    return min(corners), max(corners)

@@ -1,0 +1,547 @@
+"""From what a file says to the parts of a problem, noting everything that is wrong on the way.
+
+Each feature, function and cause is checked by itself, so that one mistake does not hide the next; what refers to
+a broken feature is passed over in silence, because it may well be right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from counterplan.errors import ConditionError
+from counterplan.problem import parts
+from counterplan.problem.binding import Array, Column, Expression, Scope, bind
+from counterplan.problem.conditions import parse
+from counterplan.problem.schema import (
+    VERSION,
+    CategorySpec,
+    CauseSpec,
+    CostSpec,
+    FeatureSpec,
+    FunctionSpec,
+    IntervalSpec,
+    NumberSpec,
+    OutcomeSpec,
+    ProblemFile,
+)
+from counterplan.problem.source import Place, Plain, Source, as_number
+from counterplan.problem.values import Native, did_you_mean, listed, text_of
+
+T = TypeVar("T")
+RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {
+    "feature": TypeAdapter(FeatureSpec),
+    "function": TypeAdapter(FunctionSpec),
+    "cause": TypeAdapter(CauseSpec),
+    "outcome": TypeAdapter(OutcomeSpec),
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a problem is made of."""
+
+    file: ProblemFile
+    features: tuple[parts.Feature, ...]
+    functions: tuple[parts.Function, ...]
+    causes: tuple[parts.Cause, ...]
+    """Causes before what they cause."""
+    outcome: parts.Outcome
+
+
+def build(source: Source) -> Parts | None:
+    """The parts of the problem in `source`, or None if it has errors; either way `source.findings` tells all."""
+    if not isinstance(source.data, Mapping):
+        if not source.findings:
+            source.found("a problem file is a mapping that starts with 'counterplan: 1'")
+        return None
+    return _Builder(source).build()
+
+
+class _Builder:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.data: Mapping[str, Any] = source.data
+        self.features: dict[str, parts.Feature] = {}
+        self.broken: set[str] = set()
+
+    def build(self) -> Parts | None:
+        header = self.header()
+        self.read_features()
+        functions = self.pieces("functions", "function", self.function)
+        causes = self.pieces("causes", "cause", self.cause)
+        order = self.causal_order(causes)
+        if header is None or any(finding.severity == "error" for finding in self.source.findings):
+            return None
+        file = ProblemFile.model_validate(
+            header
+            | {
+                "features": self.specs,
+                "functions": {part.name: spec for part, spec in functions},
+                "causes": [spec for _, spec in causes],
+            }
+        )
+        outcome = self.outcome(file.outcome)
+        ordered = sorted((part for part, _ in causes), key=lambda cause: order[cause.source])
+        return Parts(file, tuple(self.features.values()), tuple(part for part, _ in functions), tuple(ordered), outcome)
+
+    def found(self, message: str, place: Place, severity: str = "error") -> None:
+        self.source.found(message, place, severity)
+
+    # The file as a whole
+
+    def header(self) -> dict[str, Any] | None:
+        version = self.data.get("counterplan")
+        if version is None:
+            self.found("'counterplan' is missing: a problem file starts with 'counterplan: 1'", ())
+        elif version != VERSION or isinstance(version, bool):
+            newer = isinstance(version, int) and version > VERSION
+            hint = "; it needs a newer counterplan" if newer else f"; this counterplan reads version {VERSION}"
+            self.found(f"unknown version {version!r} of the problem format{hint}", ("counterplan",))
+        for key in self.data:
+            if key not in ProblemFile.model_fields:
+                self.found(f"unknown key{did_you_mean(text_of(key), ProblemFile.model_fields)}", (text_of(key),))
+        header: dict[str, Any] = {"counterplan": VERSION}
+        for key in ("name", "title", "outcome", "max_actions"):
+            field = ProblemFile.model_fields[key]
+            if key in self.data:
+                adapter = TypeAdapter(_annotated(field.annotation, field.metadata))
+                header[key] = self.validated(adapter, self.data[key], (key,))
+            elif field.is_required():
+                self.found(f"'{key}' is missing", ())
+                header[key] = None
+        if header["outcome"] is not None:
+            self.outcome(header["outcome"])
+        return header if None not in [header[key] for key in ("name", "outcome", "max_actions")] else None
+
+    def validated(self, adapter: TypeAdapter[T], data: Any, place: Place) -> T | None:
+        """`data` as the adapter's type, or None with a finding for each thing wrong with it."""
+        try:
+            return adapter.validate_python(data)
+        except ValidationError as error:
+            for wrong in error.errors():
+                inner, message = _say(wrong, data)
+                self.found(message, place + inner)
+            return None
+
+    def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
+        """Every function or cause that could be built, with its normalised specification."""
+        wanted, empty = (Mapping, "a mapping") if kind == "function" else (Sequence, "a list")
+        data = self.data.get(key)
+        if data is None:
+            return []
+        if not isinstance(data, wanted) or isinstance(data, str):
+            self.found(f"should be {empty}", (key,))
+            return []
+        built = []
+        items = data.items() if isinstance(data, Mapping) else enumerate(data)
+        for name, item in items:
+            place: Place = (key, name if isinstance(name, int) else text_of(name))
+            spec = self.validated(_ADAPTERS[kind], item, place)
+            piece = build(spec, place) if spec is not None else None
+            if piece is not None:
+                built.append(piece)
+        return built
+
+    def outcome(self, spec: OutcomeSpec) -> parts.Outcome:
+        place: Place = ("outcome",)
+        natives = self.distinct(spec.values, (*place, "values"))
+        values = [text_of(native) for native in natives]
+        chosen = spec.favourable if isinstance(spec.favourable, list) else [spec.favourable]
+        favourable = [text_of(value) for value in chosen]
+        for text in favourable:
+            if text not in values:
+                self.found(
+                    f"'{text}' is not among the outcome's values{did_you_mean(text, values)}", (*place, "favourable")
+                )
+        if set(favourable) == set(values):
+            self.found("every outcome is favourable, so nobody needs a plan", (*place, "favourable"))
+        return parts.Outcome(spec.column, natives, frozenset(favourable))
+
+    # Features
+
+    def read_features(self) -> None:
+        self.specs: dict[str, NumberSpec | CategorySpec] = {}
+        data = self.data.get("features")
+        if data is None or data == {}:
+            self.found("'features' is missing: a problem describes at least one feature", ())
+            return
+        if not isinstance(data, Mapping):
+            self.found("should be a mapping from names to features", ("features",))
+            return
+        for key, item in data.items():
+            name, place = text_of(key), ("features", text_of(key))
+            before = len(self.source.findings)
+            spec = self.validated(_ADAPTERS["feature"], item, place)
+            if not name.strip() or "`" in name:
+                self.found("a feature's name is not empty and has no ` in it", place)
+            if name == "argument":
+                self.found("'argument' means the argument of a function; choose another name", place)
+            if self.outcome_column() == name:
+                self.found("the outcome's column cannot be a feature: the black box decides it", place)
+            if spec is not None:
+                feature = self.feature(name, spec, place)
+                if not any(finding.severity == "error" for finding in self.source.findings[before:]):
+                    self.features[name] = feature
+                    self.specs[name] = spec
+                    continue
+            self.broken.add(name)
+
+    def outcome_column(self) -> str | None:
+        outcome = self.data.get("outcome")
+        column = outcome.get("column") if isinstance(outcome, Mapping) else None
+        return None if column is None else text_of(column)
+
+    def feature(self, name: str, spec: NumberSpec | CategorySpec, place: Place) -> parts.Feature:
+        plain = parts.Feature(
+            name, len(self.features), spec.kind, spec.label or name.replace("_", " "), spec.protected, spec.missing
+        )
+        return self.number(plain, spec, place) if isinstance(spec, NumberSpec) else self.category(plain, spec, place)
+
+    def number(self, plain: parts.Feature, spec: NumberSpec, place: Place) -> parts.Feature:
+        low = -math.inf if spec.minimum is None else spec.minimum
+        high = math.inf if spec.maximum is None else spec.maximum
+        if low > high:
+            self.found(f"the minimum {spec.minimum} is above the maximum {spec.maximum}", (*place, "minimum"))
+        bins = None if spec.bins == "auto" else tuple(float(edge) for edge in spec.bins)
+        for i, edge in enumerate(bins or ()):
+            if i and edge <= (bins or ())[i - 1]:
+                self.found("cut points must rise", (*place, "bins", i))
+            if math.isinf(edge) and (i or edge > 0):
+                self.found(
+                    "only the first cut point may be infinite: -.inf, for all that lies below", (*place, "bins", i)
+                )
+        return replace(plain, integer=spec.integer, unit=spec.unit, low=low, high=high, bins=bins)
+
+    def category(self, plain: parts.Feature, spec: CategorySpec, place: Place) -> parts.Feature:
+        natives = self.distinct(spec.values, (*place, "values"))
+        values = [text_of(native) for native in natives]
+        for text in spec.labels:
+            if text not in values:
+                self.found(f"'{text}' is not among the values{did_you_mean(text, values)}", (*place, "labels", text))
+        return replace(plain, natives=natives, labels=tuple(spec.labels.get(text, text) for text in values))
+
+    def distinct(self, values: Sequence[Native], place: Place) -> tuple[Native, ...]:
+        seen: set[str] = set()
+        for i, value in enumerate(values):
+            if text_of(value) in seen:
+                self.found(f"'{text_of(value)}' is listed twice", (*place, i))
+            seen.add(text_of(value))
+        return tuple(values)
+
+    def known(self, name: str, place: Place) -> parts.Feature | None:
+        feature = self.features.get(name)
+        if feature is None and name not in self.broken:
+            self.found(f"there is no feature '{name}'{did_you_mean(name, self.features)}", place)
+        return feature
+
+    # Functions
+
+    def function(self, spec: FunctionSpec, place: Place) -> tuple[parts.Function, FunctionSpec] | None:
+        name = str(place[-1])
+        if name in RESERVED_FUNCTIONS:
+            self.found(f"the name {name} is reserved", place)
+        if not name or "=" in name or any(letter.isspace() for letter in name):
+            self.found("a function's name has no spaces and no '=' in it", place)
+        if (spec.set_ is None) == (spec.add is None):
+            self.found("a function has either 'set' or 'add', followed by the feature it changes", place)
+            return None
+        effect = "add" if spec.add is not None else "set"
+        target = self.known(str(spec.add if spec.add is not None else spec.set_), (*place, effect))
+        if target is None:
+            return None
+        if effect == "add" and not target.is_number:
+            self.found(f"'add' needs a number, and {target.name} is not one", (*place, "add"))
+            return None
+        natives = self.arguments(spec, target, effect, place)
+        self.phrase(spec.phrase, (*place, "phrase"))
+        if natives is None:
+            return None
+        numbers = [float(native) if target.is_number else target.values.index(text_of(native)) for native in natives]
+        cost = spec.cost if isinstance(spec.cost, CostSpec) else CostSpec(base=spec.cost, surcharge=0.0)
+        inner = (*place, "cost") if isinstance(spec.cost, CostSpec) else place
+        base = self.per_argument(
+            cost.base, natives, target, (*inner, "base" if isinstance(spec.cost, CostSpec) else "cost")
+        )
+        surcharge = self.per_argument(cost.surcharge, natives, target, (*inner, "surcharge"))
+        when = self.when(spec, target, effect, natives, base, (*place, "when"))
+        if base is None or surcharge is None or when is None:
+            return None
+        verb = f"Change {target.label} to {{argument}}" if effect == "set" else f"Change {target.label} by {{argument}}"
+        function = parts.Function(
+            name, target.index, effect == "add", np.array(numbers, float), tuple(natives), when, base, surcharge,
+            spec.phrase or verb,
+        )  # fmt: skip
+        return function, spec.model_copy(update={"arguments": natives})
+
+    def arguments(self, spec: FunctionSpec, target: parts.Feature, effect: str, place: Place) -> list[Native] | None:
+        if spec.arguments == "all":
+            if target.is_number:
+                self.found("'all' needs a feature with a list of values; write the numbers", (*place, "arguments"))
+                return None
+            return list(target.natives)
+        if not spec.arguments:
+            self.found("there must be at least one argument", (*place, "arguments"))
+            return None
+        checked = [
+            self.of_feature(target, item, (*place, "arguments", i), change=effect == "add")
+            for i, item in enumerate(spec.arguments)
+        ]
+        natives = [native for native in checked if native is not None]
+        if len(natives) == len(checked):
+            self.distinct(natives, (*place, "arguments"))
+        return natives if len(natives) == len(checked) else None
+
+    def of_feature(self, feature: parts.Feature, item: Any, place: Place, change: bool = False) -> Native | None:
+        """`item` as a value of `feature` (or, for numbers, a change of it), or None with a finding."""
+        if not feature.is_number:
+            text = text_of(item)
+            if text not in feature.values:
+                hint = did_you_mean(text, feature.values) or f"; the values are {listed(feature.values)}"
+                self.found(f"'{text}' is not a value of '{feature.name}'{hint}", place)
+                return None
+            return feature.natives[feature.values.index(text)]
+        number = as_number(item)
+        if isinstance(number, (bool, str)) or not math.isfinite(number):
+            self.found(f"'{item}' is not a number, but {feature.name} is", place)
+            return None
+        if feature.integer and number != int(number):
+            self.found(f"{number} is not a whole number, but {feature.name} is", place)
+            return None
+        if change and number == 0:
+            self.found("adding 0 changes nothing", place)
+            return None
+        if not change and not feature.low <= number <= feature.high:
+            self.found(f"{parts.say_number(number)} is outside the bounds of {feature.name}", place)
+            return None
+        if change and abs(number) > feature.high - feature.low:
+            self.found(
+                f"{parts.say_number(number)} is more than the bounds of {feature.name} are apart", place, "warning"
+            )
+        return int(number) if number == int(number) else float(number)
+
+    def per_argument(self, amount: Any, natives: Sequence[Native], target: parts.Feature, place: Place) -> Array | None:
+        """One number per argument [n]."""
+        if isinstance(amount, list):
+            if len(amount) != len(natives):
+                self.found(f"has {len(amount)} numbers for {len(natives)} arguments", place)
+                return None
+            return np.array(amount, float)
+        if not isinstance(amount, Mapping):
+            return np.full(len(natives), float(amount))
+        possible = [text_of(native) for native in natives] if target.is_number else list(target.values)
+        written = {text_of(as_number(Plain(text))) if target.is_number else text: text for text in amount}
+        for text, original in written.items():
+            if text not in possible:
+                hint = did_you_mean(text, possible)
+                self.found(f"'{original}' is not a value of '{target.name}'{hint}", (*place, original))
+        amount = {text: amount[original] for text, original in written.items()}
+        lacking = [text_of(native) for native in natives if text_of(native) not in amount]
+        if lacking:
+            self.found(f"no number for {listed(lacking)}", place)
+            return None
+        return np.array([amount[text_of(native)] for native in natives], float)
+
+    def when(
+        self, spec: FunctionSpec, target: parts.Feature, effect: str, natives: Sequence[Native], base: Array | None,
+        place: Place,
+    ) -> Expression | None:  # fmt: skip
+        if effect == "add":
+            sizes = [float(native) for native in natives]
+            argument = Column(-1, low=min(sizes), high=max(sizes))
+        else:
+            argument = target.column()
+        bases = None
+        if isinstance(spec.cost, CostSpec) and isinstance(spec.cost.base, Mapping):
+            bases = spec.cost.base
+        elif not target.is_number:  # a base that could not be read has its own finding
+            bases = dict.fromkeys(map(text_of, natives), 0.0) if base is None else _by_text(natives, base)
+        return self.expression(spec.when, Scope(self.columns(), argument, bases), "boolean", place)
+
+    def columns(self) -> dict[str, Column]:
+        return {name: feature.column() for name, feature in self.features.items()}
+
+    def expression(self, text: str, scope: Scope, want: str, place: Place) -> Expression | None:
+        text = text.strip()
+        try:
+            tree = parse(text)
+            if tree.names() & self.broken:
+                return None
+            bound = bind(tree, scope, want)
+        except ConditionError as error:
+            self.found(f"{error} (at character {error.position + 1} of: {text})", place)
+            return None
+        for warning in bound.warnings:
+            self.found(warning, place, "warning")
+        return bound
+
+    def phrase(self, phrase: str | None, place: Place) -> None:
+        for name in parts.placeholders(phrase or ""):
+            if name not in parts.PLACEHOLDERS:
+                known = ", ".join(f"{{{word}}}" for word in parts.PLACEHOLDERS)
+                self.found(f"{{{name}}} is unknown{did_you_mean(name, parts.PLACEHOLDERS)}; there are {known}", place)
+
+    # Causes
+
+    def cause(self, spec: CauseSpec, place: Place) -> tuple[parts.Cause, CauseSpec] | None:
+        source, target = self.known(spec.from_, (*place, "from")), self.known(spec.to, (*place, "to"))
+        if source is None or target is None:
+            return None
+        if spec.table is not None and spec.formula is not None:
+            self.found("has both 'table' and 'formula'; one of them sets the feature", place)
+        before = len(self.source.findings)
+        scale = None if spec.scale is None else self.scale(spec.scale, source, (*place, "scale"))
+        table, natives = self.table(spec.table, source, target, (*place, "table"))
+        formula = None
+        if spec.formula is not None:
+            if not target.is_number:
+                self.found(f"a formula gives a number, and {target.name} is not one", (*place, "formula"))
+            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*place, "formula"))
+        if any(finding.severity == "error" for finding in self.source.findings[before:]):
+            return None
+        cause = parts.Cause(source.index, target.index, scale, table, formula)
+        return cause, spec.model_copy(update={"table": natives})
+
+    def scale(self, scale: Any, source: parts.Feature, place: Place) -> parts.Scale | None:
+        if isinstance(scale, list) and scale and isinstance(scale[0], IntervalSpec):
+            return self.intervals(scale, source, place)
+        if source.is_number:
+            self.found(
+                f"{source.name} is a number: its scale is a list of intervals like {{below: 25, scale: 0.5}}", place
+            )
+            return None
+        if isinstance(scale, list):
+            if len(scale) != len(source.natives):
+                self.found(f"has {len(scale)} numbers for the {len(source.natives)} values of {source.name}", place)
+                return None
+            return parts.Scale(np.array([*scale, 1.0]))
+        for text in scale:
+            if text not in source.values:
+                self.found(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                )
+        return parts.Scale(np.array([*(scale.get(text, 1.0) for text in source.values), 1.0]))
+
+    def intervals(self, items: list[IntervalSpec], source: parts.Feature, place: Place) -> parts.Scale | None:
+        if not source.is_number:
+            self.found(f"{source.name} is no number: its scale is a list by rank or a mapping by value", place)
+            return None
+        intervals = []
+        for i, item in enumerate(items):
+            if item.above is not None and item.at_least is not None:
+                self.found("has both 'above' and 'at_least'", (*place, i))
+            if item.below is not None and item.at_most is not None:
+                self.found("has both 'below' and 'at_most'", (*place, i))
+            lows = [bound for bound in (item.above, item.at_least) if bound is not None]
+            highs = [bound for bound in (item.below, item.at_most) if bound is not None]
+            low, high = lows[0] if lows else -math.inf, highs[0] if highs else math.inf
+            if low > high or (low == high and (item.above is not None or item.below is not None)):
+                self.found("no number lies in this interval", (*place, i))
+            if not lows and not highs and i < len(items) - 1:
+                self.found("holds for every number, so what follows never counts", (*place, i))
+            intervals.append((low, item.above is None, high, item.below is None, item.scale))
+        return parts.Scale(intervals=tuple(intervals))
+
+    def table(
+        self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, place: Place
+    ) -> tuple[Array | None, dict[str, Native] | None]:
+        if table is None:
+            return None, None
+        if source.is_number:
+            self.found(f"{source.name} is a number: write a formula instead of a table", place)
+            return None, None
+        numbers = np.full(len(source.natives), math.nan)
+        natives: dict[str, Native] = {}
+        for text, item in table.items():
+            if text not in source.values:
+                self.found(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                )
+                continue
+            native = self.of_feature(target, item, (*place, text))
+            if native is not None:
+                natives[text] = native
+                number = float(native) if target.is_number else target.values.index(text_of(native))
+                numbers[source.values.index(text)] = number
+        return numbers, natives
+
+    def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
+        """A rank for each feature, causes before what they cause; a cycle is an error."""
+        names = {feature.index: name for name, feature in self.features.items()}
+        children: dict[int, list[int]] = {index: [] for index in names}
+        waiting = dict.fromkeys(names, 0)
+        for cause, _ in causes:
+            children[cause.source].append(cause.target)
+            waiting[cause.target] += 1
+        order: dict[int, int] = {}
+        free = [index for index in names if not waiting[index]]
+        while free:
+            index = free.pop(0)
+            order[index] = len(order)
+            for child in children[index]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    free.append(child)
+        circle = [index for index in names if index not in order]
+        if circle:
+            way = _cycle(circle, children)
+            self.found("the causes run in a circle: " + " → ".join(names[index] for index in way), ("causes",))
+        return order
+
+
+def _by_text(natives: Sequence[Native], numbers: Array) -> dict[str, float]:
+    return dict(zip(map(text_of, natives), numbers.tolist(), strict=True))
+
+
+def _cycle(left: list[int], children: Mapping[int, list[int]]) -> list[int]:
+    """One circle among the features `left` over when all others are ordered."""
+    parents = {child: index for index in left for child in children[index] if child in left}
+    way = [left[0]]
+    while way[-1] not in way[:-1]:
+        way.append(parents[way[-1]])
+    return way[way.index(way[-1]) :][::-1]
+
+
+def _annotated(annotation: Any, metadata: Sequence[Any]) -> Any:
+    """A field's type with the checks that pydantic keeps beside it."""
+    from typing import Annotated
+
+    return Annotated[annotation, *metadata] if metadata else annotation
+
+
+def _say(error: Any, data: Any) -> tuple[Place, str]:
+    """A pydantic error as a place that exists in `data` and a message in plain words."""
+    place: list[str | int] = []
+    here = data
+    for part in error["loc"]:
+        if (isinstance(here, Mapping) and part in here) or (
+            isinstance(here, Sequence) and not isinstance(here, str) and isinstance(part, int) and part < len(here)
+        ):
+            here = here[part]
+        else:
+            continue
+        place.append(part)
+    last, kind, context = error["loc"][-1] if error["loc"] else "", error["type"], error.get("ctx", {})
+    if kind == "missing":
+        return tuple(place), f"'{last}' is missing"
+    if kind == "extra_forbidden":
+        return tuple(place), "unknown key"
+    if kind == "union_tag_not_found":
+        return tuple(place), "'kind' is missing: number, category or ordered"
+    if kind == "union_tag_invalid":
+        if "kind" not in str(context.get("discriminator")):
+            return tuple(place), "is not written in a way that is understood here"
+        return (*place, "kind"), f"unknown kind '{context.get('tag')}': it is number, category or ordered"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return tuple(place), "should be a mapping of keys and values"
+    if kind == "list_type":
+        return tuple(place), "should be a list"
+    if kind == "value_error":
+        return tuple(place), str(context.get("error", error["msg"]))
+    return tuple(place), error["msg"][0].lower() + error["msg"][1:]

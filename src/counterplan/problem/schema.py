@@ -1,0 +1,212 @@
+"""The shape of a problem file, one pydantic model per part; the JSON Schema for editors is made from these."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+
+from counterplan.problem.source import Plain, as_number, as_truth
+from counterplan.problem.values import text_of
+
+VERSION = 1
+
+
+def _text(value: Any) -> Any:
+    if value is None:
+        raise ValueError("is empty; write a text, in quotes if it is the word null")
+    return text_of(value) if isinstance(value, (str, bool, int)) else value
+
+
+def _number(value: Any) -> Any:
+    number = as_number(value)
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise ValueError(f"'{value}' is not a number" if isinstance(value, str) else "should be a number")
+    if math.isnan(number):
+        raise ValueError("is not a number (NaN)")
+    return number
+
+
+def _finite(value: Any) -> Any:
+    number = _number(value)
+    if not math.isfinite(number):
+        raise ValueError("must be finite")
+    return number
+
+
+def _effort(value: Any) -> Any:
+    number = _finite(value)
+    if number < 0:
+        raise ValueError(f"{text_of(number)} is negative; costs and scales are zero or more")
+    return number
+
+
+def _truth(value: Any) -> Any:
+    truth = as_truth(value)
+    if not isinstance(truth, bool):
+        raise ValueError(f"'{value}' is neither true nor false")
+    return truth
+
+
+def _value(value: Any) -> Any:
+    if value is None:
+        raise ValueError("is empty; write the value, in quotes if it is the word null or nothing at all")
+    if isinstance(value, (Plain, float)):
+        return text_of(value)
+    return value
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, (str, bool, int, float)):
+        raise ValueError("should be a value or a number")
+    return value
+
+
+def _by_text(value: Any) -> Any:
+    return {text_of(key): item for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _shape(value: Any) -> str:
+    """Which of several ways to write a thing was chosen, so that errors speak of that way only."""
+    if isinstance(value, (list, tuple)):
+        return "intervals" if value and isinstance(value[0], (dict, BaseModel)) else "list"
+    return "mapping" if isinstance(value, (dict, BaseModel)) else "one"
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Number = Annotated[float, BeforeValidator(_number)]
+Finite = Annotated[float, BeforeValidator(_finite)]
+Effort = Annotated[float, BeforeValidator(_effort)]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Value = Annotated[bool | int | str, BeforeValidator(_value)]
+Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+"""A value or a number: which of the two, only the feature can tell."""
+ByValue = BeforeValidator(_by_text)
+OneShape = Discriminator(_shape)
+EffortByValue = Annotated[dict[str, Effort], ByValue, Tag("mapping")]
+PerArgument = Annotated[Annotated[Effort, Tag("one")] | Annotated[list[Effort], Tag("list")] | EffortByValue, OneShape]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class NumberSpec(_Part):
+    """A number, whole or not."""
+
+    kind: Literal["number"]
+    label: Text | None = Field(None, description="What people call it: 'your yearly income'.")
+    protected: Truth = Field(False, description="A property such as sex or race, by which nobody may be treated.")
+    missing: Truth = Field(False, description="Whether the value may be unknown.")
+    integer: Truth = Field(False, description="Whether only whole numbers make sense.")
+    unit: Text | None = Field(None, description="Written after the number: €, months.")
+    minimum: Finite | None = Field(None, description="Nobody is below, and no action may lead below.")
+    maximum: Finite | None = Field(None, description="Nobody is above, and no action may lead above.")
+    bins: Annotated[Annotated[Literal["auto"], Tag("one")] | Annotated[list[Number], Tag("list")], OneShape] = Field(
+        "auto",
+        description="Cut points of the binary view: each starts an interval that ends before the next. "
+        "'auto' learns them from data; an empty list leaves the feature out.",
+    )
+
+
+class CategorySpec(_Part):
+    """One of a list of values, in order of rank if `ordered`."""
+
+    kind: Literal["category", "ordered"]
+    label: Text | None = Field(None, description="What people call it: 'your job'.")
+    protected: Truth = Field(False, description="A property such as sex or race, by which nobody may be treated.")
+    missing: Truth = Field(False, description="Whether the value may be unknown.")
+    values: list[Value] = Field(min_length=1, description="Every value, lowest rank first if ordered.")
+    labels: Annotated[dict[str, Text], ByValue] = Field({}, description="Words for people, by value.")
+
+
+FeatureSpec = Annotated[NumberSpec | CategorySpec, Field(discriminator="kind")]
+
+
+class CostSpec(_Part):
+    """Effort of an action: surcharge + base × the scales of the causes of the feature."""
+
+    base: PerArgument = Field(description="One number for all, a list (one per argument), or a number by value.")
+    surcharge: PerArgument = Field(0.0, description="Added as it is, whatever the causes say.")
+
+
+class FunctionSpec(_Part):
+    """Something that a person can do, with the arguments to choose from."""
+
+    set_: Text | None = Field(None, alias="set", description="The feature that takes the argument as its value.")
+    add: Text | None = Field(None, description="The feature that the argument is added to.")
+    arguments: Annotated[Annotated[Literal["all"], Tag("one")] | Annotated[list[Scalar], Tag("list")], OneShape] = (
+        Field(description="Values of the feature, numbers, or 'all' its values.")
+    )
+    when: Text = Field("true", description="When it may be done: a condition on the state now and 'argument'.")
+    cost: Annotated[Annotated[Effort, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
+        description="The effort: one number, or base and surcharge."
+    )
+    phrase: Text | None = Field(
+        None,
+        description="In words, with {argument}, {amount} (without sign), {before}, {after}: 'Borrow {amount} less'.",
+    )
+
+
+class IntervalSpec(_Part):
+    """A scale for numbers in an interval; without bounds it holds for all that is left."""
+
+    above: Finite | None = None
+    at_least: Finite | None = None
+    below: Finite | None = None
+    at_most: Finite | None = None
+    scale: Effort
+
+
+class CauseSpec(_Part):
+    """An edge of the causal graph: what the cause makes easier or harder, and what it sets."""
+
+    from_: Text = Field(alias="from", description="The cause.")
+    to: Text = Field(description="The feature that depends on it.")
+    scale: (
+        Annotated[
+            Annotated[list[Effort], Tag("list")] | Annotated[list[IntervalSpec], Tag("intervals")] | EffortByValue,
+            OneShape,
+        ]
+        | None
+    ) = Field(
+        None,
+        description="What the base cost of changing 'to' is multiplied with: a list by rank, a number by value "
+        "(values left out count 1), or for numbers a list of intervals of which the first that fits counts.",
+    )
+    table: Annotated[dict[str, Scalar], ByValue] | None = Field(
+        None, description="What 'to' becomes when 'from' changes, by the new value; values left out change nothing."
+    )
+    formula: Text | None = Field(None, description="What the number 'to' becomes when 'from' changes.")
+
+
+class OutcomeSpec(_Part):
+    """The decision: its column, all its values, and those that a person hopes for."""
+
+    column: Text
+    values: list[Value] = Field(min_length=2)
+    favourable: Annotated[
+        Annotated[Value, Tag("one")] | Annotated[list[Value], Tag("list"), Field(min_length=1)], OneShape
+    ]
+
+
+class ProblemFile(_Part):
+    """A recourse problem: what can be known of a person, what can be done, what it costs, what depends on what."""
+
+    counterplan: Literal[1] = Field(description="Version of this format.")
+    name: Text
+    title: Text | None = None
+    outcome: OutcomeSpec
+    max_actions: Annotated[int, BeforeValidator(_number), Field(ge=1, le=64)] = Field(
+        description="The longest plan, STOP not counted."
+    )
+    features: dict[str, FeatureSpec] = Field(min_length=1)
+    functions: dict[str, FunctionSpec] | None = None
+    causes: list[CauseSpec] | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a problem file, with which editors complete and check it."""
+    schema = ProblemFile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "counterplan problem"} | schema

@@ -1,0 +1,207 @@
+"""How states change: which actions are legal, what they cost, where they lead. The only place that knows.
+
+States are float [B, F]: a category is the index of its value, a missing value is NaN. Actions are numbered in the
+order of the file, function by function and argument by argument; the last one is STOP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.problem.parts import STOP, Action, Cause, Feature, Function, fill_phrase, say_number
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.intp]
+
+_DECIMALS = 9
+"""Sums are rounded to so many decimals, so that two ways to one value give one value."""
+_COARSE = 2**53 / 10**_DECIMALS
+"""From here on floats have no such decimals, and rounding would only blur them."""
+
+
+def _rounded(numbers: Floats) -> Floats:
+    return np.where(np.abs(numbers) < _COARSE, np.round(numbers, _DECIMALS), numbers)
+
+
+class Transitions:
+    """The rules of a problem as array operations over many people at once."""
+
+    def __init__(self, features: Sequence[Feature], functions: Sequence[Function], causes: Sequence[Cause]) -> None:
+        self.features = tuple(features)
+        self.functions = tuple(functions)
+        self.causes = tuple(causes)
+        pairs = [(function.name, native) for function in functions for native in function.natives]
+        self.actions: tuple[Action, ...] = (
+            *(Action(index, name, native) for index, (name, native) in enumerate(pairs)),
+            Action(len(pairs), STOP),
+        )
+        self.stop = len(pairs)
+        sizes = [len(function.natives) for function in functions]
+        starts = np.cumsum([0, *sizes])
+        self.spans = tuple(slice(int(starts[i]), int(starts[i + 1])) for i in range(len(sizes)))
+        self.function_of: Ints = np.repeat(np.arange(len(sizes) + 1), [*sizes, 1])
+        self._target = np.array([function.target for function in functions], np.intp)[self.function_of[:-1]]
+        self._adds = np.array([function.adds for function in functions], bool)[self.function_of[:-1]]
+        self._argument = np.concatenate([np.empty(0), *(function.arguments for function in functions)])
+        self._consequences = [cause for cause in self.causes if cause.sets]
+        self._integers = np.array([feature.integer for feature in self.features])
+        self.mutable: Ints = np.array(sorted(self._touched()), np.intp)
+        """The features that some action can change; all others are immutable."""
+        self.least_costs = self._least_costs()
+        """[A] a lower bound on the cost of each action, whatever the state; STOP costs 0."""
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def legal(self, states: Floats) -> Bools:
+        """Which actions [B, A] are possible in `states` [B, F]: STOP always, one that changes nothing never."""
+        result = np.empty((len(states), len(self)), bool)
+        result[:, self.stop] = True
+        broad = states[:, None, :]
+        for function, span in zip(self.functions, self.spans, strict=True):
+            legal = np.broadcast_to(function.when(broad, function.arguments), result[:, span].shape)
+            result[:, span] = legal & self._possible(function, states)
+        return result
+
+    def _possible(self, function: Function, states: Floats) -> Bools:
+        """Where [B, n] the arguments of `function` change something and leave every number within its bounds."""
+        feature = self.features[function.target]
+        now = states[:, function.target, None]
+        if function.adds:
+            after = _rounded(now + function.arguments)
+            within = (after >= feature.low) & (after <= feature.high)  # false if it is missing now
+            possible: Bools = within & (after != now)
+        else:
+            possible = now != function.arguments
+        followers = [cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number]
+        if any(function.target in self._ancestors(cause.target) for cause in followers):
+            for i in range(len(function.natives)):
+                possible[:, i] &= self._within_bounds(self._changed(states, function, i), followers)
+        return possible
+
+    def _within_bounds(self, states: Floats, followers: Sequence[Cause]) -> Bools:
+        fine = np.ones(len(states), bool)
+        for cause in followers:
+            feature, column = self.features[cause.target], states[:, cause.target]
+            within = np.isfinite(column) & (column >= feature.low) & (column <= feature.high)
+            fine &= within | (np.isnan(column) & feature.missing)
+        return fine
+
+    def _changed(self, states: Floats, function: Function, argument: int) -> Floats:
+        action = self.spans[self.functions.index(function)].start + argument
+        return self.apply(states, np.full(len(states), action))
+
+    def _ancestors(self, target: int) -> set[int]:
+        """The features whose change can reach `target` through consequences, itself included."""
+        found = {target}
+        for cause in reversed(self._consequences):
+            if cause.target in found:
+                found.add(cause.source)
+        return found
+
+    def cost(self, states: Floats) -> Floats:
+        """What each action costs [B, A] in `states` [B, F], legal or not. STOP costs nothing."""
+        result = np.zeros((len(states), len(self)))
+        for function, span in zip(self.functions, self.spans, strict=True):
+            scale = np.ones(len(states))
+            for cause in self.causes:
+                if cause.target == function.target and cause.scale is not None:
+                    scale *= cause.scale(states[:, cause.source])
+            result[:, span] = function.surcharge + function.base * scale[:, None]
+        return result
+
+    def apply(self, states: Floats, actions: npt.NDArray[np.integer]) -> Floats:
+        """The states [B, F] after one action each [B], consequences included. Legality is the caller's to check."""
+        after = states.copy()
+        rows = np.flatnonzero(actions != self.stop)
+        chosen = actions[rows]
+        target = self._target[chosen]
+        now = states[rows, target]
+        after[rows, target] = np.where(
+            self._adds[chosen], _rounded(now + self._argument[chosen]), self._argument[chosen]
+        )
+        for cause in self._consequences:
+            before, new = states[:, cause.source], after[:, cause.source]
+            changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
+            if cause.table is not None:
+                value = np.where(
+                    np.isnan(new[changed]), np.nan, cause.table[np.nan_to_num(new[changed]).astype(np.intp)]
+                )
+                changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
+            else:
+                assert cause.formula is not None
+                value = np.broadcast_to(cause.formula(after[changed]), changed.shape)
+                value = np.round(value) if self._integers[cause.target] else _rounded(value)
+            after[changed, cause.target] = value
+        return after
+
+    def _touched(self) -> set[int]:
+        touched = {function.target for function in self.functions}
+        for cause in self._consequences:
+            if cause.source in touched:
+                touched.add(cause.target)
+        return touched
+
+    @cached_property
+    def independent(self) -> Bools:
+        """Which pairs of functions [n, n] have nothing to do with each other: either order is legal, costs the same
+        and leads to the same state."""
+        count = len(self.functions)
+        changes = [self._changed_by(function) for function in self.functions]
+        reads = [self._read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
+        result = np.zeros((count, count), bool)
+        for i in range(count):
+            for j in range(count):
+                result[i, j] = not (changes[i] & (changes[j] | reads[j]) or changes[j] & reads[i])
+        return result
+
+    def _changed_by(self, function: Function) -> set[int]:
+        changed = {function.target}
+        for cause in self._consequences:
+            if cause.source in changed:
+                changed.add(cause.target)
+        return changed
+
+    def _read_by(self, function: Function, changed: set[int]) -> set[int]:
+        """The features on which the legality, the cost or the effect of `function` depends."""
+        names = set(function.when.tree.names())
+        reads = {cause.source for cause in self.causes if cause.target == function.target and cause.scale is not None}
+        for cause in self._consequences:
+            if cause.source in changed and cause.formula is not None:
+                names |= cause.formula.tree.names()
+        return reads | {feature.index for feature in self.features if feature.name in names}
+
+    def _least_costs(self) -> Floats:
+        least = np.zeros(len(self))
+        for function, span in zip(self.functions, self.spans, strict=True):
+            scale = 1.0
+            for cause in self.causes:
+                if cause.target == function.target and cause.scale is not None:
+                    scale *= cause.scale.least()
+            least[span] = function.surcharge + function.base * scale
+        return least
+
+    def say(self, action: int, before: Floats, after: Floats) -> str:
+        """An action in words, as it changes the state `before` [F] into `after` [F]."""
+        if action == self.stop:
+            return "Stop"
+        function = self.functions[int(self.function_of[action])]
+        feature = self.features[function.target]
+        number = self._argument[action]
+        if feature.is_number:
+            unit = f" {feature.unit}" if feature.unit else ""
+            argument, amount = say_number(number) + unit, say_number(abs(number)) + unit
+        else:
+            argument = amount = feature.say(number)
+        words = {
+            "argument": argument,
+            "amount": amount,
+            "before": feature.say(before[function.target]),
+            "after": feature.say(after[function.target]),
+        }
+        return fill_phrase(function.phrase, words)

@@ -1,0 +1,166 @@
+"""The four benchmarks: their people, their black boxes, and what is possible in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterplan import BlackBox, CounterplanError, ExactPlanner, benchmarks
+from counterplan.benchmarks import suite, synthetic, tables
+from counterplan.benchmarks.report import COLUMNS, describe
+
+EXPECTED = {  # least and most: rows, refused test people, accuracy, reachable, mean least effort, most steps
+    "german": (1_000, (70, 105), (0.68, 0.80), 0.95, (8, 14), 4),
+    "adult": (48_842, (7_000, 8_500), (0.84, 0.88), 0.97, (24, 32), 4),
+    "syn": (10_004, (900, 1_100), (1, 1), 1.0, (10, 15), 4),
+    "syn_long": (10_004, (900, 1_100), (1, 1), 1.0, (18, 27), 6),
+}
+
+
+@pytest.mark.parametrize("name", benchmarks.NAMES)
+def test_is_what_it_should_be(name: str) -> None:
+    rows, refused, accuracy, reachable, effort, longest = EXPECTED[name]
+    benchmark = benchmarks.load(name)
+    assert len(benchmark.train) + len(benchmark.test) == rows
+    assert len(benchmark.test) == round(rows * 0.2)
+    assert refused[0] <= len(benchmark.refused_test) <= refused[1]
+    box = BlackBox(benchmark.model)
+    assert not box.favourable(benchmark.problem, benchmark.refused_train.head(500)).any()
+    people = 78 if name == "german" else 30 if name == "syn_long" else 100
+    figures = describe(benchmark, people)
+    assert figures["favourable"] + figures["unfavourable"] == rows
+    assert accuracy[0] <= figures["accuracy"] <= accuracy[1]
+    assert figures["reachable"] >= reachable
+    assert effort[0] <= figures["optimal_cost"] <= effort[1]
+    assert figures["shortest"] == 1
+    assert figures["longest"] <= longest + (name in synthetic.RULES)
+    assert {key for key, _, _ in COLUMNS} <= set(figures)
+
+
+def test_the_data_are_whole() -> None:
+    german, adult = tables.german(), tables.adult()
+    assert german["risk"].value_counts().to_dict() == {"good": 700, "bad": 300}
+    assert not german.isna().any().any()
+    assert german["sex"].value_counts().to_dict() == {"male": 690, "female": 310}
+    assert (adult["income"] == ">50K").sum() == 11_687
+    assert not adult.isna().any().any()
+    assert (adult["workclass"] == "?").sum() == 2_799
+    pairs = adult.groupby("education", observed=True)["education_num"].nunique()
+    assert pairs.eq(1).all()
+    problem = benchmarks.load("adult").problem
+    ranks = problem.read(adult).states[:, next(f.index for f in problem.features if f.name == "education")]
+    assert (ranks + 1 == adult["education_num"]).all(), "education is ordered by education_num"
+
+
+def test_synthetic_people_follow_their_graph() -> None:
+    people = synthetic.sample(60_000, np.random.default_rng(1), long=True)
+    jobs = pd.crosstab(people["education"], people["job"], normalize="index")
+    assert jobs.loc["none", "unemployed"] == pytest.approx(0.59, abs=0.02)
+    assert jobs.loc["phd", "ceo"] == pytest.approx(0.30, abs=0.02)
+    assert people["age"].between(30, 59).all()
+    assert people["credit"].between(0, 49_999).all()
+    workless = people["job"] == "unemployed"
+    assert people.loc[workless, "income"].eq(9_000).all()
+    assert people.loc[workless, "savings"].eq(9_000).all()
+    assert people.loc[~workless, "income"].between(10_000, 200_000).all()
+    assert people.loc[~workless, "savings"].between(5_000, 200_000).all()
+    means = people.groupby("job")[["income", "savings", "expenses"]].mean()
+    assert means.loc["manager"].tolist() == pytest.approx([80_000, 90_000, 3_000], rel=0.02)
+    poor, rich = people["income"] < 20_000, people["income"] >= 40_000
+    assert people[poor]["house"].eq("none").mean() == pytest.approx(0.4, abs=0.02)
+    assert people[rich]["house"].eq("own").mean() == pytest.approx(0.7, abs=0.02)
+    assert people[people["age"] < 45]["relationship"].eq("widowed").mean() == pytest.approx(0.1, abs=0.02)
+    assert not people[people["education"] != "phd"]["purpose"].eq("education").any()
+    assert sorted(people["credit_score"].unique()) == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "granted"),
+    [
+        ("syn", {}, True),
+        ("syn", {"education": "diploma"}, False),
+        ("syn", {"income": 79_999.0}, False),
+        ("syn", {"job": "office_worker", "income": 50_000.0}, True),
+        ("syn", {"job": "office_worker", "income": 50_000.0, "house": "rent"}, False),
+        ("syn", {"job": "worker"}, False),
+        ("syn_long", {}, True),
+        ("syn_long", {"credit_score": 2}, False),
+        ("syn_long", {"expenses": 5_500.0}, False),
+        ("syn_long", {"savings": 60_000.0}, False),
+        ("syn_long", {"savings": 30_001.0, "purpose": "car"}, True),
+        ("syn_long", {"savings": 30_000.0, "purpose": "car"}, False),
+        ("syn_long", {"savings": 20_001.0, "purpose": "furniture"}, True),
+        ("syn_long", {"job": "office_worker", "credit_score": 4}, False),
+        ("syn_long", {"job": "office_worker", "credit_score": 5, "savings": 50_001.0}, True),
+        ("syn_long", {"job": "office_worker", "credit_score": 5, "savings": 50_001.0, "house": "rent"}, False),
+        (
+            "syn_long",
+            {"job": "office_worker", "credit_score": 5, "savings": 50_001.0, "house": "rent", "purpose": "car"},
+            True,
+        ),
+        ("syn_long", {"job": "office_worker", "credit_score": 5, "savings": 30_001.0, "purpose": "car"}, True),
+        ("syn_long", {"job": "office_worker", "credit_score": 5, "expenses": 4_000.1}, False),
+    ],
+)
+def test_rules_decide_as_written(name: str, change: dict, granted: bool) -> None:
+    person = {
+        "age": 40, "education": "bachelor", "job": "manager", "income": 80_000.0, "house": "own", "credit": 100,
+        "sex": "male", "relationship": "single", "country": "italy", "savings": 60_001.0, "purpose": "house",
+        "credit_score": 3, "expenses": 1_000.0,
+    }  # fmt: skip
+    model = benchmarks.load(name).model
+    assert model(pd.DataFrame([person | change])).tolist() == ["granted" if granted else "refused"]
+
+
+@pytest.mark.parametrize("name", benchmarks.NAMES)
+def test_states_and_tables_get_the_same_answer(name: str) -> None:
+    benchmark = benchmarks.load(name)
+    people = benchmark.test.head(300)
+    by_state = benchmark.model.labels_of_states(benchmark.problem.read(people).states)
+    assert (benchmark.model.labels(people) == by_state).all()
+    score = benchmark.model.scores(people, benchmark.problem.outcome.favourable)
+    assert ((score >= 0.5) == np.isin(by_state, list(benchmark.problem.outcome.favourable))).all()
+    other = [value for value in benchmark.problem.outcome.values if value not in benchmark.problem.outcome.favourable]
+    assert benchmark.model.scores(people, other) == pytest.approx(1 - score)
+    slow = BlackBox(lambda frame: benchmark.model.labels(frame))
+    refused = benchmark.refused_test.head(5)
+    exact = ExactPlanner(benchmark.problem, BlackBox(benchmark.model), state_limit=5_000).plan(refused)
+    assert ExactPlanner(benchmark.problem, slow, state_limit=5_000).plan(refused).plans == exact.plans
+
+
+def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUNTERPLAN_CACHE", str(tmp_path))
+    first = benchmarks.load("german", seed=3)
+    (kept,) = (tmp_path / "benchmarks").iterdir()
+    content = kept.read_bytes()
+    score = first.model.score(first.problem.read(first.test).states)
+
+    def forbidden(*arguments: object) -> None:
+        raise AssertionError("trained again although it was kept")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(suite, "train", forbidden)
+        again = benchmarks.load("german", seed=3)
+    assert (again.model.score(again.problem.read(again.test).states) == score).all()
+    pd.testing.assert_frame_equal(first.test, again.test)
+    for damage in (content[: len(content) // 2], b"", content[:300] + b"\0" * 40 + content[340:]):
+        kept.write_bytes(damage)
+        repaired = benchmarks.load("german", seed=3)
+        assert (repaired.model.score(repaired.problem.read(repaired.test).states) == score).all()
+    assert kept.read_bytes() == content
+    assert not benchmarks.load("syn", seed=1).test.equals(benchmarks.load("syn", seed=2).test)
+    pd.testing.assert_frame_equal(benchmarks.load("syn", seed=1).train, benchmarks.load("syn", seed=1).train)
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("COUNTERPLAN_CACHE", str(tmp_path / "file"))
+    assert len(benchmarks.load("german", seed=4).test) == 200
+
+
+def test_unknown_names_and_seeds() -> None:
+    with pytest.raises(CounterplanError, match="did you mean 'german'"):
+        benchmarks.load("germany")
+    with pytest.raises(CounterplanError, match="zero or more"):
+        benchmarks.load("syn", seed=-1)

@@ -1,0 +1,152 @@
+"""What every planner must keep to, run over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, PeopleError, PlanError, Planner, Problem, Status, benchmarks
+from counterplan.benchmarks import Benchmark
+
+PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {"exact": ExactPlanner}
+
+
+@pytest.fixture(scope="module", params=PLANNERS)
+def make(request: pytest.FixtureRequest) -> Callable[[Problem, BlackBox], Planner]:
+    return PLANNERS[request.param]
+
+
+@pytest.fixture(scope="module", params=["german", "syn"])
+def benchmark(request: pytest.FixtureRequest) -> Benchmark:
+    return benchmarks.load(request.param)
+
+
+def test_plans_are_legal_priced_right_and_favourable(make, benchmark: Benchmark) -> None:
+    box = BlackBox(benchmark.model)
+    people = benchmark.refused_test.head(40)
+    plans = make(benchmark.problem, box).plan(people)
+    assert len(plans) == len(people)
+    assert plans.counts["found"] > 20
+    immutable = [
+        feature.name
+        for feature in benchmark.problem.features
+        if feature.index not in benchmark.problem.transitions.mutable
+    ]
+    for plan in plans:
+        assert plan.replay(benchmark.problem, BlackBox(benchmark.model)).ok
+        assert len(plan.steps) <= benchmark.problem.max_actions
+        for step in plan.steps:
+            assert [step.after[name] for name in immutable] == [plan.start[name] for name in immutable]
+
+
+def test_the_same_again(make, benchmark: Benchmark) -> None:
+    people = benchmark.refused_test.head(20)
+    first = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
+    second = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
+    assert first.to_json() == second.to_json()
+
+
+def test_one_by_one_as_together(make, benchmark: Benchmark) -> None:
+    people = benchmark.refused_test.head(12)
+    together = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    for row, plan in enumerate(together):
+        alone = planner.plan(people.iloc[[row]])[0]
+        assert (alone.person, alone.status, alone.actions, alone.cost) == (
+            plan.person,
+            plan.status,
+            plan.actions,
+            plan.cost,
+        )
+
+
+def test_questions_are_counted_by_the_meter(make, benchmark: Benchmark) -> None:
+    rows = 0
+
+    def counting(frame: pd.DataFrame) -> np.ndarray:
+        nonlocal rows
+        rows += len(frame)
+        return benchmark.model.labels(frame)
+
+    box = BlackBox(counting)
+    planner = make(benchmark.problem, box)
+    plans = planner.plan(benchmark.refused_test.head(10))
+    assert plans.queries == box.queries == rows
+    again = planner.plan(benchmark.refused_test.head(10))
+    assert again.queries == 0
+    assert again.cached > 0
+
+
+def test_what_is_forbidden_is_not_done(make, benchmark: Benchmark) -> None:
+    people = benchmark.refused_test.head(30)
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    free = planner.plan(people)
+    often = pd.Series([action for plan in free for action in plan.actions]).value_counts().index[0]
+    function = often.split("=")[0]
+    assert not any(step.function == function for plan in planner.plan(people, forbid=function) for step in plan.steps)
+    assert not any(often in plan.actions for plan in planner.plan(people, forbid=[often]))
+    person = next(plan.person for plan in free if often in plan.actions)
+    for plan in planner.plan(people, forbid={person: [function]}):
+        assert plan.person != person or function not in [step.function for step in plan.steps]
+        assert plan.person == person or plan.actions == free[plan.person].actions
+    mask = np.ones((len(people), len(benchmark.problem.transitions)), bool)
+    mask[:, :-1] = False
+    assert planner.plan(people, allowed=mask).counts["found"] == 0
+    with pytest.raises(PlanError, match="no such function"):
+        planner.plan(people, forbid=["FLY"])
+    with pytest.raises(PlanError, match="no such person"):
+        planner.plan(people, forbid={"nobody": [function]})
+    with pytest.raises(PlanError, match="shape"):
+        planner.plan(people, allowed=mask[:, 1:])
+
+
+def test_nobody_somebody_and_the_already_favourable(make, benchmark: Benchmark) -> None:
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    nobody = planner.plan(benchmark.refused_test.head(0))
+    assert len(nobody) == 0
+    assert nobody.queries == 0
+    assert "nothing to do" in nobody.to_text()
+    lucky = benchmark.test[benchmark.model.labels(benchmark.test) == "granted"].head(3)
+    if benchmark.name == "german":
+        lucky = benchmark.test[benchmark.model.labels(benchmark.test) == "good"].head(3)
+    plans = planner.plan(lucky)
+    assert {plan.status for plan in plans} == {Status.ALREADY_FAVOURABLE}
+    assert all(plan.cost == 0 and not plan.steps for plan in plans)
+    with pytest.raises(PeopleError, match="lacks the column"):
+        planner.plan(pd.DataFrame({"nothing": [1]}))
+
+
+def test_ten_thousand_people(make) -> None:
+    benchmark = benchmarks.load("german")
+    people = pd.concat([benchmark.test] * 50, ignore_index=True)
+    plans = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
+    assert len(plans) == 10_000
+    costs = np.array([plan.cost for plan in plans]).reshape(50, -1)
+    assert (costs == costs[0]).all()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    functions = [function.name for function in problem.transitions.functions]
+    forbid = data.draw(st.lists(st.sampled_from(functions), max_size=1))
+    done = 0
+
+    def progress(people: int) -> None:
+        nonlocal done
+        done += people
+
+    plans = make(problem, box).plan(table, forbid=forbid, progress=progress)
+    assert done == len(table)
+    for plan in plans:
+        assert plan.replay(problem, box).ok, str(plan.replay(problem, box))
+        assert not any(step.function in forbid for step in plan.steps)

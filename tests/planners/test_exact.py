@@ -1,0 +1,227 @@
+"""The exact planner against brute force, its ties, its budgets and its limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Problem, Status
+from counterplan.problem import People
+
+UNIT = 7
+"""Costs are compared to so many decimals."""
+
+
+def brute_force(problem: Problem, people: People, row: int, box: BlackBox) -> tuple[float, int, list[int]] | None:
+    """The best (cost, steps, actions) over every legal sequence, state by state and step by step, or None."""
+    transitions = problem.transitions
+    ask = box.about(problem, people)
+    layer = {people.states[row].tobytes(): (0.0, [])}
+    best = None
+    for depth in range(problem.max_actions + 1):
+        ahead: dict[bytes, tuple[float, list[int]]] = {}
+        for raw, (cost, actions) in layer.items():
+            state = np.frombuffer(raw).reshape(1, -1)
+            if ask(state, np.array([row]))[0]:
+                found = (round(cost, UNIT), depth, actions)
+                best = found if best is None or found < best else best
+            legal, costs = transitions.legal(state)[0], transitions.cost(state)[0]
+            for action in np.flatnonzero(legal[:-1]).tolist():
+                after = (transitions.apply(state, np.array([action]))[0] + 0.0).tobytes()
+                candidate = (round(cost + costs[action], UNIT), [*actions, action])
+                if after not in ahead or candidate < ahead[after]:
+                    ahead[after] = candidate
+        layer = ahead
+    return best
+
+
+def chosen_actions(problem: Problem, plan: Plan) -> list[int]:
+    names = [str(action) for action in problem.transitions.actions]
+    return [names.index(action) for action in plan.actions]
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_agrees_with_brute_force(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    together = data.draw(st.integers(1, 4))
+    plans = ExactPlanner(problem, box, together=together).plan(table)
+    people = problem.read(table)
+    for row, plan in enumerate(plans):
+        best = brute_force(problem, people, row, box)
+        if best is None:
+            assert plan.status is Status.INFEASIBLE
+            assert plan.lower_bound is None
+            continue
+        cost, steps, actions = best
+        assert plan.status is (Status.FOUND if steps else Status.ALREADY_FAVOURABLE)
+        assert plan.cost == pytest.approx(cost, abs=1e-5)
+        assert plan.lower_bound == pytest.approx(cost, abs=1e-5)
+        assert len(plan.steps) == steps
+        assert chosen_actions(problem, plan) == actions, "ties go to fewer steps, then to the order of the file"
+        assert plan.optimal
+        assert plan.verified
+        assert plan.replay(problem, box).ok
+
+
+def number_line(when: str = "true", cost: object = 1, max_actions: int = 3, **more: object) -> Problem:
+    """One number that can be raised by 1 or by 2, and a category that costs nothing to change."""
+    functions = {"ADD": {"add": "x", "arguments": [1, 2], "when": when, "cost": cost}}
+    return Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "line",
+            "outcome": {"column": "y", "values": ["no", "yes"], "favourable": "yes"},
+            "max_actions": max_actions,
+            "features": {
+                "x": {"kind": "number", "integer": True, "bins": []},
+                "c": {"kind": "category", "values": ["a", "b"]},
+            },
+            "functions": functions | more.get("functions", {}),
+        }
+    )
+
+
+def at_least(threshold: int) -> BlackBox:
+    return BlackBox(lambda frame: np.where(frame["x"] >= threshold, "yes", "no"))
+
+
+PEOPLE = pd.DataFrame({"x": [0, 1, 5], "c": ["a", "b", "a"]}, index=["ann", "bob", "eve"])
+
+
+def test_prefers_fewer_steps_then_the_order_of_the_file() -> None:
+    cheap = number_line(cost={"base": [1, 2]})  # 1 + 1 costs as much as 2
+    plan = ExactPlanner(cheap, at_least(2)).plan(PEOPLE)[0]
+    assert plan.actions == ["ADD=2"]
+    free = number_line(functions={"FREE": {"set": "c", "arguments": "all", "cost": 0}})
+    plan = ExactPlanner(free, at_least(3)).plan(PEOPLE)[0]
+    assert plan.actions == ["ADD=1", "ADD=2"], "not with a useless free step, and the smaller action first"
+
+
+def test_a_free_way_round_is_found() -> None:
+    functions = {"OPEN": {"set": "c", "arguments": ["b"], "cost": 0}}
+    problem = number_line(when="c == 'b'", functions=functions)
+    plan = ExactPlanner(problem, at_least(2)).plan(PEOPLE)[0]
+    assert plan.actions == ["OPEN=b", "ADD=2"]
+    assert plan.cost == 1
+
+
+def test_statuses_and_questions() -> None:
+    problem = number_line()
+    box = at_least(5)
+    plans = ExactPlanner(problem, box).plan(PEOPLE)
+    assert [plan.status for plan in plans] == [Status.FOUND, Status.FOUND, Status.ALREADY_FAVOURABLE]
+    assert [plan.person for plan in plans] == ["ann", "bob", "eve"]
+    assert plans[2].questions == 1
+    assert plans.queries == box.queries
+    assert plans.queries + plans.cached == sum(plan.questions for plan in plans)
+    far = ExactPlanner(problem, at_least(7)).plan(PEOPLE)
+    assert [plan.status for plan in far] == [Status.INFEASIBLE, Status.FOUND, Status.FOUND]
+
+
+def test_asks_in_order_of_cost_and_never_beyond_the_answer() -> None:
+    problem = number_line(cost={"base": [1, 1.5]}, max_actions=4)
+    asked: list[int] = []
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        asked.extend(frame["x"].tolist())
+        return np.where(frame["x"] >= 3, "yes", "no")
+
+    ExactPlanner(problem, model).plan(PEOPLE.iloc[:1])
+    assert asked == [0, 1, 2, 3]
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    model = data.draw(worlds.black_boxes(problem))
+    budget = data.draw(st.integers(0, 8))
+    whole = ExactPlanner(problem, model).plan(table)
+    limited = ExactPlanner(problem, model).plan(table, budget=budget)
+    for full, plan in zip(whole, limited, strict=True):
+        assert plan.questions <= budget
+        if plan.status is Status.NOT_FOUND:
+            assert plan.lower_bound is not None
+            assert full.status is Status.INFEASIBLE or plan.lower_bound <= full.cost + 1e-6
+        else:
+            assert (plan.status, plan.actions) == (full.status, full.actions)
+
+
+def test_the_budget_of_the_box_ends_the_search_for_everybody() -> None:
+    problem = number_line()
+    box = BlackBox(at_least(100).model, budget=4)
+    plans = ExactPlanner(problem, box, together=2).plan(PEOPLE)
+    assert box.queries == 4
+    assert {plan.status for plan in plans} == {Status.NOT_FOUND}
+    assert [plan.lower_bound for plan in plans] == [1.0, 1.0, 0.0]
+    assert ExactPlanner(problem, BlackBox(at_least(1).model, budget=4)).plan(PEOPLE).counts["found"] == 1
+
+
+def test_the_state_limit_gives_up_with_a_bound() -> None:
+    problem = number_line(max_actions=30)
+    plans = ExactPlanner(problem, at_least(1000), state_limit=10).plan(PEOPLE.iloc[:1])
+    assert plans[0].status is Status.NOT_FOUND
+    assert 1 < plans[0].lower_bound <= 1000 / 2
+    assert plans[0].questions < 30
+
+
+def test_paths_of_many_steps_over_many_actions_are_kept_whole() -> None:
+    """More actions and steps than one machine word can hold."""
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "long",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 12,
+            "features": {"x": {"kind": "number", "integer": True, "minimum": 0, "bins": []}},
+            "functions": {
+                "UP": {
+                    "add": "x",
+                    "arguments": list(range(1, 200)),
+                    "when": "x + argument <= 1 or argument == x",
+                    "cost": 1,
+                }
+            },
+        }
+    )
+    box = BlackBox(lambda frame: (frame["x"] >= 2**7).astype(int))
+    plan = ExactPlanner(problem, box).plan(pd.DataFrame({"x": [0]}))[0]
+    assert [step.argument for step in plan.steps] == [1, 1, 2, 4, 8, 16, 32, 64]
+    assert plan.cost == 8
+
+
+def test_too_many_features_for_one_key() -> None:
+    """Thirty categories of seven values do not fit 62 bits; the keys still tell all states apart."""
+    names = [f"f{i}" for i in range(30)]
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "wide",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 2,
+            "features": {name: {"kind": "ordered", "values": list("abcdefg")} for name in names},
+            "functions": {f"SET_{name}": {"set": name, "arguments": ["f", "g"], "cost": 1} for name in names},
+        }
+    )
+    box = BlackBox(lambda frame: ((frame["f0"] == "g") & (frame["f29"] == "g")).astype(int))
+    plan = ExactPlanner(problem, box).plan(pd.DataFrame({name: ["a"] for name in names}))[0]
+    assert plan.actions == ["SET_f0=g", "SET_f29=g"]
+    assert plan.questions == 1 + 60 + math.comb(30, 2) * 4
+
+
+def test_refuses_senseless_settings() -> None:
+    problem = number_line()
+    with pytest.raises(PlanError, match="one or more"):
+        ExactPlanner(problem, at_least(1), state_limit=0)
+    with pytest.raises(PlanError, match="zero or more"):
+        ExactPlanner(problem, at_least(1)).plan(PEOPLE, budget=-1)

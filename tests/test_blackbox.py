@@ -1,0 +1,172 @@
+"""The meter: what is counted, remembered, limited and refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from counterplan import BlackBox, BudgetSpent, ModelError, Problem
+
+PROBLEM = Problem.from_dict(
+    {
+        "counterplan": 1,
+        "name": "meter",
+        "outcome": {"column": "y", "values": ["bad", "fair", "good"], "favourable": "good"},
+        "max_actions": 2,
+        "features": {
+            "x": {"kind": "number", "bins": []},
+            "c": {"kind": "category", "values": ["a", "b"], "missing": True},
+        },
+        "functions": {"ADD": {"add": "x", "arguments": [1], "cost": 1}},
+    }
+)
+PEOPLE = pd.DataFrame({"x": [0.0, 1.0, 2.0, 1.0], "c": ["a", "b", None, "b"]})
+
+
+class Recorder:
+    """A model that writes down what it was asked."""
+
+    def __init__(self, answer=lambda frame: np.where(frame["x"] >= 1, "good", "bad")) -> None:
+        self.answer = answer
+        self.frames: list[pd.DataFrame] = []
+
+    def __call__(self, frame: pd.DataFrame) -> np.ndarray:
+        self.frames.append(frame.copy())
+        return self.answer(frame)
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.frames))
+
+
+def test_counts_rows_and_remembers_answers() -> None:
+    model = Recorder()
+    box = BlackBox(model)
+    assert box.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
+    assert (box.queries, box.cached, model.rows) == (3, 1, 3), "two people are the same"
+    assert box.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
+    assert (box.queries, box.cached, model.rows) == (3, 5, 3)
+    box.forget()
+    box.favourable(PROBLEM, PEOPLE)
+    assert (box.queries, model.rows) == (6, 6)
+
+
+def test_memory_is_bounded_and_can_be_switched_off() -> None:
+    small = BlackBox(Recorder(), remember=2)
+    for _ in range(2):
+        assert small.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
+    assert small.queries == 4, "the oldest of three answers was dropped"
+    none = BlackBox(Recorder(), remember=0)
+    none.favourable(PROBLEM, PEOPLE)
+    none.favourable(PROBLEM, PEOPLE)
+    assert none.queries == 6
+
+
+def test_zero_has_no_sign_and_problems_do_not_mix() -> None:
+    box = BlackBox(Recorder())
+    box.favourable(PROBLEM, pd.DataFrame({"x": [0.0, -0.0], "c": ["a", "a"]}))
+    assert box.queries == 1
+    other = Problem.from_dict(PROBLEM.to_dict() | {"max_actions": 1})
+    box.favourable(other, PEOPLE.head(1))
+    assert box.queries == 2
+
+
+def test_extra_columns_reach_the_model_and_are_part_of_what_is_remembered() -> None:
+    model = Recorder(lambda frame: np.where(frame["secret"] > 5, "good", "bad"))
+    box = BlackBox(model)
+    people = pd.DataFrame({"id": [7, 8], "x": [1.0, 1.0], "c": ["a", "a"], "secret": [9, 1], "y": ["bad", "bad"]})
+    assert box.favourable(PROBLEM, people).tolist() == [True, False]
+    assert model.frames[0].columns.tolist() == ["id", "x", "c", "secret"], "never the outcome"
+
+
+def test_columns_that_an_estimator_does_not_know_are_no_part_of_its_memory() -> None:
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]})
+    estimator = LogisticRegression().fit(frame, ["bad", "bad", "good", "good"])
+    box = BlackBox(estimator)
+    people = pd.DataFrame({"x": [3.0, 3.0], "c": ["a", "a"], "id": [1, 2]})
+    assert box.favourable(PROBLEM, people).tolist() == [True, True]
+    assert box.queries == 1
+
+
+def test_batches() -> None:
+    model = Recorder()
+    box = BlackBox(model, batch=2)
+    people = pd.DataFrame({"x": np.arange(5.0), "c": ["a"] * 5})
+    assert box.favourable(PROBLEM, people).tolist() == [False, True, True, True, True]
+    assert [len(frame) for frame in model.frames] == [2, 2, 1]
+
+
+def test_a_budget_stops_and_tells_what_was_found() -> None:
+    model = Recorder()
+    box = BlackBox(model, budget=2)
+    with pytest.raises(BudgetSpent, match="budget of 2 questions") as caught:
+        box.favourable(PROBLEM, PEOPLE)
+    assert caught.value.known.tolist() == [True, True, False, True]
+    assert caught.value.answers.tolist() == [False, True, False, True]
+    assert (box.queries, model.rows, box.left) == (2, 2, 0)
+    assert box.favourable(PROBLEM, PEOPLE.iloc[[0, 1, 3]]).tolist() == [False, True, True], "from memory"
+    with pytest.raises(BudgetSpent):
+        box.favourable(PROBLEM, PEOPLE.iloc[[2]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda frame: ["good"], "gave 1 answers"),
+        (lambda frame: ["good"] * (len(frame) + 1), "gave 4 answers"),
+        (lambda frame: [np.nan] * len(frame), "gave no answer"),
+        (lambda frame: [None, "good", "bad"], "gave no answer"),
+        (lambda frame: ["godo"] * len(frame), "unknown outcome 'godo'; did you mean 'good'"),
+        (lambda frame: np.linspace(0, 0.9, len(frame)), "set a threshold"),
+        (lambda frame: frame["nothing"], "KeyError"),
+    ],
+)
+def test_answers_that_make_no_sense_are_refused(answer, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        BlackBox(Recorder(answer)).favourable(PROBLEM, PEOPLE)
+
+
+def test_thresholds() -> None:
+    scores = Recorder(lambda frame: frame["x"] / 2)
+    assert BlackBox(scores, threshold=0.5).favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
+    assert BlackBox(scores, threshold=0.51).favourable(PROBLEM, PEOPLE).tolist() == [False, False, True, False]
+    nan = Recorder(lambda frame: frame["x"] * np.nan)
+    with pytest.raises(ModelError, match="NaN"):
+        BlackBox(nan, threshold=0.5).favourable(PROBLEM, PEOPLE)
+    train = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 10})
+    estimator = LogisticRegression().fit(train, ["bad", "fair", "good"] * 10)
+    chance = estimator.predict_proba(pd.DataFrame({"x": [1.0]}))[0, 1:].sum()
+    one = pd.DataFrame({"x": [1.0], "c": ["a"]})
+    for shift, wanted in ((-1e-6, True), (1e-6, False)):
+        box = BlackBox(estimator, favourable=["fair", "good"], threshold=chance + shift)
+        assert box.favourable(PROBLEM, one).tolist() == [wanted]
+
+
+def test_several_favourable_classes_and_other_types_of_labels() -> None:
+    assert BlackBox(Recorder(), favourable={"bad", "good"}).favourable(PROBLEM, PEOPLE).all()
+    assert BlackBox(Recorder(), favourable="bad").favourable(PROBLEM, PEOPLE).tolist() == [True, False, False, False]
+    with pytest.raises(ModelError, match="did you mean 'good'"):
+        BlackBox(Recorder(), favourable="goood").favourable(PROBLEM, PEOPLE)
+    with pytest.raises(ModelError, match="empty"):
+        BlackBox(Recorder(), favourable=[])
+    truth = Problem.from_dict(
+        PROBLEM.to_dict() | {"outcome": {"column": "y", "values": [False, True], "favourable": True}}
+    )
+    for answer in (lambda f: f["x"] >= 1, lambda f: (f["x"] >= 1).astype(bool).to_numpy(), lambda f: [True] * len(f)):
+        assert BlackBox(answer).favourable(truth, PEOPLE)[1:].all()
+    with pytest.raises(ModelError, match="unknown outcome '1'"):
+        BlackBox(lambda f: (f["x"] >= 0).astype(int)).favourable(truth, PEOPLE)
+
+
+def test_nobody_is_not_asked_about() -> None:
+    model = Recorder()
+    assert BlackBox(model).favourable(PROBLEM, PEOPLE.head(0)).tolist() == []
+    assert model.rows == 0
+
+
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"batch": 0}, {"remember": -1}, {"threshold": float("nan")}])
+def test_senseless_settings_are_refused(wrong: dict) -> None:
+    with pytest.raises(ModelError):
+        BlackBox(Recorder(), **wrong)

@@ -1,0 +1,205 @@
+"""The command line, as a user types it: what it prints, what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+
+import worlds
+from counterplan import ExactPlanner, Plans, benchmarks, cli
+from counterplan.cli import main
+
+LOAN = """\
+counterplan: 1
+name: loan
+outcome: {column: decision, values: [yes, no], favourable: yes}
+max_actions: 2
+features:
+  income: {kind: number, unit: €, bins: auto}
+  job: {kind: ordered, values: [none, clerk, manager]}
+functions:
+  EARN: {add: income, arguments: [500, 1000], cost: {base: 1, surcharge: [0, 0.5]}, phrase: "Earn {amount} more"}
+  WORK: {set: job, arguments: all, when: argument > job, cost: 2}
+"""
+MODEL = """\
+def decide(people):
+    return ["yes" if row.income >= 2000 and row.job != "none" else "no" for row in people.itertuples()]
+
+def score(people):
+    return (people["income"] / 4000).to_list()
+"""
+PEOPLE = "name,income,job,decision\nann,1000,clerk,no\nbob,1600,none,no\neve,9000,manager,yes\n"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    def ran(*words: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["counterplan", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return ran
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "bank", raising=False)
+    (tmp_path / "loan.yaml").write_text(LOAN)
+    (tmp_path / "bank.py").write_text(MODEL)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def test_recommends_for_ones_own_problem(run, folder: Path) -> None:
+    words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:decide")
+    ran = run(*words, "--json", "plans.json", "--csv", "plans.csv")
+    assert ran.code == 0
+    assert "1. Earn 1,000 € more    effort 1.5" in ran.out
+    assert "Change job to clerk" in ran.out
+    assert "3 people: 2 found, 1 already favourable." in ran.out
+    plans = Plans.from_json((folder / "plans.json").read_text())
+    assert [plan.cost for plan in plans] == [1.5, 3.0, 0]
+    assert plans[0].others == {"name": "ann"}
+    table = pd.read_csv(folder / "plans.csv")
+    assert table["function"].tolist()[:3] == ["EARN", "EARN", "WORK"]
+    forbidden = run(*words, "--person", "1", "--forbid", "WORK")
+    assert "No plan within the rules" in forbidden.out
+    single = run(*words, "--forbid", "EARN=1000", "--limit", 1, "--json", "-")
+    assert json.loads(single.out)["plans"][0]["steps"][1]["argument"] == 500
+    spent = run(*words, "--person", "0", "--budget", "1", "--csv", "-")
+    assert "not_found" in spent.out
+    scored = run("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:score", "--threshold", 0.5)
+    assert "3 people: 2 found, 1 already favourable." in scored.out
+
+
+def test_recommends_for_a_benchmark(run) -> None:
+    ran = run("recommend", "german", "--planner", "exact", "--person", "0")
+    assert ran.code == 0
+    assert ran.out.startswith("Person 0\nRefused.")
+    benchmark = benchmarks.load("german")
+    plan = ExactPlanner(benchmark.problem, benchmark.model).plan(benchmark.refused_test.head(1))[0]
+    assert str(plan) in ran.out
+    many = run("recommend", "german")
+    assert many.out.count("Person ") == cli.MOST_PRINTED
+    assert "… and " in many.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("recommend germn", "did you mean 'german'"),
+        ("recommend nothing.yaml", "nothing.yaml: there is no such file"),
+        ("recommend german --planner magic", "there is no planner 'magic'"),
+        ("recommend german --person 5000", "there is no person 5000"),
+        ("recommend german --forbid FLY", "cannot forbid 'FLY'"),
+        ("recommend german --people nobody.csv", "nobody.csv: there is no such file"),
+        ("recommend german --people people.csv", "people.csv: the table lacks the columns"),
+        ("recommend german --model nothing", "'nothing' is not a model"),
+        ("recommend german --json nowhere/plans.json", "there is no folder nowhere"),
+        ("recommend german --limit 0", "greater than or equal to 1"),
+        ("recommend loan.yaml", "--people FILE"),
+        ("recommend loan.yaml --people people.csv", "--model MODULE:ATTR"),
+        ("recommend loan.yaml --people people.csv --model bank:nothing", "has no attribute 'nothing'"),
+        ("recommend loan.yaml --people people.csv --model bank:score", "set a threshold"),
+        ("recommend broken.yaml --people people.csv --model bank:decide", "broken.yaml:7: features.job.kind"),
+        ("recommend loan.yaml --people bad.csv --model bank:decide", "bad.csv: column 'job', row 1: 'clark'"),
+        ("init people.csv --outcome decison", "did you mean 'decision'"),
+        ("init people.csv --outcome decision --out loan.yaml", "loan.yaml: is already there"),
+        ("check broken.yaml", "broken.yaml:7: features.job.kind"),
+        ("check nothing.yaml", "there is no such file"),
+        ("benchmarks syn german2", "there is no benchmark 'german2'"),
+        ("fly", "No such command"),
+    ],
+)
+def test_refuses_with_a_message_and_code_2(run, folder: Path, words: str, message: str) -> None:
+    (folder / "broken.yaml").write_text(LOAN.replace("ordered", "sorted"))
+    (folder / "bad.csv").write_text(PEOPLE.replace("none", "clark"))
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    ran = run(*words.split())
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split()) or message in ran.err
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert after == before, "nothing is lost or half-written"
+
+
+def test_checks(run, folder: Path) -> None:
+    fine = run("check", "loan.yaml")
+    assert fine.code == 0
+    assert "loan.yaml: fine: 2 features, 2 functions, 5 actions; 1 warning" in fine.out
+    assert "loan.yaml:10: functions.WORK.arguments: can never be legal for none" in fine.out
+    broken = LOAN.replace("argument > job", "argument > jb").replace("kind: number", "kind: numbr")
+    (folder / "broken.yaml").write_text(broken)
+    ran = run("check", "broken.yaml", "--json")
+    assert ran.code == 2
+    told = json.loads(ran.out)
+    assert [finding["line"] for finding in told["findings"] if finding["severity"] == "error"] == [6, 10]
+    assert told["findings"][0]["place"] == ["features", "income", "kind"]
+    for name in benchmarks.NAMES:
+        assert run("check", worlds.benchmark_file(name)).code == 0
+
+
+def test_starts_a_problem_file(run, folder: Path) -> None:
+    ran = run("init", "people.csv", "--outcome", "decision")
+    assert ran.code == 0
+    assert "counterplan check people.yaml" in ran.out
+    assert run("check", "people.yaml").code == 0
+    assert run("init", "people.csv", "--outcome", "decision").code == 2
+    assert run("init", "people.csv", "--outcome", "decision", "--force").code == 0
+
+
+def test_prints_the_schema(run, folder: Path) -> None:
+    schema = json.loads(run("schema").out)
+    assert {"features", "functions", "causes", "outcome"} <= set(schema["properties"])
+    run("schema", "--out", "schema.json")
+    assert json.loads((folder / "schema.json").read_text()) == schema
+
+
+def test_describes_benchmarks(run) -> None:
+    rows = json.loads(run("benchmarks", "syn", "--people", 5, "--json").out)
+    assert rows[0]["binary_features"] == 40
+    assert rows[0]["refused"] == 5
+    assert "binary features" in run("benchmarks", "syn", "--people", 5).out
+
+
+def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "SLICE", 1)
+    calls = 0
+    plan = ExactPlanner.plan
+
+    def impatient(self, *arguments, **settings):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return plan(self, *arguments, **settings)
+
+    monkeypatch.setattr(ExactPlanner, "plan", impatient)
+    ran = run("recommend", "german", "--json", "kept.json")
+    assert ran.code == 130
+    assert "2 of 78 people" in ran.err
+    assert len(Plans.from_json((folder / "kept.json").read_text())) == 2
+
+
+def test_runs_as_a_program() -> None:
+    ran = subprocess.run([sys.executable, "-m", "counterplan", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("counterplan 0.")
