@@ -162,9 +162,9 @@ class Evaluation:
         if op in ("true", "false"):
             return op == "true"
         if op == "and":
-            return all([self.of(arg) for arg in args])
+            return all(self.of(arg) for arg in args)
         if op == "or":
-            return any([self.of(arg) for arg in args])
+            return any(self.of(arg) for arg in args)
         if op == "not":
             return not self.of(args[0])
         if op == "missing":

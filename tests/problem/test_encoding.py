@@ -136,7 +136,7 @@ def test_a_problem_without_bits_is_no_trouble():
 
 def test_auto_bins_need_people():
     problem = problem_of(x={"kind": "number"})
-    with pytest.raises(ProblemError, match=r"features\.x\.bins: 'auto' learns cut points from data; hand in people"):
+    with pytest.raises(ProblemError, match=r"features\.x\.bins: 'auto' learns .*from data; hand in people"):
         problem.encoding()
 
 

@@ -145,7 +145,9 @@ def test_a_state_from_values_and_back():
     assert state.tolist() == [40, 3, 5, 12.5, 2, 5000, 1, 0, 0]
     assert problem.describe(state) == person
     assert type(problem.describe(state)["age"]) is int
-    with pytest.raises(PeopleError, match="column 'job', row 0: 'cto' is not a value of this feature; did you mean 'ceo'"):
+    with pytest.raises(
+        PeopleError, match="column 'job', row 0: 'cto' is not a value of this feature; did you mean 'ceo'"
+    ):
         problem.state(person | {"job": "cto"})
     del person["job"]
     with pytest.raises(PeopleError, match="column 'job', row 0: the value is missing"):
@@ -211,7 +213,9 @@ def test_a_problem_prints_what_it_is():
 def test_an_error_lists_everything_with_file_and_line(tmp_path):
     path = tmp_path / "loan.yaml"
     text = benchmark_file("syn").read_text("utf-8")
-    path.write_text(text.replace("max_actions: 6", "max_actions: 600").replace("argument > job", "argument > jab"), "utf-8")
+    path.write_text(
+        text.replace("max_actions: 6", "max_actions: 600").replace("argument > job", "argument > jab"), "utf-8"
+    )
     with pytest.raises(ProblemError) as caught:
         Problem.load(path)
     first, second = str(caught.value).splitlines()
@@ -227,7 +231,9 @@ def test_a_file_that_is_not_there(tmp_path):
     assert [finding.message for finding in findings] == ["there is no such file"]
 
 
-@pytest.mark.parametrize(("name", "steps", "actions"), [("syn", 6, 24), ("syn_long", 8, 45), ("german", 4, 27), ("adult", 4, 47)])
+@pytest.mark.parametrize(
+    ("name", "steps", "actions"), [("syn", 6, 24), ("syn_long", 8, 45), ("german", 4, 27), ("adult", 4, 47)]
+)
 def test_the_sizes_of_the_benchmarks(name, steps, actions):
     problem = benchmark(name)
     assert (problem.name, problem.max_actions, len(problem.transitions) - 1) == (name, steps, actions)
@@ -263,7 +269,7 @@ def fits(data, schema, root):
     }  # fmt: skip
     if types and not any(is_type[name] for name in ([types] if isinstance(types, str) else types)):
         return False
-    if "const" in schema and data != schema["const"] or "enum" in schema and data not in schema["enum"]:
+    if data != schema.get("const", data) or data not in schema.get("enum", [data]):
         return False
     if is_number and not schema.get("minimum", -math.inf) <= data <= schema.get("maximum", math.inf):
         return False

@@ -245,7 +245,8 @@ def test_german_age_sex_and_checking_account_never_change():
 # adult
 
 WORKCLASSES = [
-    "Never-worked", "Without-pay", "Self-emp-not-inc", "Self-emp-inc", "Private", "Local-gov", "State-gov", "Federal-gov",
+    "Never-worked", "Without-pay", "Self-emp-not-inc", "Self-emp-inc", "Private", "Local-gov", "State-gov",
+    "Federal-gov",
 ]  # fmt: skip
 OCCUPATIONS = {
     "Exec-managerial": 19, "Tech-support": 18, "Sales": 18, "Prof-specialty": 18, "Adm-clerical": 18,

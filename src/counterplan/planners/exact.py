@@ -127,7 +127,6 @@ class _Group:
         self.width = max(1, math.floor(float(least.min()) / self.unit)) if len(least) else 1
         self.free = len(least) > 0 and float(least.min()) / self.unit < 1
         """Whether some action may cost nothing: then a bucket is one cost, gone through by number of steps."""
-        self.in_order = _in_order(self.transitions)
         self.bits = max(1, (len(self.transitions) - 1).bit_length())
         self.per_word = 64 // self.bits
         self.queue: dict[tuple[int, int], list[_Next]] = {}
@@ -173,7 +172,11 @@ class _Group:
         """Put every legal action after `labels` into the bucket of its cost; it is taken when its turn comes."""
         labels = labels.take(labels.depth < self.problem.max_actions)
         full = self.full_states(labels)
-        legal = self.transitions.legal(full) & self.allowed[labels.person] & self.in_order[self.last_function(labels)]
+        legal = (
+            self.transitions.legal(full)
+            & self.allowed[labels.person]
+            & self.transitions.in_order[self.last_function(labels)]
+        )
         parent, action = np.nonzero(legal[:, :-1])
         if not len(parent):
             return
@@ -345,19 +348,6 @@ def _unit(transitions: Transitions) -> float:
     """The unit of which all costs are counted as whole multiples: nine digits below the dearest action."""
     dearest = max((float((f.surcharge + f.base).max()) for f in transitions.functions), default=0.0)
     return 10.0 ** (math.floor(math.log10(dearest)) - 9) if dearest > 0 else 1e-9
-
-
-def _in_order(transitions: Transitions) -> Bools:
-    """[n + 1, A] which actions may follow each function (the last row: none yet).
-
-    Of two independent functions in a row only one order is tried, the one that comes first in the file: the other
-    costs the same and leads to the same state, so every best plan survives.
-    """
-    count = len(transitions.functions)
-    earlier = np.tril(np.ones((count, count), bool), -1)
-    follows = np.ones((count + 1, count + 1), bool)
-    follows[:count, :count] = ~(transitions.independent & earlier)
-    return follows[:, transitions.function_of]
 
 
 def _waves(person: Ints, cost: Longs) -> Ints:

@@ -65,7 +65,8 @@ class Expression:
 
     def __call__(self, states: Array, argument: Array | None = None) -> Array:
         """Its value on `states` [..., F], with `argument` broadcast against them."""
-        return self.run(states, argument)
+        with np.errstate(all="ignore"):  # what overflows is infinite, and compares as such
+            return self.run(states, argument)
 
     def __str__(self) -> str:
         return str(self.tree)

@@ -544,4 +544,7 @@ def _say(error: Any, data: Any) -> tuple[Place, str]:
         return tuple(place), "should be a list"
     if kind == "value_error":
         return tuple(place), str(context.get("error", error["msg"]))
-    return tuple(place), error["msg"][0].lower() + error["msg"][1:]
+    if kind == "literal_error":
+        return tuple(place), f"should be {context['expected']} or a list"
+    message = error["msg"].removeprefix("Input ")
+    return tuple(place), message[0].lower() + message[1:]

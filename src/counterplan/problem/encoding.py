@@ -34,7 +34,8 @@ class Encoding:
                 cuts.append(feature.bins)
             elif states is None:
                 raise ProblemError(
-                    f"features.{feature.name}.bins: 'auto' learns from data; hand in people, or write the bins"
+                    f"features.{feature.name}.bins: 'auto' learns cut points from data; "
+                    "hand in people, or write the bins"
                 )
             else:
                 cuts.append(quantile_cuts(states[:, feature.index], feature.integer))

@@ -233,7 +233,7 @@ def _object_array(values: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def _spelling(feature: Feature, column: pd.Series[Any]) -> list[Any]:
-    """How a column writes each value: 1, "1", 1.0, True — by what is in it, else like the others — and, last, a missing one."""
+    """How a column writes each value (1, "1", 1.0, True: by what is in it, else like the others) and a missing one."""
     index = _index_of(feature)
     seen = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else pd.unique(column.dropna())
     spelled: dict[int, Any] = {}

@@ -16,7 +16,9 @@ VERSION = 1
 def _text(value: Any) -> Any:
     if value is None:
         raise ValueError("is empty; write a text, in quotes if it is the word null")
-    return text_of(value) if isinstance(value, (str, bool, int)) else value
+    if not isinstance(value, (str, bool, int, float)):
+        raise ValueError("should be a text")
+    return text_of(value)
 
 
 def _number(value: Any) -> Any:
@@ -52,9 +54,9 @@ def _truth(value: Any) -> Any:
 def _value(value: Any) -> Any:
     if value is None:
         raise ValueError("is empty; write the value, in quotes if it is the word null or nothing at all")
-    if isinstance(value, (Plain, float)):
-        return text_of(value)
-    return value
+    if not isinstance(value, (str, bool, int, float)):
+        raise ValueError("should be a single value")
+    return text_of(value) if isinstance(value, (Plain, float)) else value
 
 
 def _scalar(value: Any) -> Any:
@@ -198,7 +200,7 @@ class ProblemFile(_Part):
     name: Text
     title: Text | None = None
     outcome: OutcomeSpec
-    max_actions: Annotated[int, BeforeValidator(_number), Field(ge=1, le=64)] = Field(
+    max_actions: Annotated[int, Field(ge=1, le=64), BeforeValidator(_number)] = Field(
         description="The longest plan, STOP not counted."
     )
     features: dict[str, FeatureSpec] = Field(min_length=1)
@@ -209,4 +211,4 @@ class ProblemFile(_Part):
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a problem file, with which editors complete and check it."""
     schema = ProblemFile.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "counterplan problem"} | schema
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema | {"title": "counterplan problem"}

@@ -160,6 +160,19 @@ class Transitions:
                 result[i, j] = not (changes[i] & (changes[j] | reads[j]) or changes[j] & reads[i])
         return result
 
+    @cached_property
+    def in_order(self) -> Bools:
+        """[n + 1, A] which actions are worth trying after each function (last row: at the start).
+
+        Of two independent functions in a row only one order is worth it, the one that comes first in the file: the
+        other costs the same and leads to the same state, so every best plan survives.
+        """
+        count = len(self.functions)
+        earlier = np.tril(np.ones((count, count), bool), -1)
+        follows = np.ones((count + 1, count + 1), bool)
+        follows[:count, :count] = ~(self.independent & earlier)
+        return follows[:, self.function_of]
+
     def _changed_by(self, function: Function) -> set[int]:
         changed = {function.target}
         for cause in self._consequences:
