@@ -81,6 +81,24 @@ def test_extra_columns_reach_the_model_and_are_part_of_what_is_remembered() -> N
     assert model.frames[0].columns.tolist() == ["id", "x", "c", "secret"], "never the outcome"
 
 
+def test_the_names_of_extra_columns_matter_too() -> None:
+    box = BlackBox(lambda frame: np.where(frame.get("z", pd.Series(0, frame.index)) > 1, "good", "bad"))
+    people = pd.DataFrame({"x": [1.0], "c": ["a"]})
+    assert box.favourable(PROBLEM, people.assign(z=5)).tolist() == [True]
+    assert box.favourable(PROBLEM, people.assign(w=5)).tolist() == [False]
+
+
+def test_answers_can_be_kept_and_recalled() -> None:
+    box = BlackBox(Recorder())
+    people = PEOPLE.assign(extra=["p", "long text", "", "q"])
+    answers = box.favourable(PROBLEM, people)
+    other = BlackBox(Recorder())
+    other.recall(PROBLEM, *box.remembered(PROBLEM))
+    assert (other.favourable(PROBLEM, people) == answers).all()
+    assert (other.queries, other.cached) == (0, 4)
+    assert other.about(PROBLEM, PROBLEM.read(people)).known(PROBLEM.read(people).states, np.arange(4)).all()
+
+
 def test_columns_that_an_estimator_does_not_know_are_no_part_of_its_memory() -> None:
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]})
     estimator = LogisticRegression().fit(frame, ["bad", "bad", "good", "good"])
@@ -114,8 +132,8 @@ def test_a_budget_stops_and_tells_what_was_found() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda frame: ["good"], "gave 1 answers"),
-        (lambda frame: ["good"] * (len(frame) + 1), "gave 4 answers"),
+        (lambda frame: ["good"], "number of answers: 1"),
+        (lambda frame: ["good"] * (len(frame) + 1), "number of answers: 4"),
         (lambda frame: [np.nan] * len(frame), "gave no answer"),
         (lambda frame: [None, "good", "bad"], "gave no answer"),
         (lambda frame: ["godo"] * len(frame), "unknown outcome 'godo'; did you mean 'good'"),
@@ -166,7 +184,13 @@ def test_nobody_is_not_asked_about() -> None:
     assert model.rows == 0
 
 
-@pytest.mark.parametrize("wrong", [{"budget": -1}, {"batch": 0}, {"remember": -1}, {"threshold": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": -1}, {"budget": 2.5}, {"batch": 0}, {"remember": -1}, {"threshold": float("nan")},
+        {"threshold": "0.5"},
+    ],
+)  # fmt: skip
 def test_senseless_settings_are_refused(wrong: dict) -> None:
     with pytest.raises(ModelError):
         BlackBox(Recorder(), **wrong)

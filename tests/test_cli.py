@@ -79,7 +79,7 @@ def test_recommends_for_ones_own_problem(run, folder: Path) -> None:
     assert "3 people: 2 found, 1 already favourable." in ran.out
     plans = Plans.from_json((folder / "plans.json").read_text())
     assert [plan.cost for plan in plans] == [1.5, 3.0, 0]
-    assert plans[0].others == {"name": "ann"}
+    assert dict(plans[0].row)["name"] == "ann"
     table = pd.read_csv(folder / "plans.csv")
     assert table["function"].tolist()[:3] == ["EARN", "EARN", "WORK"]
     forbidden = run(*words, "--person", "1", "--forbid", "WORK")
@@ -116,6 +116,8 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend german --people people.csv", "people.csv: the table lacks the columns"),
         ("recommend german --model nothing", "'nothing' is not a model"),
         ("recommend german --json nowhere/plans.json", "there is no folder nowhere"),
+        ("recommend german --json both --csv both", "cannot both go to both"),
+        ("recommend loan.yaml --people empty.csv --model bank:decide --person 0", "there is nobody in the table"),
         ("recommend german --limit 0", "greater than or equal to 1"),
         ("recommend loan.yaml", "--people FILE"),
         ("recommend loan.yaml --people people.csv", "--model MODULE:ATTR"),
@@ -133,6 +135,7 @@ def test_recommends_for_a_benchmark(run) -> None:
 )
 def test_refuses_with_a_message_and_code_2(run, folder: Path, words: str, message: str) -> None:
     (folder / "broken.yaml").write_text(LOAN.replace("ordered", "sorted"))
+    (folder / "empty.csv").write_text(PEOPLE.splitlines()[0] + "\n")
     (folder / "bad.csv").write_text(PEOPLE.replace("none", "clark"))
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     ran = run(*words.split())
@@ -143,6 +146,8 @@ def test_refuses_with_a_message_and_code_2(run, folder: Path, words: str, messag
 
 
 def test_checks(run, folder: Path) -> None:
+    assert "5 actions; 0 warnings" in run("check", "loan.yaml").out
+    (folder / "loan.yaml").write_text(LOAN.replace("arguments: all", "arguments: [none, clerk, manager]"))
     fine = run("check", "loan.yaml")
     assert fine.code == 0
     assert "loan.yaml: fine: 2 features, 2 functions, 5 actions; 1 warning" in fine.out
@@ -198,6 +203,27 @@ def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: p
     assert ran.code == 130
     assert "2 of 78 people" in ran.err
     assert len(Plans.from_json((folder / "kept.json").read_text())) == 2
+
+
+def test_what_is_done_survives_a_model_that_fails(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "SLICE", 1)
+    flaky = (
+        MODEL
+        + """
+calls = 0
+def flaky(people):
+    global calls
+    calls += 1
+    if calls > 5:
+        raise RuntimeError("out of order")
+    return decide(people)
+"""
+    )
+    (folder / "bank.py").write_text(flaky)
+    ran = run("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:flaky", "--json", "kept.json")
+    assert ran.code == 2
+    assert "out of order" in ran.err
+    assert len(Plans.from_json((folder / "kept.json").read_text())) == 1
 
 
 def test_runs_as_a_program() -> None:

@@ -39,9 +39,10 @@ def test_prints_as_a_person_would_write_it() -> None:
     for status, words in [
         (Status.ALREADY_FAVOURABLE, "nothing needs to change"),
         (Status.INFEASIBLE, "proved"),
-        (Status.NOT_FOUND, "No plan was found"),
+        (Status.NOT_FOUND, "no question could be asked"),
     ]:
         assert words in str(Plan(1, status, LONG.start))
+    assert "found after 3 questions" in str(Plan(1, Status.NOT_FOUND, LONG.start, questions=3))
     listing = PLANS.to_text(3)
     assert "… and 57 more." in listing
     assert f"60 people: {PLANS.counts['found']} found" in listing
@@ -77,7 +78,7 @@ def test_json_keeps_everything(tmp_path) -> None:
     PLANS.save(tmp_path / "plans.json")
     assert (tmp_path / "plans.json").read_text() == PLANS.to_json()
     assert [path.name for path in tmp_path.iterdir()] == ["plans.json"], "no temporary file is left"
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PlanError, match="cannot be written"):
         PLANS.save(tmp_path / "nowhere" / "plans.json")
 
 
@@ -101,6 +102,14 @@ def test_json_keeps_everything_in_random_worlds(data: st.DataObject) -> None:
         ('{"counterplan_plans": 1, "plans": 3}', "should be a list"),
         ('{"counterplan_plans": 1, "plans": [{"person": 1}]}', "plans.0.status"),
         ('{"counterplan_plans": 1, "plans": [7]}', "plans.0"),
+        ('{"counterplan_plans": -3, "plans": []}', "not plans of counterplan"),
+        ('{"counterplan_plans": 1, "plans": [], "queries": "abc"}', "queries"),
+        ('{"counterplan_plans": 1' + "0" * 5000 + "}", "not JSON"),
+        ('{"counterplan_plans": 1, "plans": [], "queries": NaN}', "NaN is not a number"),
+        (
+            '{"counterplan_plans": 1, "plans": [{"person": 1, "status": "found", "start": {}}]}',
+            "found and 0 steps contradicts itself",
+        ),
     ],
 )
 def test_damaged_json_is_refused(text: str, message: str) -> None:
@@ -124,6 +133,37 @@ def test_replay_says_what_is_wrong() -> None:
         changed(next(p for p in PLANS if p.status is Status.ALREADY_FAVOURABLE), status=Status.INFEASIBLE)
     )
     assert "cannot be replayed" in replay(changed(LONG, start={}))
+    assert "cannot be called optimal" in replay(changed(LONG, verified=False))
+    assert "the lower bound is 0" in replay(changed(LONG, lower_bound=0.0))
+    other = tuple((name, 99 if name == "age" else value) for name, value in LONG.row)
+    assert "not the state that the plan starts from" in replay(changed(LONG, row=other))
+
+
+def test_replay_asks_about_the_row_as_the_table_wrote_it() -> None:
+    """Order and names of columns, and how values are spelled, are the model's business."""
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "spelled",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 1,
+            "features": {"0": {"kind": "category", "values": [1, 2, 3]}, "b": {"kind": "number", "bins": []}},
+            "functions": {"SET": {"set": "0", "arguments": [3], "cost": 1}},
+        }
+    )
+    box = BlackBox(lambda frame: [int(row[0] == 5 and row[2] == "3") for row in frame.itertuples(index=False)])
+    people = pd.DataFrame({"extra": [5], "b": [1.0], 0: ["1"]})
+    for plans in (ExactPlanner(problem, box).plan(people),):
+        assert plans[0].status is Status.FOUND
+        assert plans[0].replay(problem, box).ok
+        assert Plans.from_json(plans.to_json())[0].replay(problem, box).ok
+
+
+def test_what_json_cannot_hold_becomes_text() -> None:
+    people = GERMAN.refused_test.head(1).assign(limit=np.inf, when=pd.Timestamp("2026-01-01"))
+    plans = ExactPlanner(GERMAN.problem, BlackBox(GERMAN.model)).plan(people)
+    row = dict(Plans.from_json(plans.to_json())[0].row)
+    assert (row["limit"], row["when"]) == ("inf", "2026-01-01 00:00:00")
 
 
 def test_replay_hands_extra_columns_to_the_model() -> None:
@@ -142,4 +182,4 @@ def test_replay_hands_extra_columns_to_the_model() -> None:
     plans = Plans.from_json(ExactPlanner(problem, box).plan(people).to_json())
     assert [plan.status for plan in plans] == [Status.FOUND, Status.INFEASIBLE]
     assert [plan.replay(problem, box).ok for plan in plans] == [True, True]
-    assert json.loads(plans.to_json())["plans"][1]["others"] == {"bonus": 0, "note": "hello"}
+    assert json.loads(plans.to_json())["plans"][1]["row"] == [["bonus", 0], ["x", 0.0], ["note", "hello"]]

@@ -4,8 +4,7 @@ Each thing comes twice: as a hypothesis strategy (`problems`, `people`, `black_b
 function of a seed (`random_problem`, `random_people`, `random_black_box`), for tests in bulk. Both draw from one
 grammar, written over `random.Random`.
 
-A formula mentions only its cause, its own feature, and features that no consequence sets, and a feature is set by one
-cause at most: otherwise the result of a step would depend on the order in which consequences are drawn.
+A feature is set by one cause at most: of two, the one that is drawn last would win.
 """
 
 from __future__ import annotations
@@ -223,7 +222,7 @@ def _causes(random: Random, features: dict[str, Any]) -> list[dict[str, Any]]:
         if random.random() < 0.6:
             cause["scale"] = _scale(random, features[source])
         if setting.get(target) == source:
-            cause |= _consequence(random, features, source, target, free={*features} - {*setting})
+            cause |= _consequence(random, features, source, target, order[: order.index(target)])
         causes.append(cause)
     return causes
 
@@ -246,13 +245,15 @@ def _scale(random: Random, spec: dict[str, Any]) -> Any:
     return intervals
 
 
-def _consequence(random: Random, features: dict[str, Any], source: str, target: str, free: set[str]) -> dict[str, Any]:
+def _consequence(
+    random: Random, features: dict[str, Any], source: str, target: str, earlier: list[str]
+) -> dict[str, Any]:
     goal = features[target]
     if not _is_number(features[source]) and (not _is_number(goal) or random.random() < 0.5):
         chosen = [value for value in features[source]["values"] if random.random() < 0.7]
         some = (lambda: _some_number(random, goal)) if _is_number(goal) else lambda: random.choice(goal["values"])
         return {"table": {_text(value): some() for value in chosen}}
-    names = {source, target, *random.sample(sorted(free), min(1, len(free)))}
+    names = {source, target, random.choice(earlier)}
     grammar = _Grammar(random, {name: spec for name, spec in features.items() if name in names})
     return {"formula": grammar.number(random.choice([0, 1, 2]))}
 

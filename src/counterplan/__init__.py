@@ -4,14 +4,16 @@ from counterplan import benchmarks
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
 from counterplan.plan import Plan, Plans, Replay, Status, Step
-from counterplan.planners import ExactPlanner, Planner
+from counterplan.planners import CascadePlanner, ExactPlanner, Planner, PolicyPlanner, SearchPlanner
 from counterplan.problem import People, Problem
+from counterplan.recourse import Recourse
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BlackBox",
     "BudgetSpent",
+    "CascadePlanner",
     "CounterplanError",
     "ExactPlanner",
     "ModelError",
@@ -21,9 +23,12 @@ __all__ = [
     "PlanError",
     "Planner",
     "Plans",
+    "PolicyPlanner",
     "Problem",
     "ProblemError",
+    "Recourse",
     "Replay",
+    "SearchPlanner",
     "Status",
     "Step",
     "benchmarks",

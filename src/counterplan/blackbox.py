@@ -13,7 +13,7 @@ import pandas as pd
 from counterplan.errors import CounterplanError, ModelError
 from counterplan.models import Model, adapt
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats
+from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
 
 REMEMBERED = 500_000
@@ -59,10 +59,11 @@ class BlackBox:
             self._favourable = frozenset(text_of(value) for value in (favourable if several else [favourable]))  # type: ignore[union-attr]
             if not self._favourable:
                 raise ModelError("'favourable' is empty: name the outcome, or outcomes, that people hope for")
-        if threshold is not None and not np.isfinite(threshold):
-            raise ModelError("the threshold must be a finite number")
-        if (budget is not None and budget < 0) or remember < 0 or (batch is not None and batch < 1):
-            raise ModelError("'budget' and 'remember' are zero or more, 'batch' is one or more")
+        if threshold is not None and not (isinstance(threshold, (int, float)) and np.isfinite(threshold)):
+            raise ModelError(f"the threshold is a finite number, not {threshold!r}")
+        for name, number, least in (("budget", budget, 0), ("remember", remember, 0), ("batch", batch, 1)):
+            if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
+                raise ModelError(f"'{name}' is a whole number, {least} or more, not {number!r}")
         self.threshold = threshold
         self.budget = budget
         self.remember = remember
@@ -86,6 +87,18 @@ class BlackBox:
         read = problem.read(people)
         return self.about(problem, read)(read.states, np.arange(len(read)))
 
+    def remembered(self, problem: Problem) -> tuple[Ints, npt.NDArray[np.uint8], Bools]:
+        """Every answer kept about `problem`, for `recall`: lengths of keys [n], keys end to end, answers [n]."""
+        memory = self._memories.get(problem.fingerprint, {})
+        lengths = np.array([len(key) for key in memory], np.intp)
+        return lengths, np.frombuffer(b"".join(memory), np.uint8), np.array(list(memory.values()), bool)
+
+    def recall(self, problem: Problem, lengths: Ints, keys: npt.NDArray[np.uint8], answers: Bools) -> None:
+        """Remember answers that were paid for before, as `remembered` gave them."""
+        raw, ends = keys.tobytes(), np.cumsum(lengths).tolist()
+        pieces = [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        self._memories.setdefault(problem.fingerprint, {}).update(zip(pieces, answers.tolist(), strict=True))
+
     def forget(self) -> None:
         """Drop every remembered answer (for a model that has changed). The counts go on."""
         for memory in self._memories.values():
@@ -108,7 +121,8 @@ class Questions:
         extras = [column for column in people.extras if wanted is None or column in wanted]
         self._others: list[bytes] | None = None
         if extras:  # the answer may depend on them, so they are part of what is remembered
-            self._others = [repr(row).encode() for row in people.table[extras].itertuples(index=False, name=None)]
+            rows = people.table[extras].itertuples(index=False, name=None)
+            self._others = [repr((extras, row)).encode() for row in rows]
 
     def __call__(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         """Whether `states` [n, F] of the people `rows` [n] are favourable; BudgetSpent if they may not all be asked."""
@@ -137,6 +151,10 @@ class Questions:
             raise BudgetSpent(self.box.budget, answers, known)
         return answers
 
+    def known(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+        """Which of these questions [n] the memory can answer."""
+        return np.array([key in self._memory for key in self._keys(states, rows)], bool)
+
     def _keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 makes one zero of two
         width = states.shape[1] * states.itemsize
@@ -159,15 +177,15 @@ class Questions:
 
     def _ask_once(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         model = self.box.model
+        self.box.queries += len(states)
         in_states = getattr(model, "labels_of_states", None)
         if in_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
             answers = in_states(states)
         else:
             frame = self.people.frame(states, rows)
             answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
-        self.box.queries += len(states)
         if answers.shape != (len(states),):
-            raise ModelError(f"{model.name} was asked about {len(states)} people and gave {len(answers)} answers")
+            raise ModelError(f"{model.name} was asked about {len(states)} people; number of answers: {len(answers)}")
         return self._scored(answers) if self.box.threshold is not None else self._labelled(answers)
 
     def _scored(self, scores: npt.NDArray[Any]) -> Bools:

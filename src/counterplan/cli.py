@@ -1,4 +1,4 @@
-"""The command line: `counterplan check | init | schema | recommend | benchmarks`."""
+"""The command line: `counterplan check | init | schema | fit | recommend | benchmarks`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,14 +21,14 @@ import counterplan
 from counterplan import benchmarks
 from counterplan.benchmarks.report import COLUMNS, describe
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, PeopleError, PlanError
+from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError
 from counterplan.files import write_whole
 from counterplan.plan import Plans
-from counterplan.planners import ExactPlanner, Planner
-from counterplan.problem import Problem, json_schema, read_table
+from counterplan.problem import People, Problem, json_schema, read_table
 from counterplan.problem.problem import check as check_file
 from counterplan.problem.starting import starting_file_from
 from counterplan.problem.values import did_you_mean
+from counterplan.recourse import PLANNERS, Recourse, load_problem
 
 app = typer.Typer(
     help="Which actions, in which order, would overturn a model's decision at the least effort.",
@@ -36,7 +37,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-PLANNERS: dict[str, Callable[..., Planner]] = {"exact": ExactPlanner}
+ORIGIN = "origin.json"
+"""In the folder of a fitted benchmark: which one it is, so that its people and model come along."""
 MOST_PRINTED = 20
 SLICE = 64
 """People planned between two looks at the keyboard: what is finished by then is kept."""
@@ -118,19 +120,78 @@ def schema(
         _write(out, text + "\n")
 
 
+_Problem = Annotated[str, typer.Argument(help="A benchmark's name, a problem file, or a folder that 'fit' wrote.")]
+_Model = Annotated[
+    str | None, typer.Option(help="Who decides: MODULE:ATTR, FILE.onnx or a URL (a benchmark brings its own).")
+]
+_Threshold = Annotated[
+    float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")
+]
+
+
+@app.command()
+def fit(
+    problem: Annotated[str, typer.Argument(help="A benchmark's name, or a problem file.")],
+    out: Annotated[Path, typer.Option(help="The folder to keep what was learned in.")],
+    people: Annotated[
+        Path | None, typer.Option(help="Refused people to learn from: CSV or Parquet (a benchmark brings its own).")
+    ] = None,
+    model: _Model = None,
+    threshold: _Threshold = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same agent.")] = 0,
+    budget: Annotated[int | None, typer.Option(min=1, help="Most questions to the model in all.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")] = False,
+) -> None:
+    """Train an agent that plans for everybody, by its own searches."""
+    from counterplan.agent.curve import draw_curve
+    from counterplan.agent.training import METRICS, TrainingSettings
+
+    setting = _setting(problem, people, model, threshold, 0, training=True)
+    settings = TrainingSettings() if budget is None else TrainingSettings(budget=budget)
+    recourse = Recourse(setting.problem, setting.box)
+    interrupted = False
+    columns = (TextColumn("Training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("training", total=None, told="")
+
+        def show(report: Any) -> None:
+            told = f"{report.solved:.0%} with a plan, effort {report.cost:.1f}, {report.queries:,} questions"
+            bar.update(task, total=report.total, completed=report.done, told=told)
+
+        try:
+            recourse.fit(_read(setting, people), seed=seed, settings=settings, folder=out, resume=resume, progress=show)
+        except KeyboardInterrupt:
+            interrupted = True
+    if recourse.agent_ is None:
+        raise typer.Exit(130)
+    recourse.save(out)
+    _write(out / ORIGIN, json.dumps({"benchmark": problem if problem in benchmarks.NAMES else None}))
+    metrics = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
+    if metrics:
+        draw_curve(metrics, out / "learning.png", f"{setting.problem.name}, seed {seed}")
+        last = metrics[-1]
+        typer.echo(
+            f"{'Interrupted' if interrupted else 'Trained'}: {last['solved']:.1%} of the people in training have a "
+            f"plan, mean effort {last['cost']:.1f}; {last['queries']:,} questions asked."
+        )
+    typer.echo(f"Kept in {out} (learning.png shows the way). Plan with: counterplan recommend {out}")
+    if interrupted:
+        typer.echo("The agent is usable; --resume goes on with its training.", err=True)
+        raise typer.Exit(130)
+
+
 @app.command()
 def recommend(
-    problem: Annotated[str, typer.Argument(help="A benchmark's name, or a problem file.")],
-    planner: Annotated[str, typer.Option(help=f"How to plan: {', '.join(PLANNERS)}.")] = "exact",
+    problem: _Problem,
+    planner: Annotated[
+        str | None, typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: cascade if fitted, else exact).")
+    ] = None,
     people: Annotated[
         Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Who decides: MODULE:ATTR, FILE.onnx or a URL (a benchmark brings its own).")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")
-    ] = None,
+    model: _Model = None,
+    threshold: _Threshold = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first so many people only.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
@@ -139,6 +200,9 @@ def recommend(
         list[str] | None, typer.Option(help="A function, or FUNCTION=argument, that cannot be done; repeatable.")
     ] = None,
     budget: Annotated[int | None, typer.Option(min=0, help="Most questions to the model for each person.")] = None,
+    refused: Annotated[
+        bool, typer.Option("--refused", help="The people are known to be refused: do not ask about them as they are.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the plans as JSON; - for the screen.")] = None,
     csv_file: Annotated[
@@ -146,58 +210,91 @@ def recommend(
     ] = None,
 ) -> None:
     """Tell refused people what would change the decision."""
-    if planner not in PLANNERS:
-        raise PlanError(
-            f"there is no planner '{planner}'{did_you_mean(planner, PLANNERS)}; there are {', '.join(PLANNERS)}"
-        )
     for target in (json_file, csv_file):
         if target is not None and str(target) != "-" and not target.absolute().parent.is_dir():
             raise PlanError(f"{target}: there is no folder {target.parent}")
-    world, table, box = _setting(problem, people, model, threshold, seed)
-    table = _chosen(table, person, limit)
-    try:
-        read = world.read(table)
-    except PeopleError as error:
-        raise PeopleError(f"{people}: {error}" if people else str(error)) from None
-    method = PLANNERS[planner](world, box)
+    if json_file is not None and json_file == csv_file:
+        raise PlanError(f"--json and --csv cannot both go to {json_file}")
+    setting = _setting(problem, people, model, threshold, seed)
+    recourse = Recourse(setting.problem, setting.box)
+    if setting.folder is not None:
+        recourse = Recourse.load(setting.folder, setting.box)
+    method = recourse.planner(planner or ("exact" if setting.folder is None else "cascade"))
+    setting.table = _chosen(setting.table, person, limit)
+    read = _read(setting, people)
     plans = Plans(())
-    interrupted = False
+    stopped: BaseException | None = None
     with _bar("Planning", len(read)) as advance:
         try:
             for first in range(0, len(read), SLICE):
                 some = read.take(slice(first, first + SLICE))
-                plans += method.plan(some, forbid=forbid or (), budget=budget, progress=advance)
-        except KeyboardInterrupt:
-            interrupted = True
-    _hand_over(plans, json_file, csv_file)
-    if interrupted:
-        typer.echo(f"Interrupted: {len(plans):,} of {len(read):,} people are planned for, and kept.", err=True)
+                plans += method.plan(some, forbid=forbid or (), budget=budget, refused=refused, progress=advance)
+        except (KeyboardInterrupt, ModelError) as error:
+            stopped = error
+    if stopped is None or len(plans):
+        _hand_over(plans, json_file, csv_file)
+    if stopped is not None:
+        typer.echo(f"Stopped: {len(plans):,} of {len(read):,} people are planned for, and kept.", err=True)
+        if isinstance(stopped, ModelError):
+            raise stopped
         raise typer.Exit(130)
 
 
+@dataclass
+class _Setting:
+    """What a command works on: the problem, the people, who decides, and where an agent is kept, if there is one."""
+
+    problem: Problem
+    table: pd.DataFrame
+    box: BlackBox
+    folder: Path | None = None
+
+
 def _setting(
-    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int
-) -> tuple[Problem, pd.DataFrame, BlackBox]:
-    """The problem, people and black box that the options of `recommend` ask for."""
-    if name in benchmarks.NAMES:
-        benchmark = benchmarks.load(name, seed)
-        table = benchmark.refused_test if people is None else read_table(people, benchmark.problem.features)
-        return benchmark.problem, table, BlackBox(benchmark.model if model is None else model, threshold=threshold)
-    if not Path(name).exists() and not name.endswith((".yaml", ".yml")):
+    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, training: bool = False
+) -> _Setting:
+    """What the words of a command ask for; a benchmark, fitted or not, brings its own people and model."""
+    folder = Path(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
+    benchmark_name = name if folder is None else _origin(folder)
+    if benchmark_name in benchmarks.NAMES and (folder is None or model is None or people is None):
+        benchmark = benchmarks.load(benchmark_name, seed)
+        own = benchmark.refused_train if training else benchmark.refused_test
+        table = own if people is None else read_table(people, benchmark.problem.features)
+        box = BlackBox(benchmark.model if model is None else model, threshold=threshold)
+        return _Setting(benchmark.problem, table, box, folder)
+    if folder is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
         known = ", ".join(benchmarks.NAMES)
         hint = did_you_mean(name, benchmarks.NAMES)
-        raise PlanError(f"'{name}' is neither a problem file nor a benchmark ({known}){hint}")
-    problem = Problem.load(name)
+        raise PlanError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
+    problem = Problem.load(name) if folder is None else load_problem(folder)
     if people is None:
         raise PlanError(f"{name}: whom to plan for? Give a table with --people FILE")
     if model is None:
         raise PlanError(f"{name}: who decides? Give a model with --model MODULE:ATTR, FILE.onnx or a URL")
-    return problem, read_table(people, problem.features), BlackBox(model, threshold=threshold)
+    return _Setting(problem, read_table(people, problem.features), BlackBox(model, threshold=threshold), folder)
+
+
+def _origin(folder: Path) -> str | None:
+    """The benchmark that a folder was fitted on, if it was one."""
+    try:
+        name = json.loads((folder / ORIGIN).read_text())["benchmark"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _read(setting: _Setting, file: Path | None) -> People:
+    try:
+        return setting.problem.read(setting.table)
+    except PeopleError as error:
+        raise PeopleError(f"{file}: {error}" if file else str(error)) from None
 
 
 def _chosen(table: pd.DataFrame, rows: list[int] | None, limit: int | None) -> pd.DataFrame:
     if rows:
         for row in rows:
+            if not len(table):
+                raise PeopleError("there is nobody in the table")
             if not 0 <= row < len(table):
                 raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
         table = table.iloc[rows]
@@ -209,7 +306,7 @@ def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> N
     on_screen = "-" not in (str(json_file), str(csv_file))
     for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
         if target is not None and str(target) == "-":
-            typer.echo(text())
+            typer.echo(text().rstrip("\n"))
         elif target is not None:
             _write(target, text())
     if on_screen:

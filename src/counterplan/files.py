@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import tempfile
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.errors import CounterplanError
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -22,3 +32,23 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any) -> None:
+    """Arrays and plain facts (as JSON) in one .npz file, whole or not at all; nothing in it is executable."""
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(buffer, **{"facts": text, **arrays})  # type: ignore[arg-type]
+    write_whole(path, buffer.getvalue())
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, npt.NDArray[Any]], Any]:
+    """The inverse of `write_arrays`; a CounterplanError says so if the file is damaged or not there."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return arrays, json.loads(arrays.pop("facts").tobytes())
+    except FileNotFoundError:
+        raise CounterplanError(f"{path}: there is no such file") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise CounterplanError(f"{path}: the file is damaged ({error}); make it anew") from None

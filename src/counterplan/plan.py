@@ -6,17 +6,18 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-from pydantic import TypeAdapter, ValidationError
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, PlanError
+from counterplan.files import write_whole
 from counterplan.problem import Problem
 from counterplan.problem.values import Native, text_of
 
@@ -84,8 +85,12 @@ class Plan:
     """No plan costs less than this, as far as is proved; None if no plan exists."""
     questions: int = 0
     """States of this person that the black box, or its memory, was asked about."""
-    others: dict[str, Any] = field(default_factory=dict)
-    """The person's columns that are no features, for models that want them."""
+    row: tuple[tuple[int | str, Any], ...] = ()
+    """The person as the table had them: every column, in order, for models that want them so."""
+
+    def __post_init__(self) -> None:
+        if (self.status is Status.FOUND) != bool(self.steps):
+            raise PlanError(f"a plan with status {self.status} and {len(self.steps)} steps contradicts itself")
 
     @property
     def cost(self) -> float:
@@ -116,6 +121,8 @@ def plan_text(plan: Plan) -> str:
     if plan.status is Status.INFEASIBLE:
         return f"Refused. No plan within the rules changes that (proved, {asked} asked)."
     if plan.status is Status.NOT_FOUND:
+        if not plan.questions:
+            return "No plan was found: no question could be asked."
         least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
         return f"Refused. No plan was found after {asked}{least}."
     count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
@@ -161,12 +168,20 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         state = transitions.apply(state[None], np.array([action]))[0]
         if not _same_state(problem, state, step.after):
             yield f"{here}: leads to another state than the plan says"
-    row = pd.DataFrame([problem.describe(state) | plan.others], dtype=object).infer_objects()
-    favourable = bool(box.favourable(problem, row)[0])
+    row = plan.row or tuple(plan.start.items())
+    table = pd.DataFrame([[value for _, value in row]], columns=[name for name, _ in row], dtype=object)
+    people = problem.read(table.infer_objects())
+    if not _same_state(problem, people.states[0], plan.start):
+        yield "the person's row is not the state that the plan starts from"
+    favourable = bool(box.about(problem, people)(state[None], np.array([0]))[0])
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
         yield "the black box does not find the final state favourable"
     if plan.status in (Status.INFEASIBLE, Status.NOT_FOUND) and favourable:
         yield "the black box already finds this person favourable"
+    if plan.optimal and not plan.verified:
+        yield "a plan that was not checked with the black box cannot be called optimal"
+    if plan.optimal and abs((plan.lower_bound or 0.0) - plan.cost) > TOLERANCE * max(1.0, plan.cost):
+        yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
 
 
 def _same_state(problem: Problem, state: np.ndarray[Any, Any], told: Mapping[str, Native | None]) -> bool:
@@ -247,19 +262,22 @@ class Plans(Sequence[Plan]):
 
     def to_json(self) -> str:
         """The plans as JSON, which `from_json` reads back."""
-        plans = [asdict(plan) | {"cost": plan.cost} for plan in self.plans]
+        plans = [
+            asdict(plan) | {"row": [[name, _for_json(value)] for name, value in plan.row], "cost": plan.cost}
+            for plan in self.plans
+        ]
         head = {"counterplan_plans": VERSION, "problem": self.problem, "queries": self.queries, "cached": self.cached}
-        return json.dumps(head | {"plans": plans}, ensure_ascii=False, indent=1, allow_nan=False, default=str)
+        return json.dumps(head | {"plans": plans}, ensure_ascii=False, indent=1, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, name: str = "plans") -> Plans:
         """Plans from what `to_json` wrote; a PlanError says where a damaged or foreign text goes wrong."""
         try:
-            data = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+            data = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"{name}: not JSON: {error}") from None
         version = data.get("counterplan_plans") if isinstance(data, dict) else None
-        if not isinstance(version, int):
+        if not isinstance(version, int) or version < 1:
             raise PlanError(f"{name}: these are not plans of counterplan ('counterplan_plans' is missing)")
         if version > VERSION:
             raise PlanError(f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION})")
@@ -269,22 +287,43 @@ class Plans(Sequence[Plan]):
             raise PlanError(f"{name}: 'plans' should be a list")
         try:
             read = _PLANS.validate_python([_without_cost(plan) for plan in plans])
-            return cls(tuple(read), **_HEAD.validate_python(fields))
+            head = _HEAD.validate_python(fields)
+            return cls(tuple(read), head.problem, head.queries, head.cached)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise PlanError(f"{name}: plans.{where}: {first['msg']}") from None
+        except PlanError as error:
+            raise PlanError(f"{name}: {error}") from None
 
     def save(self, path: str | Path) -> None:
         """Write the plans as JSON, whole or not at all."""
-        from counterplan.files import write_whole
-
-        write_whole(path, self.to_json())
+        try:
+            write_whole(path, self.to_json())
+        except OSError as error:
+            raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _without_cost(plan: Any) -> Any:
     return {key: value for key, value in plan.items() if key != "cost"} if isinstance(plan, dict) else plan
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _for_json(value: Any) -> Any:
+    """A value of an extra column as JSON can hold it: what it cannot hold becomes a text."""
+    fits = value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
+    return value if fits else str(value)
+
+
+@dataclass(frozen=True)
+class _Head:
+    problem: str = ""
+    queries: NonNegativeInt = 0
+    cached: NonNegativeInt = 0
+
+
 _PLANS: TypeAdapter[list[Plan]] = TypeAdapter(list[Plan])
-_HEAD: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)

@@ -149,6 +149,12 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         repaired = benchmarks.load("german", seed=3)
         assert (repaired.model.score(repaired.problem.read(repaired.test).states) == score).all()
     assert kept.read_bytes() == content
+    with np.load(kept) as arrays:
+        stored = {name: arrays[name] for name in arrays.files}
+    for name, wrong in (("weight_0", stored["weight_0"][1:]), ("bias_2", stored["bias_2"] * np.nan)):
+        np.savez(kept, **(stored | {name: wrong}))
+        repaired = benchmarks.load("german", seed=3)
+        assert (repaired.model.score(repaired.problem.read(repaired.test).states) == score).all()
     assert not benchmarks.load("syn", seed=1).test.equals(benchmarks.load("syn", seed=2).test)
     pd.testing.assert_frame_equal(benchmarks.load("syn", seed=1).train, benchmarks.load("syn", seed=1).train)
 

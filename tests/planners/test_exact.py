@@ -163,7 +163,7 @@ def test_the_budget_of_the_box_ends_the_search_for_everybody() -> None:
     plans = ExactPlanner(problem, box, together=2).plan(PEOPLE)
     assert box.queries == 4
     assert {plan.status for plan in plans} == {Status.NOT_FOUND}
-    assert [plan.lower_bound for plan in plans] == [1.0, 1.0, 0.0]
+    assert [plan.lower_bound for plan in plans] == [1.0, 1.0, 1.0]
     assert ExactPlanner(problem, BlackBox(at_least(1).model, budget=4)).plan(PEOPLE).counts["found"] == 1
 
 
@@ -172,7 +172,53 @@ def test_the_state_limit_gives_up_with_a_bound() -> None:
     plans = ExactPlanner(problem, at_least(1000), state_limit=10).plan(PEOPLE.iloc[:1])
     assert plans[0].status is Status.NOT_FOUND
     assert 1 < plans[0].lower_bound <= 1000 / 2
-    assert plans[0].questions < 30
+    assert plans[0].questions == 11, "the person as they are, and ten states more"
+
+
+def test_free_actions_do_not_escape_the_limits() -> None:
+    names = [f"x{i}" for i in range(6)]
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "free",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 20,
+            "features": {name: {"kind": "number", "integer": True, "bins": []} for name in names},
+            "functions": {f"ADD_{name}": {"add": name, "arguments": [-1, 1], "cost": 0} for name in names},
+        }
+    )
+    people = pd.DataFrame({name: [0] for name in names})
+    never = BlackBox(lambda frame: np.zeros(len(frame), int))
+    plan = ExactPlanner(problem, never, state_limit=1000).plan(people)[0]
+    assert plan.status is Status.NOT_FOUND
+    assert plan.questions == 1001
+    near = BlackBox(lambda frame: (frame["x3"] == 1).astype(int))
+    assert ExactPlanner(problem, near).plan(people, budget=20)[0].actions == ["ADD_x3=1"]
+
+
+@pytest.mark.parametrize("dear", [1e6, 1e9, 1e12])
+def test_a_dear_action_does_not_blur_the_others(dear: float) -> None:
+    functions = {
+        "B": {"set": "c", "arguments": ["b"], "cost": 2.1},
+        "NEVER": {"set": "c", "arguments": ["b"], "when": "x > 100", "cost": dear},
+    }
+    problem = number_line(cost=2.4, functions=functions)
+    box = BlackBox(lambda frame: np.where((frame["x"] > 0) | (frame["c"] == "b"), "yes", "no"))
+    plan = ExactPlanner(problem, box).plan(PEOPLE)[0]
+    assert plan.actions == ["B=b"]
+    assert plan.lower_bound == plan.cost == 2.1
+
+
+def test_costs_too_far_apart_are_refused() -> None:
+    functions = {"NEVER": {"set": "c", "arguments": ["b"], "cost": 1e300}}
+    with pytest.raises(PlanError, match="too far apart"):
+        ExactPlanner(number_line(functions=functions), at_least(2)).plan(PEOPLE)
+
+
+def test_tiny_costs_are_told_apart() -> None:
+    problem = number_line(cost={"base": [2e-12, 3e-12]})
+    plan = ExactPlanner(problem, at_least(2)).plan(PEOPLE)[0]
+    assert plan.actions == ["ADD=2"]
 
 
 def test_paths_of_many_steps_over_many_actions_are_kept_whole() -> None:

@@ -33,6 +33,7 @@ class World:
         self.functions: dict[str, Any] = data.get("functions", {})
         self.causes: list[Any] = data.get("causes", [])
         self.trees: dict[str, Node] = {}
+        self.order = self.in_causal_order()
 
     def values(self, feature: str) -> list[str]:
         return [text_of(native) for native in self.features[feature]["values"]]
@@ -108,25 +109,44 @@ class World:
     def after(self, state: State, function: str, native: Any) -> State:
         target, argument = self.target(function), self.argument(function, native)
         after = dict(state)
-        self.change(after, target, rounded(state[target] + argument) if "add" in self.functions[function] else argument)
+        after[target] = rounded(state[target] + argument) if "add" in self.functions[function] else argument
+        for feature in self.order:
+            for cause in self.causes:
+                if cause["to"] == feature and after[cause["from"]] != state[cause["from"]]:
+                    self.follow(cause, after)
         return after
 
-    def change(self, state: State, feature: str, value: Any) -> None:
-        """Set a feature and, if that changes it, whatever follows from it."""
-        if value == state[feature]:
-            return
-        state[feature] = value
-        for cause in self.causes:
-            if cause["from"] == feature and cause.get("table") is not None:
-                table = {text_of(key): native for key, native in cause["table"].items()}
-                if value in table:
-                    new = table[value]
-                    self.change(state, cause["to"], float(new) if self.is_number(cause["to"]) else text_of(new))
-            elif cause["from"] == feature and cause.get("formula") is not None:
-                number = Evaluation(self, state).of(self.tree(cause["formula"]))
-                if number is not None:
-                    number = float(round(number)) if self.features[cause["to"]].get("integer") else rounded(number)
-                self.change(state, cause["to"], number)
+    def follow(self, cause: Any, state: State) -> None:
+        """Set what follows from a cause that has changed."""
+        target = cause["to"]
+        if cause.get("table") is not None:
+            table = {text_of(key): native for key, native in cause["table"].items()}
+            if state[cause["from"]] in table:
+                native = table[state[cause["from"]]]
+                state[target] = float(native) if self.is_number(target) else text_of(native)
+        elif cause.get("formula") is not None:
+            number = Evaluation(self, state).of(self.tree(cause["formula"]))
+            if number is not None:
+                number = float(round(number)) if self.features[target].get("integer") else rounded(number)
+            state[target] = number
+
+    def in_causal_order(self) -> list[str]:
+        """The features, each after all that it depends on."""
+        order: list[str] = []
+
+        def visit(feature: str) -> None:
+            if feature in order:
+                return
+            for cause in self.causes:
+                if cause["to"] == feature:
+                    names = self.tree(cause["formula"]).names() if cause.get("formula") is not None else set()
+                    for parent in {cause["from"], *names} - {feature}:
+                        visit(parent)
+            order.append(feature)
+
+        for feature in self.features:
+            visit(feature)
+        return order
 
     def tree(self, text: str) -> Node:
         if text not in self.trees:

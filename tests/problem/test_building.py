@@ -103,8 +103,8 @@ def test_the_loan_is_right(errors):
         ("values: [no, yes], favourable: yes", "values: [no, yes], favourable: yess", "3: outcome.favourable: 'yess' is not among the outcome's values; did you mean 'yes'?"),
         ("values: [no, yes], favourable: yes", "values: [no, yes], favourable: [yes, no]", "3: outcome.favourable: every outcome is favourable, so nobody needs a plan"),
         ("values: [no, yes], favourable: yes", "values: [no, yes, no], favourable: yes", "3: outcome.values[2]: 'no' is listed twice"),
-        ("values: [no, yes], favourable: yes", "values: [yes], favourable: yes", "3: outcome.values: list should have at least 2 items after validation, not 1"),
-        ("values: [no, yes], favourable: yes", "values: [no, yes], favourable: []", "3: outcome.favourable: list should have at least 1 item after validation, not 0"),
+        ("values: [no, yes], favourable: yes", "values: [yes], favourable: yes", "3: outcome.values: should have at least 2 values"),
+        ("values: [no, yes], favourable: yes", "values: [no, yes], favourable: []", "3: outcome.favourable: should have at least one value"),
         ("values: [no, yes], favourable: yes", "values: [no, yes], favourable: {yes: 1}", "3: outcome.favourable: is not written in a way that is understood here"),
         ("values: [no, yes], favourable: yes", "values: [no, ~], favourable: no", "3: outcome.values[1]: is empty; write the value, in quotes if it is the word null or nothing at all"),
         # features
@@ -113,7 +113,7 @@ def test_the_loan_is_right(errors):
         (CATEGORY, "  sex: [f, m]", "11: features.sex: should be a mapping of keys and values"),
         (CATEGORY, "  sex:", "11: features.sex: should be a mapping of keys and values"),
         (CATEGORY, "  sex: {kind: category}", "11: features.sex: 'values' is missing"),
-        (CATEGORY, "  sex: {kind: category, values: []}", "11: features.sex.values: list should have at least 1 item"),
+        (CATEGORY, "  sex: {kind: category, values: []}", "11: features.sex.values: should have at least one value"),
         (CATEGORY, "  sex: {kind: category, values: f}", "11: features.sex.values: should be a list"),
         (CATEGORY, "  sex: {kind: category, values: [f, ~]}", "11: features.sex.values[1]: is empty; write the value, in quotes"),
         (CATEGORY, "  sex: {kind: category, values: [f, [m]]}", "11: features.sex.values[1]: should be a single value"),
@@ -209,8 +209,11 @@ def test_the_loan_is_right(errors):
         ("{below: 25, scale: 0.5}", "{scale: 0.5}", "32: causes[1].scale[0]: holds for every number, so what follows never counts"),
         ("{below: 25, scale: 0.5}", "{below: 25}", "32: causes[1].scale[0]: 'scale' is missing"),
         ("{below: 25, scale: 0.5}", "{under: 25, scale: 0.5}", "32: causes[1].scale[0].under: unknown key"),
-        ("  - from: age", "  - from: income", "27: causes: the causes run in a circle: "),
-        ("{from: job, to: income, scale: [1, 0.8, 0.5]}", "{from: job, to: job}", "27: causes: the causes run in a circle: job → job"),
+        ("  - from: age", "  - from: income", "29: causes[1]: the causes run in a circle: "),
+        ("{from: job, to: income, scale: [1, 0.8, 0.5]}", "{from: job, to: job}", "28: causes[0]: the causes run in a circle: job → job"),
+        (JOB_SCALE, JOB_SCALE + "\n  - {from: job, to: income, formula: '1'}", "29: causes[1]: there is already a cause from job to income: causes[0]"),
+        ("    cost: 2", "    cost: {base: 1e308, surcharge: 1.7e308}", "26: functions.AGE.cost: the cost is not finite"),
+        ("[1, 0.8, 0.5]", "[1, 1.0e+308, 0.5]", "17: functions.EARN.cost: the cost is not finite, multiplied with the largest scales of its causes"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_place_line_and_way_out(errors, old, new, expected):
@@ -288,6 +291,12 @@ def test_a_broken_feature_does_not_break_what_speaks_of_it(errors, old, new):
     assert len(errors(swap(old, new))) == 1
 
 
+def test_a_broken_feature_does_not_break_conditions_and_formulas_that_mention_it(errors):
+    text = swap("when: income > 0", "when: age > 20").replace("scale: [1, 0.8, 0.5]", "formula: age * 10")
+    assert errors(text) == []
+    assert len(errors(text.replace("minimum: 18", "minimum: x"))) == 1
+
+
 def test_a_broken_feature_does_not_hide_other_mistakes(errors):
     text = swap("values: [none, worker, manager]", "values: []").replace("when: income > 0", "when: income > x")
     assert [line.split(":")[0] for line in errors(text)] == ["10", "16"]
@@ -299,11 +308,42 @@ def test_a_longer_circle_is_written_out(errors):
     text = LOAN[: LOAN.index("causes:")] + "causes:\n" + causes
     text = text.replace("functions:", "  sex2: {kind: number}\nfunctions:")
     (message,) = errors(text)
-    assert message.startswith("28: causes: the causes run in a circle: ")
+    assert message.startswith("32: causes[3]: the causes run in a circle: ")
     way = message.split("circle: ")[1].split(" → ")
     assert way[0] == way[-1]
     assert len(way) == 4
     assert all(step in circle for step in itertools.pairwise(way))
+
+
+def test_what_a_formula_reads_is_a_cause_too(errors):
+    text = swap("scale: [1, 0.8, 0.5]", "formula: income + age")
+    assert errors(text) == []
+    text = text.replace("  - from: age\n    to: job", "  - from: income\n    to: age")
+    assert errors(text) == ["29: causes[1]: the causes run in a circle: age → income → age"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("scales", "fine"), [([1, 1], True), ([1e10, 1], True), ([1e10, 1e300], False)])
+@pytest.mark.parametrize("base", [0, 1])
+def test_a_cost_is_finite_whatever_the_scales(errors, scales, fine, base):
+    pairs = zip(("age", "n"), scales, strict=True)
+    causes = [f"  - {{from: {name}, to: income, scale: [{{below: 3, scale: {scale}}}]}}\n" for name, scale in pairs]
+    text = swap("functions:", "  n: {kind: number}\nfunctions:").replace("base: 10", f"base: {base}")
+    found = errors(text[: text.index("causes:")] + "causes:\n" + "".join(causes))
+    assert found == [] if fine else "functions.EARN.cost: the cost is not finite" in found[0]
+
+
+@pytest.mark.parametrize("position", [0, 2000, 3999])
+def test_a_long_condition_is_cut_in_messages(errors, position):
+    words = ["income > 10"] * 4000
+    words[position] = "incom > 10"
+    (message,) = errors(swap("when: income > 0", f"when: {' and '.join(words)}"))
+    assert "unknown name 'incom'; did you mean 'income'?" in message
+    assert "incom > 10" in message.split(" of: ")[1]
+    assert len(message) < 250
+    for long in (" + ".join(["income"] * 50), "income > 0 and " * 300 + "income", "'" + "x" * 5000 + "'", "(" * 90):
+        (message,) = errors(swap("when: income > 0", f"when: {long!r}" if "'" not in long else f'when: "{long}"'))
+        assert len(message) < 350
 
 
 def test_warnings_do_not_stop_a_problem(tmp_path):
@@ -361,6 +401,11 @@ def test_numbers_out_of_this_world_are_refused_in_dicts(number):
     ):
         with pytest.raises(ProblemError):
             Problem.from_dict(broken)
+
+
+def test_half_characters_in_dicts_are_refused():
+    with pytest.raises(ProblemError, match=r"features\.age: has half a character"):
+        Problem.from_dict({"counterplan": 1, "features": {"age": {"kind": "number", "minimum": "\ud800"}}})
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 import worlds
 from counterplan.errors import PeopleError
 from counterplan.problem import Problem, read_table
+from counterplan.problem.values import text_of
 
 NUMBER = {"kind": "number"}
 WHOLE = NUMBER | {"integer": True}
 LETTERS = {"kind": "category", "values": ["a", "b", "c"]}
 NUMBERS = {"kind": "category", "values": [5, 7]}
+TEXT = pd.Series(["a"]).dtype  # what pandas makes of texts: object before pandas 3
 TRUTHS = {"kind": "category", "values": [True, False]}
 
 
@@ -68,6 +70,10 @@ def written(spec, column, *states):
         (TRUTHS | {"missing": True}, pd.Series([False, None], dtype=object), [1, math.nan]),
         ({"kind": "category", "values": ["1.0", "2.0"]}, [2.0, 1.0], [1, 0]),
         ({"kind": "category", "values": [0.5, 1.5]}, [1.5, 0.5], [1, 0]),
+        ({"kind": "category", "values": ["0.10", "0.20"]}, [0.2, 0.1], [1, 0]),
+        ({"kind": "category", "values": ["0.10", "0.20"]}, ["0.2", "0.1"], [1, 0]),
+        ({"kind": "category", "values": ["0.10", "1e3"]}, [1000.0, 0.1], [1, 0]),
+        ({"kind": "category", "values": ["1e3", "1000"]}, [1000, 1000], [1, 1]),
         ({"kind": "category", "values": ["007", "7"]}, ["7", "007"], [1, 0]),
         ({"kind": "category", "values": ["", " "]}, [" ", ""], [1, 0]),
         (NUMBER, [1, 2], [1, 2]),
@@ -105,22 +111,25 @@ def test_a_column_is_read_and_comes_back_as_it_was(spec, column, states):
 @pytest.mark.parametrize(
     ("spec", "column", "state", "value", "dtype"),
     [
-        (LETTERS, ["a", "b"], 2, "c", "str"),
+        (LETTERS, ["a", "b"], 2, "c", TEXT),
         (LETTERS, pd.Series(["a", "b"], dtype=object), 2, "c", "object"),
         (LETTERS, pd.Series(["a", "b"], dtype="string[python]"), 2, "c", "string"),
         (LETTERS, pd.Series(["a", "b"], dtype="category"), 2, "c", "category"),
         ({"kind": "category", "values": [5, 7, 9]}, [5, 7], 2, 9, "int64"),
-        ({"kind": "category", "values": [5, 7, 9]}, ["5", "7"], 2, "9", "str"),
+        ({"kind": "category", "values": [5, 7, 9]}, ["5", "7"], 2, "9", TEXT),
         ({"kind": "category", "values": [5, 7, 9]}, [5.0, 7.0], 2, 9.0, "float64"),
         ({"kind": "category", "values": [5, 7, 9]}, pd.Series([5, 7], dtype="Int64"), 2, 9, "Int64"),
         ({"kind": "category", "values": [5, 7, 9]}, pd.Series([5, 7], dtype=object), 2, 9, "object"),
         ({"kind": "category", "values": ["5", "7", "9"]}, pd.Series([5, 7], dtype=object), 2, 9, "object"),
         ({"kind": "category", "values": [1.0, 2.0, 3.0]}, pd.Series([1.0, 2.0], dtype=object), 2, 3.0, "object"),
+        ({"kind": "category", "values": ["0.10", "0.20", "0.30"]}, [0.1, 0.2], 2, 0.3, "float64"),
         (TRUTHS, [True, True], 1, False, "bool"),
         ({"kind": "category", "values": ["True", "False"]}, [True, True], 1, False, "bool"),
+        ({"kind": "category", "values": [5, 7, 2024]}, pd.Series([5, 7], dtype="int8"), 2, 2024, "int64"),
+        ({"kind": "category", "values": [5, 7, 2024]}, pd.Series([5, 7], dtype="Int8"), 2, 2024, "Int64"),
         (LETTERS | {"values": ["true", "false"]}, pd.Series([True, True], dtype="boolean"), 1, False, "boolean"),
-        (TRUTHS, ["True", "True"], 1, "False", "str"),
-        (TRUTHS, ["true", "true"], 1, "false", "str"),
+        (TRUTHS, ["True", "True"], 1, "False", TEXT),
+        (TRUTHS, ["true", "true"], 1, "false", TEXT),
         (TRUTHS, pd.Series([True, True], dtype=object), 1, False, "object"),
         (NUMBERS | {"missing": True}, pd.Series([None, None], dtype="string[python]"), 1, "7", "string"),
     ],
@@ -162,7 +171,7 @@ def test_changed_numbers_keep_their_type_or_take_the_nearest(column, states, dty
     [
         (NUMBER, [1, 2], "float64"),
         (NUMBER, pd.Series([1, 2], dtype="Int64"), "Int64"),
-        (LETTERS, ["a", "b"], "str"),
+        (LETTERS, ["a", "b"], TEXT),
         ({"kind": "category", "values": [1, 2]}, [1, 2], "object"),
         (TRUTHS, [True, False], "object"),
     ],
@@ -260,10 +269,19 @@ def test_wherever_a_plan_leads_the_table_says_so(data):
     ("spec", "column", "message"),
     [
         (LETTERS, ["a", "d"], "column 'x', row 1: 'd' is not a value of this feature; the values are a, b, c"),
-        (LETTERS | {"values": ["manager"]}, ["mangaer"], "column 'x', row 0: 'mangaer' is not a value of this feature; did you m"),
-        (LETTERS, ["a", None], "column 'x', row 1: the value is missing, and the problem does not allow that ('missing: t"),
+        (LETTERS | {"values": ["manager"]}, ["mangaer"], "column 'x', row 0: 'mangaer' is not a value of this feature"),
+        (LETTERS, ["a", None], "column 'x', row 1: the value is missing, and the problem does not allow that ('miss"),
         (LETTERS, [1], "column 'x', row 0: 1 is not a value"),
         (LETTERS, [1.5], "column 'x', row 0: 1.5 is not a value"),
+        (LETTERS, ["a", ["b"]], "column 'x', row 1: ['b'] is not a single value"),
+        (LETTERS | {"missing": True}, [None, "a", {"a": 1}], "column 'x', row 2: {'a': 1} is not a single value"),
+        (LETTERS, ["a", np.zeros((2, 2))], "column 'x', row 1: array([[0., 0.], [0., 0.]]) is not a single value"),
+        (LETTERS | {"values": ["['b']"]}, [["b"]], "column 'x', row 0: ['b'] is not a single value"),
+        (LETTERS | {"values": [1]}, [1 + 2j], "column 'x', row 0: (1+2j) is not a value of this feature"),
+        (NUMBER, [1 + 2j], "column 'x', row 0: (1+2j) is not a number"),
+        (NUMBER, pd.Series([1, 2j], dtype=object), "column 'x', row 1: 2j is not a number"),
+        ({"kind": "category", "values": ["0.10", "0.100"]}, [0.1], "column 'x', row 0: 0.1 is not a value"),
+        ({"kind": "category", "values": ["007", "7.5"]}, [7], "column 'x', row 0: 7 is not a value"),
         (LETTERS | {"values": [0, 1]}, [True], "column 'x', row 0: True is not a value"),
         (LETTERS, pd.Series(["a", "d"], dtype="category"), "column 'x', row 1: 'd' is not a value"),
         (NUMBER, ["12"], "column 'x', row 0: '12' is not a number"),
@@ -348,6 +366,87 @@ def test_missing_values_in_a_file(tmp_path):
     features = problem_of(job={"kind": "category", "values": ["", "x"]}).features
     path.write_text('age,job\n1,\n2,x\n3,""\n')
     assert read_table(path, features)["job"].tolist() == ["", "x", ""], "an empty text may be a value"
+
+
+@pytest.mark.parametrize(
+    ("values", "cells", "expected", "dtype"),
+    [
+        ([1, 2, 3], "1 3 2", [1, 3, 2], "int64"),
+        ([-1, 0], "-1 0 0", [-1, 0, 0], "int64"),
+        ([1, 2], "1.0 2.0 1", [1, 2, 1], "int64"),
+        ([1, 2], "1  2", [1, pd.NA, 2], "Int64"),
+        ([1, 2], " ", [pd.NA, pd.NA], "Int64"),
+        ([7, 8], "007 8", ["007", 8], "object"),
+        ([True, False], "True False", [True, False], "bool"),
+        ([True, False], "true FALSE", [True, False], "bool"),
+        ([True, False], "True  False", [True, None, False], "object"),
+        (["1", "2"], "1 2", ["1", "2"], TEXT),
+        (["true", "false"], "true false", ["true", "false"], TEXT),
+        ([7, "007"], "7 007", ["7", "007"], TEXT),
+        ([1, "x"], "1 x", ["1", "x"], TEXT),
+        ([1, True], "1 true", ["1", "true"], TEXT),
+        (["no", "NA"], "no NA", ["no", "NA"], TEXT),
+        ([10**20, 5], f"{10**20} 5", [10**20, 5], "object"),
+    ],
+)
+def test_categories_in_a_file_are_of_the_types_that_the_problem_writes(tmp_path, values, cells, expected, dtype):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},1\n" for cell in cells.split(" ")))
+    problem = problem_of(x={"kind": "category", "values": values, "missing": True})
+    table = read_table(path, problem.features)
+    assert table["x"].dtype == dtype
+    assert table["x"].tolist() == expected
+    if values != [7, 8]:  # and the problem recognises them; 007 is not 7
+        texts = [None if pd.isna(value) else text_of(value) for value in expected]
+        known = problem.features[0].values
+        states = [math.nan if text is None else known.index(text) for text in texts]
+        np.testing.assert_array_equal(problem.read(table).states[:, 0], states)
+
+
+def test_a_model_that_knows_ints_and_truths_recognises_those_of_a_file(tmp_path):
+    table = pd.DataFrame({"grade": [1, 3, 2], "member": [True, False, True], "age": [20, 30, 40]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    problem = problem_of(grade={"kind": "ordered", "values": [1, 2, 3]}, member=TRUTHS, age=NUMBER)
+    read = read_table(tmp_path / "a.csv", problem.features)
+    pd.testing.assert_frame_equal(read, pd.read_csv(tmp_path / "a.csv"))
+    people = problem.read(read)
+    changed = people.frame(people.states[[1, 2, 0]])
+    pd.testing.assert_frame_equal(changed, table.iloc[[1, 2, 0]].reset_index(drop=True))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("spec", "good", "bad", "message"),
+    [
+        (NUMBER, "5", "abc", "'abc' is not a number"),
+        (NUMBER, "5.5", "True", "'True' is not a number"),
+        (NUMBER, "5", "9" * 20, "100000000000000000000 is too large to be kept exactly"),
+        (NUMBER | {"maximum": 9}, "5", "1e3", "1000.0 is above the maximum 9"),
+        (NUMBERS, "5", "8", "8 is not a value of this feature; the values are 5, 7"),
+        (NUMBERS, "5.0", "x", "'x' is not a value of this feature; the values are 5, 7"),
+        (NUMBERS, "5", "1" * 9000, f"'{'1' * 78}… is not a value of this feature; the values are 5, 7"),
+        (TRUTHS, "True", "yes", "'yes' is not a value of this feature; the values are true, false"),
+        (LETTERS, "a", "d", "'d' is not a value of this feature; the values are a, b, c"),
+    ],
+)
+def test_one_bad_cell_in_a_long_file_is_the_only_one_reported(tmp_path, spec, good, bad, message):
+    cells = [good] * 10_000
+    cells[7_000] = bad
+    (tmp_path / "a.csv").write_text("x\n" + "\n".join(cells) + "\n")
+    problem = problem_of(x=spec)
+    with pytest.raises(PeopleError) as caught:
+        problem.read(read_table(tmp_path / "a.csv", problem.features))
+    assert str(caught.value) == f"column 'x', row 7000: {message}"
+
+
+def test_two_columns_of_one_name_in_a_file(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress('\ufeff"income",age,income,,,age,income.1\n1,2,3,4,5,6,7\n'.encode()))
+    with pytest.raises(PeopleError) as caught:
+        read_table(path)
+    assert str(caught.value) == f"{path}: the table has more than one column called 'income', 'age'"
+    path.write_bytes(gzip.compress(b"income,income.1,,\n1,2,3,4\n"))
+    assert list(read_table(path))[:2] == ["income", "income.1"]
 
 
 def test_a_file_without_features_is_read_as_usual(tmp_path):

@@ -79,8 +79,8 @@ def repeat_block(random, lines):
 
 
 CHANGES = [
-    delete_line, repeat_line, swap_lines, indent_line, junk_scalar, junk_scalar, junk_scalar, swap_scalars, swap_scalars,
-    rename_key, cut_off, nest, repeat_block,
+    delete_line, repeat_line, swap_lines, indent_line, junk_scalar, junk_scalar, junk_scalar, swap_scalars,
+    swap_scalars, rename_key, cut_off, nest, repeat_block,
 ]  # fmt: skip
 
 

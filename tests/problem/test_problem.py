@@ -1,6 +1,7 @@
 import copy
 import json
 import math
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -253,12 +254,16 @@ def fits(data, schema, root):
     known = {
         "$schema", "$defs", "title", "description", "default", "discriminator", "type", "properties", "required",
         "additionalProperties", "items", "oneOf", "anyOf", "const", "enum", "minimum", "maximum", "minItems",
-        "minProperties",
+        "minProperties", "uniqueItems", "not", "allOf",
     }  # fmt: skip
     assert not set(schema) - known, set(schema) - known
     if "oneOf" in schema and sum(fits(data, option, root) for option in schema["oneOf"]) != 1:
         return False
     if "anyOf" in schema and not any(fits(data, option, root) for option in schema["anyOf"]):
+        return False
+    if "not" in schema and fits(data, schema["not"], root):
+        return False
+    if not all(fits(data, option, root) for option in schema.get("allOf", [])):
         return False
     types = schema.get("type", [])
     is_number = isinstance(data, (int, float)) and not isinstance(data, bool)
@@ -274,6 +279,8 @@ def fits(data, schema, root):
     if is_number and not schema.get("minimum", -math.inf) <= data <= schema.get("maximum", math.inf):
         return False
     if isinstance(data, list):
+        if schema.get("uniqueItems") and len({json.dumps(item) for item in data}) < len(data):
+            return False
         return len(data) >= schema.get("minItems", 0) and all(fits(i, schema.get("items", {}), root) for i in data)
     if isinstance(data, dict):
         others = schema.get("additionalProperties", True)
@@ -327,6 +334,26 @@ def test_the_schema_accepts_any_problem(file):
         {"functions": {"F": {"set": "age", "arguments": "all"}}},
         {"causes": [{"from": "age"}]},
         {"outcome": {"column": "y", "values": ["a"], "favourable": "a"}},
+        {"outcome": {"column": "y", "values": ["a", "b"], "favourable": []}},
+        {"outcome": {"column": "y", "values": ["a", "b", "a"], "favourable": "a"}},
+        {"max_actions": 65},
+        {"features": {}},
+        {"features": {"age": {"kind": "category", "values": []}}},
+        {"features": {"age": {"kind": "category", "values": [1, 2, 1]}}},
+        {"functions": {"F": {"set": "age", "arguments": "all", "cost": -1}}},
+        {"functions": {"F": {"set": "age", "arguments": "all", "cost": {"base": 1, "surcharge": -1}}}},
+        {"functions": {"F": {"set": "age", "arguments": "all", "cost": {"base": [1, -1]}}}},
+        {"functions": {"F": {"set": "age", "arguments": "all", "cost": {"base": {"a": -1}}}}},
+        {"functions": {"F": {"set": "age", "arguments": "all", "cost": {"base": []}}}},
+        {"functions": {"F": {"set": "age", "arguments": [], "cost": 1}}},
+        {"functions": {"F": {"set": "age", "arguments": [1, 1], "cost": 1}}},
+        {"functions": {"F": {"set": "age", "add": "age", "arguments": [1], "cost": 1}}},
+        {"functions": {"F": {"arguments": [1], "cost": 1}}},
+        {"causes": [{"from": "age", "to": "job", "table": {"a": "b"}, "formula": "1"}]},
+        {"causes": [{"from": "age", "to": "job", "scale": []}]},
+        {"causes": [{"from": "age", "to": "job", "scale": [1, -1]}]},
+        {"causes": [{"from": "age", "to": "job", "scale": [{"below": 1, "scale": -1}]}]},
+        {"causes": [{"from": "age", "to": "job", "scale": [{"below": 1, "at_most": 2, "scale": 1}]}]},
     ],
 )
 def test_the_schema_refuses_what_is_wrong(change):
@@ -334,3 +361,23 @@ def test_the_schema_refuses_what_is_wrong(change):
     data = benchmark("syn").to_dict()
     assert fits(data, schema, schema)
     assert not fits(data | change, schema, schema)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": 2024, "max_actions": 64, "causes": None},
+        {"features": {"age": {"kind": "category", "values": [0.5, 1.5, True, 7, "x"], "label": 5}}, "causes": []},
+        {"functions": {"F": {"set": "sex", "arguments": ["male", 7, 0.5, False], "cost": 0, "when": True}}},
+        {"functions": {"F": {"add": "age", "arguments": [0.5, -1], "cost": {"base": [0.5, 0], "surcharge": {"1": 2}}}}},
+        {"outcome": {"column": "y", "values": [True, False], "favourable": [True]}},
+    ],
+)
+def test_the_schema_accepts_scalars_as_editors_read_them(change):
+    schema = json_schema()
+    assert fits(benchmark("syn").to_dict() | change, schema, schema)
+
+
+def test_the_shipped_schema_is_the_one_that_the_code_makes():
+    shipped = files("counterplan.problem").joinpath("problem.schema.json").read_text("utf-8")
+    assert json.loads(shipped) == json_schema(), "counterplan schema --out src/counterplan/problem/problem.schema.json"

@@ -421,6 +421,18 @@ def test_a_formula_that_leaves_the_bounds_forbids_the_step():
     assert not legal_and_after(lower, 4, 0, 0)[0]
 
 
+def test_a_formula_at_the_end_of_a_chain_forbids_the_step_too():
+    letters = {"kind": "ordered", "values": ["a", "b"]}
+    problem = problem_of(
+        {"x": letters, "y": letters, "z": NUMBER | {"maximum": 5}},
+        {"SET": {"set": "x", "arguments": ["b"], "cost": 1}},
+        [{"from": "x", "to": "y", "table": {"b": "b"}}, {"from": "y", "to": "z", "formula": "z + 3"}],
+    )
+    assert legal_and_after(problem, 0, 0, 2) == (True, [1, 1, 5])
+    assert not legal_and_after(problem, 0, 0, 3)[0]
+    assert legal_and_after(problem, 0, 1, 3) == (True, [1, 1, 3]), "what does not change has no consequences"
+
+
 @pytest.mark.parametrize(("may_miss", "legal"), [(False, False), (True, True)])
 def test_a_formula_without_a_result_needs_a_feature_that_may_be_missing(may_miss, legal):
     problem = problem_of(
@@ -459,6 +471,32 @@ def test_a_chain_of_consequences_runs_in_causal_order_whatever_the_file_says():
     problem = problem_of(numbers, {"UP": {"add": "a", "arguments": [10], "cost": 1}}, chain)
     assert legal_and_after(problem, 0, 0, 0, 0)[1] == [13, 12, 11, 10]
     assert problem.transitions.mutable.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_formula_reads_what_the_same_step_has_set_whatever_the_file_says(turned):
+    causes = [{"from": "x", "to": "z", "formula": "y + 1"}, {"from": "x", "to": "y", "formula": "x * 2"}]
+    problem = problem_of(
+        {"x": NUMBER, "y": NUMBER, "z": NUMBER},
+        {"UP": {"add": "x", "arguments": [1], "cost": 1}},
+        causes[::-1] if turned else causes,
+    )
+    assert legal_and_after(problem, 0, 0, 0) == (True, [1, 2, 3])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_causes_that_set_one_feature_the_nearer_wins(turned):
+    causes = [
+        {"from": "x", "to": "y", "formula": "x"},
+        {"from": "y", "to": "z", "formula": "100"},
+        {"from": "x", "to": "z", "formula": "200"},
+    ]
+    problem = problem_of(
+        {"z": NUMBER, "y": NUMBER, "x": NUMBER},
+        {"UP": {"add": "x", "arguments": [1], "cost": 1}},
+        causes[::-1] if turned else causes,
+    )
+    assert legal_and_after(problem, 0, 0, 0) == (True, [100, 1, 1])
 
 
 def test_scales_of_several_causes_multiply_and_missing_causes_count_one():

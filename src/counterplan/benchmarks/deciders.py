@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,15 @@ class Weights:
         for i, (weight, bias) in enumerate(self.layers):
             named |= {f"weight_{i}": weight, f"bias_{i}": bias}
         return named
+
+    def fits(self, problem: Problem, recipe: Recipe) -> bool:
+        """Whether these are whole weights of such a network for such a problem."""
+        numbers, categories = inputs(problem, np.zeros((1, len(problem.features))))
+        widths = (numbers.shape[1] + categories.shape[1], *recipe.hidden, 1)
+        shapes = [(weight.shape, bias.shape) for weight, bias in self.layers]
+        wanted = [((below, above), (above,)) for below, above in pairwise(widths)]
+        scaled = self.mean.shape == self.scale.shape == (numbers.shape[1],)
+        return scaled and shapes == wanted and all(np.isfinite(array).all() for array in self.to_arrays().values())
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Floats]) -> Weights:

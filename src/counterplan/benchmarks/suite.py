@@ -69,8 +69,8 @@ def load(name: str, seed: int = 0) -> Benchmark:
         raise CounterplanError(
             f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}"
         )
-    if seed < 0:
-        raise CounterplanError("a seed is zero or more")
+    if not isinstance(seed, int) or seed < 0:
+        raise CounterplanError(f"a seed is a whole number, zero or more, not {seed!r}")
     with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
         problem = Problem.load(path)
     random = np.random.default_rng([seed, NAMES.index(name)])
@@ -117,7 +117,7 @@ def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> We
     digest = hashlib.sha256(f"{recipe} {problem.to_dict()['features']}".encode()).hexdigest()[:12]
     path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
     kept = _read_weights(path)
-    if kept is not None:
+    if kept is not None and kept.fits(problem, recipe):
         return kept
     weights = train(problem, problem.read(people).states, _is_favourable(problem, people), recipe, seed)
     buffer = io.BytesIO()

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox
+from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
 from counterplan.plan import Plan, Plans, Status, Step
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import is_missing
 
-Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]]
+Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]] | None
 """Functions or actions that nobody may take, or, by person (the index of the table), that one person cannot."""
 Progress = Callable[[int], None]
 """Called with the number of people done since the last call."""
@@ -50,6 +50,14 @@ class Result:
             np.zeros(people, np.intp),
         )
 
+    def put(self, rows: Ints, part: Result | None) -> None:
+        """Take over what was found for the people `rows`."""
+        if part is not None:
+            for name in ("actions", "verified", "optimal", "lower_bound", "questions"):
+                getattr(self, name)[rows] = getattr(part, name)
+            for row, status in zip(rows.tolist(), part.status, strict=True):
+                self.status[row] = status
+
 
 class Planner(ABC):
     """Finds plans for people. A subclass says how, in `search`."""
@@ -67,26 +75,54 @@ class Planner(ABC):
         forbid: Forbid = (),
         allowed: Bools | None = None,
         budget: int | None = None,
+        refused: bool = False,
         progress: Progress | None = None,
     ) -> Plans:
         """A plan for each of `people`.
 
         `forbid` names what cannot be done, `allowed` [B, A] says the same as a mask; `budget` limits the questions
-        to the black box for each person; `progress` is told how many people are done.
+        to the black box for each person. Each person is asked about first as they are, unless it is known that all
+        are `refused`. `progress` is told how many people are done.
         """
-        if budget is not None and budget < 0:
-            raise PlanError("the budget of questions is zero or more")
+        if budget is not None and (budget < 0 or budget != int(budget)):
+            raise PlanError("the budget of questions is a whole number, zero or more")
         read = self.problem.read(people)
         mask = allowed_actions(self.problem, read, forbid, allowed)
         queries, cached = self.box.queries, self.box.cached
-        result = self.search(read, mask, budget, progress or (lambda done: None))
+        result = self._plan(read, mask, budget, refused, progress or (lambda done: None))
         made = plans_from(self.problem, read, result)
         label = f"{self.problem.name} {self.problem.fingerprint}"
         return Plans(made, label, self.box.queries - queries, self.box.cached - cached)
 
+    def _plan(self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress) -> Result:
+        """Ask about people as they are, unless they are known to be refused, and search for those who are."""
+        if refused:
+            return self.search(people, allowed, budget, progress)
+        result = Result.empty(len(people), self.problem.max_actions)
+        known, favourable = self._as_they_are(people, budget)
+        for row in np.flatnonzero(favourable).tolist():
+            result.status[row] = Status.ALREADY_FAVOURABLE
+        result.verified[favourable] = result.optimal[favourable] = True
+        rows = np.flatnonzero(known & ~favourable)
+        progress(len(people) - len(rows))
+        left = None if budget is None else budget - 1
+        result.put(rows, self.search(people.take(rows), allowed[rows], left, progress) if len(rows) else None)
+        result.questions[known] += 1
+        return result
+
+    def _as_they_are(self, people: People, budget: int | None) -> tuple[Bools, Bools]:
+        """Which people [B] could be asked about, and which of them are favourable."""
+        if budget == 0 or not len(people):
+            return np.zeros(len(people), bool), np.zeros(len(people), bool)
+        try:
+            favourable = self.box.about(self.problem, people)(people.states, np.arange(len(people)))
+            return np.ones(len(people), bool), favourable
+        except BudgetSpent as stop:
+            return stop.known, stop.answers
+
     @abstractmethod
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
-        """Plans for `people`, who may take the actions `allowed` [B, A], at `budget` questions each."""
+        """Plans for `people`, all refused, who may take the actions `allowed` [B, A], at `budget` questions each."""
 
 
 def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: Bools | None) -> Bools:
@@ -95,6 +131,10 @@ def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: B
     if allowed is not None and (np.shape(allowed) != shape or np.asarray(allowed).dtype != bool):
         raise PlanError(f"'allowed' should be a Boolean array of shape {shape}, not {np.shape(allowed)}")
     mask = np.ones(shape, bool) if allowed is None else np.array(allowed)
+    if forbid is None:
+        forbid = ()
+    if not isinstance(forbid, Mapping | Sequence):
+        raise PlanError(f"'forbid' names functions or actions, in a list or by person; {forbid!r} is neither")
     if isinstance(forbid, Mapping):
         labels = list(people.table.index)
         for person, wishes in forbid.items():
@@ -118,8 +158,8 @@ def plans_from(problem: Problem, people: People, result: Result) -> tuple[Plan, 
         actions = np.where(result.actions[:, t] == NO_ACTION, transitions.stop, result.actions[:, t])
         costs.append(transitions.cost(states[-1])[np.arange(len(people)), actions])
         states.append(transitions.apply(states[-1], actions))
-    extras = people.extras
-    others = people.table[extras].to_dict("records") if extras else [{}] * len(people)
+    columns = [_label(name) for name in people.table.columns]
+    written = list(people.table.itertuples(index=False, name=None))
     plans = []
     for row, person in enumerate(people.table.index):
         told = [problem.describe(states[0][row])]
@@ -145,20 +185,19 @@ def plans_from(problem: Problem, people: People, result: Result) -> tuple[Plan, 
                 optimal=bool(result.optimal[row]),
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
                 questions=int(result.questions[row]),
-                others={str(key): _plain(value) for key, value in others[row].items()},
+                row=tuple((name, _plain(value)) for name, value in zip(columns, written[row], strict=True)),
             )
         )
     return tuple(plans)
 
 
-def _label(person: Hashable) -> int | str:
-    return int(person) if isinstance(person, (int, np.integer)) and not isinstance(person, bool) else str(person)
+def _label(name: Hashable) -> int | str:
+    """What a table calls a person or a column: a whole number stays one, all else is text."""
+    return int(name) if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else str(name)
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold."""
+    """A value without numpy around it, None if it is missing."""
     if is_missing(value):
         return None
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, (str, bool, int, float)) else str(value)
+    return value.item() if isinstance(value, np.generic) else value

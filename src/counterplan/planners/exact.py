@@ -26,6 +26,7 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 
 Longs = npt.NDArray[np.int64]
 
+LARGEST = 2**61
 STATE_LIMIT = 1_000_000
 TOGETHER = 64
 """People searched at the same time: enough to make arrays long, few enough to keep memory small."""
@@ -115,18 +116,18 @@ class _Group:
         self.starts = people.states[rows]
         self.allowed = allowed[rows]
         self.rows = rows
-        self.budget = budget
+        self.most = planner.state_limit if budget is None else min(budget, planner.state_limit)
         self.result = result
         self.progress = progress
         self.ask = planner.box.about(planner.problem, people)
         self.keys = StateKeys(planner.problem, self.starts)
         self.mutable = self.transitions.mutable
-        self.unit = _unit(self.transitions)
+        self.unit = _unit(self.transitions, self.problem.max_actions)
         usable = self.allowed[:, :-1].any(axis=0)
         least = self.transitions.least_costs[:-1][usable]
         self.width = max(1, math.floor(float(least.min()) / self.unit)) if len(least) else 1
         self.free = len(least) > 0 and float(least.min()) / self.unit < 1
-        """Whether some action may cost nothing: then a bucket is one cost, gone through by number of steps."""
+        """Whether some action may cost nothing: then a bucket is one cost and one number of steps."""
         self.bits = max(1, (len(self.transitions) - 1).bit_length())
         self.per_word = 64 // self.bits
         self.queue: dict[tuple[int, int], list[_Next]] = {}
@@ -134,28 +135,18 @@ class _Group:
         self.closed_keys = np.empty(0, np.int64)
         self.closed_depth = np.empty(0, np.int64)
         self.active = np.ones(len(rows), bool)
-        self.examined = np.zeros(len(rows), np.int64)
 
     def run(self) -> None:
         """Advance bucket by bucket until everybody has a plan, a proof, or no budget left."""
-        waiting = [self.beginning()]
-        bucket = 0
-        while self.active.any() and (waiting or self.heap):
-            reached: list[_Labels] = []
-            new: list[Bools] = []
-            bucket = bucket if waiting else self.heap[0][0]
-            while waiting or (self.heap and self.heap[0][0] == bucket):
-                labels, is_new = self.settle(waiting.pop() if waiting else self.pop())
-                reached.append(labels)
-                new.append(is_new)
-                if self.free:
-                    self.push(labels)
-            labels = _Labels.join(reached)
-            if not self.question(labels.take(np.concatenate(new))):
+        labels = self.beginning()
+        while True:
+            labels, is_new = self.settle(labels)
+            if not self.question(labels.take(is_new & (labels.depth > 0))):
                 return
-            self.give_up_beyond_limit(bucket)
-            if not self.free:
-                self.push(labels.take(self.active[labels.person]))
+            self.push(labels.take(self.active[labels.person]))
+            if not self.heap or not self.active.any():
+                break
+            labels = self.pop()
         self.finish(np.flatnonzero(self.active), Status.INFEASIBLE, math.inf)
 
     def beginning(self) -> _Labels:
@@ -228,7 +219,6 @@ class _Group:
         kept = labels.take(order[better])
         is_new = (first & ~is_closed)[better]
         self.close(kept)
-        self.examined += np.bincount(kept.person[is_new], minlength=len(self.examined))
         return kept, is_new
 
     def look_up(self, key: Longs) -> tuple[Bools, Ints]:
@@ -291,10 +281,8 @@ class _Group:
         return True
 
     def beyond_budget(self, labels: _Labels) -> Bools:
-        """Which questions [n] exceed the budget of their person."""
-        if self.budget is None:
-            return np.zeros(len(labels), bool)
-        room = self.budget - self.result.questions[self.rows[labels.person]]
+        """Which questions [n] exceed what may be asked about, or examined for, their person."""
+        room = self.most - self.result.questions[self.rows[labels.person]]
         beyond: Bools = _nth_of_person(labels.person) >= room
         return beyond
 
@@ -316,9 +304,7 @@ class _Group:
             self.result.actions[row, :depth] = self.unpack(winners.path[at], depth)
             self.result.verified[row] = True
             self.result.optimal[row] = True
-        depths = winners.depth[first].tolist()
-        status = [Status.FOUND if depth else Status.ALREADY_FAVOURABLE for depth in depths]
-        self.finish(people, status, np.asarray(winners.cost[first] * self.unit, float))
+        self.finish(people, Status.FOUND, np.asarray(winners.cost[first] * self.unit, float))
 
     def unpack(self, path: npt.NDArray[np.uint64], depth: int) -> list[int]:
         """The actions of a packed path."""
@@ -328,26 +314,30 @@ class _Group:
             for t in range(depth)
         ]
 
-    def give_up_beyond_limit(self, bucket: int) -> None:
-        over = np.flatnonzero(self.active & (self.examined > self.planner.state_limit))
-        if len(over):
-            self.finish(over, Status.NOT_FOUND, (bucket + 1) * self.width * self.unit)
-
-    def finish(self, people: Ints, status: Status | list[Status], bound: float | Floats) -> None:
+    def finish(self, people: Ints, status: Status, bound: float | Floats) -> None:
         """Nothing more is to be done for `people`."""
         rows = self.rows[people]
         self.result.lower_bound[rows] = bound
-        for i, row in enumerate(rows.tolist()):
-            self.result.status[row] = status[i] if isinstance(status, list) else status
+        for row in rows.tolist():
+            self.result.status[row] = status
         self.active[people] = False
         if len(people):
             self.progress(len(people))
 
 
-def _unit(transitions: Transitions) -> float:
-    """The unit of which all costs are counted as whole multiples: nine digits below the dearest action."""
-    dearest = max((float((f.surcharge + f.base).max()) for f in transitions.functions), default=0.0)
-    return 10.0 ** (math.floor(math.log10(dearest)) - 9) if dearest > 0 else 1e-9
+def _unit(transitions: Transitions, longest: int) -> float:
+    """The unit of which all costs are counted as whole multiples: a billionth, or less if some action costs less."""
+    costs = transitions.least_costs[transitions.least_costs > 0]
+    unit = 1e-9 if not len(costs) else 10.0 ** math.floor(math.log10(min(1e-9, float(costs.min()) * 1e-6)))
+    most = float(transitions.most_costs.max()) * longest
+    if most / unit > LARGEST:
+        unit = 10.0 ** math.ceil(math.log10(most / LARGEST))
+        if len(costs) and costs.min() / unit < 1e3:
+            raise PlanError(
+                f"the costs reach from {costs.min():g} to {transitions.most_costs.max():g}, too far apart to be added "
+                "up exactly; bring the dearest actions nearer to the others, or leave them out of the file"
+            )
+    return unit
 
 
 def _waves(person: Ints, cost: Longs) -> Ints:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from counterplan.errors import ConditionError
 from counterplan.problem.conditions import COMPARISONS, Node, parse
-from counterplan.problem.values import did_you_mean, listed, text_of
+from counterplan.problem.values import cut, did_you_mean, listed, text_of
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[[Array, Array | None], Array]
@@ -79,7 +79,7 @@ def bind(source: str | Node, scope: Scope, want: str = "boolean") -> Expression:
     bound = binder.bind(tree)
     if bound.kind != want:
         wanted = "a condition that is true or false" if want == "boolean" else "a formula that gives a number"
-        raise ConditionError(f"expected {wanted}, but '{tree}' is {_a_kind(bound.kind)}", tree.position)
+        raise ConditionError(f"expected {wanted}, but '{cut(tree)}' is {_a_kind(bound.kind)}", tree.position)
     return Expression(tree, bound.run, tuple(binder.warnings))
 
 
@@ -137,7 +137,7 @@ class _Binder:
             value_of = [feature for feature, c in self.scope.columns.items() if c.values and name in c.values]
             hint = f"; write '{name}' in quotes if you mean the value of {value_of[0]}" if value_of else ""
             hint = hint or did_you_mean(name, [*self.scope.columns, "argument"])
-            raise ConditionError(f"unknown name '{name}'{hint}", node.position)
+            raise ConditionError(f"unknown name '{cut(name)}'{hint}", node.position)
         index = column.index
         kind = "number" if column.values is None else "category"
         return _Bound(kind, lambda states, argument: states[..., index], column, column.low, column.high)
@@ -186,7 +186,7 @@ class _Binder:
         for arg in node.args:
             part = self.bind(arg)
             if part.kind != "boolean":
-                message = f"'{node.op}' joins conditions, but '{arg}' is {_a_kind(part.kind)}"
+                message = f"'{node.op}' joins conditions, but '{cut(arg)}' is {_a_kind(part.kind)}"
                 raise ConditionError(message, arg.position)
             parts.append(part.run)
         if node.op == "not":
@@ -209,7 +209,7 @@ class _Binder:
             for side, arg in zip((left, right), node.args, strict=True):
                 if not (side.column and side.column.ordered):
                     message = (
-                        f"'{arg}' is a category without order and cannot be compared by '{node.op}'; "
+                        f"'{cut(arg)}' is a category without order and cannot be compared by '{node.op}'; "
                         "use == or 'in', or make the feature 'ordered'"
                     )
                     raise ConditionError(message, node.position)
@@ -223,11 +223,11 @@ class _Binder:
         chosen = []
         for arg in node.args[1:]:
             if arg.op not in ("text", "number"):
-                raise ConditionError(f"a list after 'in' holds plain values, not '{arg}'", arg.position)
+                raise ConditionError(f"a list after 'in' holds plain values, not '{cut(arg)}'", arg.position)
             _, right = self.alike(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
             chosen.append(float(right.run(np.empty((0, 0)), None)))
         if left.kind not in ("number", "category"):
-            raise ConditionError(f"'in' looks for a value, but '{node.args[0]}' is not one", node.position)
+            raise ConditionError(f"'in' looks for a value, but '{cut(node.args[0])}' is not one", node.position)
         options = np.array(chosen)
         return _Bound("boolean", lambda states, argument: np.isin(left.run(states, argument), options))
 
@@ -241,23 +241,25 @@ class _Binder:
             text, other = (left, right) if left.kind == "text" else (right, left)
             which = node.args[0] if text is left else node.args[1]
             against = "another text" if other.kind == "text" else _a_kind(other.kind)
-            raise ConditionError(f"{which} is a text and is compared with {against}", which.position)
+            raise ConditionError(f"{cut(which)} is a text and is compared with {against}", which.position)
         if left.kind != right.kind:
-            message = f"cannot compare {_a_kind(left.kind)} with {_a_kind(right.kind)} in '{node}'"
+            message = f"cannot compare {_a_kind(left.kind)} with {_a_kind(right.kind)} in '{cut(node)}'"
             raise ConditionError(message, node.position)
         if left.kind == "category" and left.column and right.column and left.column.values != right.column.values:
-            raise ConditionError(f"the two sides of '{node}' have different values", node.position)
+            raise ConditionError(f"the two sides of '{cut(node)}' have different values", node.position)
         return left, right
 
     def literal(self, node: Node, beside: _Bound) -> _Bound:
         assert beside.column is not None
         values = beside.column.values or ()
         if node.op not in ("text", "number"):
-            raise ConditionError(f"'{node}' cannot be compared with a category", node.position)
+            raise ConditionError(f"'{cut(node)}' cannot be compared with a category", node.position)
         text = node.args[0] if node.op == "text" else text_of(node.args[0])
         if text not in values:
             hint = did_you_mean(text, values) or f"; the values are {listed(values)}"
-            raise ConditionError(f"'{text}' is not one of the values that it is compared with{hint}", node.position)
+            raise ConditionError(
+                f"'{cut(text)}' is not one of the values that it is compared with{hint}", node.position
+            )
         index = np.asarray(float(values.index(text)))
         return _Bound("category", lambda states, argument: index, beside.column)
 
@@ -266,7 +268,9 @@ class _Binder:
         for side, arg in zip(sides, node.args, strict=True):
             if side.kind != "number":
                 hint = "; use rank(…) for the place of an ordered value" if side.kind == "category" else ""
-                message = f"'{_SIGN.get(node.op, node.op)}' works on numbers, but '{arg}' is {_a_kind(side.kind)}{hint}"
+                message = (
+                    f"'{_SIGN.get(node.op, node.op)}' works on numbers, but '{cut(arg)}' is {_a_kind(side.kind)}{hint}"
+                )
                 raise ConditionError(message, arg.position)
         if node.op == "negate":
             inner = sides[0]
@@ -288,10 +292,10 @@ class _Binder:
     def division(self, node: Node, left: _Bound, right: _Bound) -> _Bound:
         divisor = node.args[1]
         if right.low == right.high == 0:
-            raise ConditionError(f"'{node}' divides by zero", divisor.position)
+            raise ConditionError(f"'{cut(node)}' divides by zero", divisor.position)
         if right.low <= 0 <= right.high:
             self.warnings.append(
-                f"'{divisor}' may be zero in '{node}'; the result then counts as missing "
+                f"'{cut(divisor)}' may be zero in '{cut(node)}'; the result then counts as missing "
                 "(give the feature a minimum above zero if that cannot be)"
             )
 

@@ -6,6 +6,7 @@ a broken feature is passed over in silence, because it may well be right.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,8 +31,8 @@ from counterplan.problem.schema import (
     OutcomeSpec,
     ProblemFile,
 )
-from counterplan.problem.source import Place, Plain, Source, as_number
-from counterplan.problem.values import Native, did_you_mean, listed, text_of
+from counterplan.problem.source import Place, Plain, Source, as_number, place_text
+from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
 
 T = TypeVar("T")
 RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
@@ -70,6 +71,7 @@ class _Builder:
         self.data: Mapping[str, Any] = source.data
         self.features: dict[str, parts.Feature] = {}
         self.broken: set[str] = set()
+        self.edges: dict[tuple[str, str], Place] = {}
 
     def build(self) -> Parts | None:
         header = self.header()
@@ -77,6 +79,7 @@ class _Builder:
         functions = self.pieces("functions", "function", self.function)
         causes = self.pieces("causes", "cause", self.cause)
         order = self.causal_order(causes)
+        self.finite_costs([part for part, _ in functions], [part for part, _ in causes])
         if header is None or any(finding.severity == "error" for finding in self.source.findings):
             return None
         file = ProblemFile.model_validate(
@@ -88,7 +91,7 @@ class _Builder:
             }
         )
         outcome = self.outcome(file.outcome)
-        ordered = sorted((part for part, _ in causes), key=lambda cause: order[cause.source])
+        ordered = sorted((part for part, _ in causes), key=lambda cause: (order[cause.target], order[cause.source]))
         return Parts(file, tuple(self.features.values()), tuple(part for part, _ in functions), tuple(ordered), outcome)
 
     def found(self, message: str, place: Place, severity: str = "error") -> None:
@@ -128,6 +131,9 @@ class _Builder:
             for wrong in error.errors():
                 inner, message = _say(wrong, data)
                 self.found(message, place + inner)
+            return None
+        except UnicodeEncodeError:
+            self.found("has half a character (a lone surrogate) in it", place)
             return None
 
     def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
@@ -276,7 +282,7 @@ class _Builder:
         verb = f"Change {target.label} to {{argument}}" if effect == "set" else f"Change {target.label} by {{argument}}"
         function = parts.Function(
             name, target.index, effect == "add", np.array(numbers, float), tuple(natives), when, base, surcharge,
-            spec.phrase or verb,
+            spec.phrase or verb, spec.arguments == "all",
         )  # fmt: skip
         return function, spec.model_copy(update={"arguments": natives})
 
@@ -375,11 +381,20 @@ class _Builder:
                 return None
             bound = bind(tree, scope, want)
         except ConditionError as error:
-            self.found(f"{error} (at character {error.position + 1} of: {text})", place)
+            self.found(f"{error} (at character {error.position + 1} of: {_around(text, error.position)})", place)
             return None
         for warning in bound.warnings:
             self.found(warning, place, "warning")
         return bound
+
+    def finite_costs(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
+        for function in functions:
+            scales = [c.scale.most() for c in causes if c.scale is not None and c.target == function.target]
+            with np.errstate(all="ignore"):
+                most = function.surcharge + function.base * math.prod(scales)
+            if not np.isfinite(most).all():
+                causes_too = ", multiplied with the largest scales of its causes" if math.prod(scales) > 1 else ""
+                self.found(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
 
     def phrase(self, phrase: str | None, place: Place) -> None:
         for name in parts.placeholders(phrase or ""):
@@ -390,6 +405,9 @@ class _Builder:
     # Causes
 
     def cause(self, spec: CauseSpec, place: Place) -> tuple[parts.Cause, CauseSpec] | None:
+        first = self.edges.setdefault((spec.from_, spec.to), place)
+        if first != place:
+            self.found(f"there is already a cause from {spec.from_} to {spec.to}: {place_text(first)}", place)
         source, target = self.known(spec.from_, (*place, "from")), self.known(spec.to, (*place, "to"))
         if source is None or target is None:
             return None
@@ -405,7 +423,7 @@ class _Builder:
             formula = self.expression(spec.formula, Scope(self.columns()), "number", (*place, "formula"))
         if any(finding.severity == "error" for finding in self.source.findings[before:]):
             return None
-        cause = parts.Cause(source.index, target.index, scale, table, formula)
+        cause = parts.Cause(source.index, target.index, scale, table, formula, int(place[-1]))
         return cause, spec.model_copy(update={"table": natives})
 
     def scale(self, scale: Any, source: parts.Feature, place: Place) -> parts.Scale | None:
@@ -472,13 +490,18 @@ class _Builder:
         return numbers, natives
 
     def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
-        """A rank for each feature, causes before what they cause; a cycle is an error."""
+        """A rank for each feature, causes and what a formula reads before what they set; a cycle is an error."""
         names = {feature.index: name for name, feature in self.features.items()}
         children: dict[int, list[int]] = {index: [] for index in names}
         waiting = dict.fromkeys(names, 0)
+        positions: dict[tuple[int, int], int] = {}
         for cause, _ in causes:
-            children[cause.source].append(cause.target)
-            waiting[cause.target] += 1
+            mentioned = set() if cause.formula is None else cause.formula.tree.names()
+            parents = {cause.source, *(self.features[name].index for name in mentioned)}
+            for parent in parents - ({cause.target} - {cause.source}):
+                children[parent].append(cause.target)
+                waiting[cause.target] += 1
+                positions.setdefault((parent, cause.target), cause.position)
         order: dict[int, int] = {}
         free = [index for index in names if not waiting[index]]
         while free:
@@ -491,7 +514,9 @@ class _Builder:
         circle = [index for index in names if index not in order]
         if circle:
             way = _cycle(circle, children)
-            self.found("the causes run in a circle: " + " → ".join(names[index] for index in way), ("causes",))
+            position = max(positions[edge] for edge in itertools.pairwise(way))
+            text = " → ".join(names[index] for index in way)
+            self.found(f"the causes run in a circle: {text}", ("causes", position))
         return order
 
 
@@ -506,6 +531,12 @@ def _cycle(left: list[int], children: Mapping[int, list[int]]) -> list[int]:
     while way[-1] not in way[:-1]:
         way.append(parents[way[-1]])
     return way[way.index(way[-1]) :][::-1]
+
+
+def _around(text: str, position: int) -> str:
+    """`text`, or if it is long no more than what stands around `position`."""
+    start = max(0, min(position - 30, len(text) - 80))
+    return ("…" if start else "") + cut(text[start:])
 
 
 def _annotated(annotation: Any, metadata: Sequence[Any]) -> Any:
@@ -542,6 +573,9 @@ def _say(error: Any, data: Any) -> tuple[Place, str]:
         return tuple(place), "should be a mapping of keys and values"
     if kind == "list_type":
         return tuple(place), "should be a list"
+    if kind == "too_short":
+        least = context["min_length"]
+        return tuple(place), f"should have at least {'one value' if least == 1 else f'{least} values'}"
     if kind == "value_error":
         return tuple(place), str(context.get("error", error["msg"]))
     if kind == "literal_error":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterplan.errors import ConditionError
+from counterplan.problem.values import cut
 
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 CALLS = ("base", "missing", "rank")
@@ -168,7 +169,7 @@ class _Parser:
     def need(self, wanted: str) -> None:
         if not self.take(wanted):
             _, token, position = self.peek()
-            raise ConditionError(f"expected '{wanted}' but found {token!r}", position)
+            raise ConditionError(f"expected '{wanted}' but found {cut(token)!r}", position)
 
     def whole(self) -> Node:
         if not self.tokens:
@@ -176,7 +177,7 @@ class _Parser:
         node = self.either()
         kind, token, position = self.peek()
         if kind != "end":
-            raise ConditionError(f"did not expect {token!r} here", position)
+            raise ConditionError(f"did not expect {cut(token)!r} here", position)
         if len(_levels(node)) > DEEPEST:
             raise ConditionError("nested too deeply, or too long a sum", node.position)
         return node
@@ -282,7 +283,7 @@ class _Parser:
             return node
         if kind == "name" and token not in ("and", "or", "not", "in"):
             return Node(token, (), position) if token in KEYWORDS else Node("name", (token,), position)
-        raise ConditionError(f"expected a value but found {token!r}", position)
+        raise ConditionError(f"expected a value but found {cut(token)!r}", position)
 
 
 def _levels(tree: Node) -> list[list[Node]]:

@@ -35,13 +35,14 @@ def doubts(problem: Problem) -> Iterator[tuple[str, Place]]:
         never = _never_legal(problem, function)
         if len(never) == len(function.natives):
             yield "can never be legal: its condition holds for no value of the features it mentions", place
-        elif never:
+        elif never and not _end_of_scale(feature, function, never):
             yield f"can never be legal for {listed(never)}", (*place, "arguments")
     for cause in transitions.causes:
         feature = problem.features[cause.target]
         if cause.sets and feature.protected and cause.source in transitions.mutable:
             name = problem.features[cause.source].name
-            yield f"a change of {name} changes the protected feature {feature.name}", ("causes",)
+            yield f"a change of {name} changes the protected feature {feature.name}", ("causes", cause.position)
+    yield from _set_twice(problem)
     yield from _unreachable(problem)
 
 
@@ -52,6 +53,12 @@ def _never_legal(problem: Problem, function: Function) -> list[str]:
     for chunk in np.array_split(states, max(1, len(states) // 20_000)):
         fine |= problem.transitions.legal(chunk)[:, problem.transitions.spans[index]].any(axis=0)
     return [text_of(native) for native, possible in zip(function.natives, fine, strict=True) if not possible]
+
+
+def _end_of_scale(feature: Feature, function: Function, never: list[str]) -> bool:
+    """Whether `arguments: all` with a condition like `argument > feature` explains why one value is never legal."""
+    ends = (feature.values[0], feature.values[-1]) if feature.kind == "ordered" else ()
+    return function.every and len(never) == 1 and never[0] in ends
 
 
 def _sample_states(problem: Problem, function: Function) -> Floats:
@@ -105,6 +112,14 @@ def _unreachable(problem: Problem) -> Iterator[tuple[str, Place]]:
         never = [value for i, value in enumerate(feature.values) if i not in given]
         if never:
             yield f"no action leads to {listed(never)}", ("features", feature.name, "values")
+
+
+def _set_twice(problem: Problem) -> Iterator[tuple[str, Place]]:
+    for feature in problem.features:
+        setters = [c.position for c in problem.transitions.causes if c.sets and c.target == feature.index]
+        if len(setters) > 1:
+            message = f"{feature.name} is set by more than one cause; the later one counts, in causal order"
+            yield message, ("causes", max(setters))
 
 
 def _set_by(cause: Cause, feature: Feature) -> list[float]:

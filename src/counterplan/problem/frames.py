@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import lzma
 import math
+import re
 import tarfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,10 +24,12 @@ from counterplan.errors import PeopleError
 from counterplan.problem.parts import Feature, say_number
 from counterplan.problem.source import as_number
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import did_you_mean, is_missing, listed, text_of
+from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
 
 MOST_REPORTED = 10
 LARGEST_INTEGER = 2**53
+_WHOLE = re.compile(r" *([-+]?(?:0|[1-9][0-9]{0,30}))(?:\.0*)? *")
+_DECIMAL = re.compile(r"[-+]?(?=.*[.eE])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NOT_THERE = "the value is missing, and the problem does not allow that ('missing: true' would)"
 
 
@@ -118,12 +122,22 @@ def _place(feature: Feature, row: int) -> str:
 
 
 def _shown(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return cut(text if isinstance(value, str) else " ".join(text.split()))
 
 
 def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[str]]:
-    codes, uniques = pd.factorize(column, use_na_sentinel=True)
     index = _index_of(feature)
+    strange: dict[int, str] = {}
+    try:
+        codes, uniques = pd.factorize(column, use_na_sentinel=True)
+    except (TypeError, ValueError, NotImplementedError):  # lists and the like
+        values = column.tolist()
+        strange = {
+            row: f"{_shown(value)} is not a single value" for row, value in enumerate(values) if not _hashable(value)
+        }
+        plain = [None if row in strange else value for row, value in enumerate(values)]
+        codes, uniques = pd.factorize(pd.Series(_object_array(plain)), use_na_sentinel=True)
     numbers = np.empty(len(uniques) + 1)
     numbers[-1] = math.nan
     bad: dict[int, str] = {}
@@ -135,28 +149,41 @@ def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, li
             bad[code] = f"{_shown(value)} is not a value of this feature{hint}"
     if not feature.missing and (codes == -1).any():
         bad[-1] = _NOT_THERE
-    rows = np.flatnonzero(np.isin(codes, list(bad))).tolist()
-    wrong = [f"{_place(feature, row)}: {bad[int(codes[row])]}" for row in rows]
+    rows = sorted({*np.flatnonzero(np.isin(codes, list(bad))).tolist(), *strange})
+    wrong = [f"{_place(feature, row)}: {strange.get(row) or bad[int(codes[row])]}" for row in rows]
     return numbers[codes], wrong
 
 
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _index_of(feature: Feature) -> dict[str, int]:
-    """Texts by which a table may name each value: its own, and how pandas writes a truth value or a float."""
+    """Texts by which a table may name each value: its own, and how pandas writes a truth value or a float.
+
+    A decimal such as 0.10 goes also by 0.1, unless another value does; 007 and 7 stay two.
+    """
     index = {value: i for i, value in enumerate(feature.values)}
     for i, value in enumerate(feature.values):
         if value.lower() in ("true", "false"):
             index.setdefault(value.lower(), i)
             index.setdefault(value.capitalize(), i)
-        whole, point, rest = value.partition(".")
-        if point and not rest.strip("0") and whole.lstrip("-").isdigit():
-            index.setdefault(whole, i)
+    decimals = {i: float(value) for i, value in enumerate(feature.values) if _DECIMAL.fullmatch(value)}
+    counts = Counter(decimals.values())
+    for i, number in decimals.items():
+        if math.isfinite(number) and counts[number] == 1:
+            index.setdefault(text_of(number), i)
     return index
 
 
 def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[str]]:
     wrong: list[str] = []
     texts = np.zeros(len(column), bool)
-    if pd.api.types.is_bool_dtype(column.dtype) or not pd.api.types.is_numeric_dtype(column.dtype):
+    if not _holds_numbers(column):
         numbers = np.full(len(column), math.nan)
         for row, value in enumerate(column):
             if is_missing(value):
@@ -181,6 +208,13 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
     if not feature.missing:
         wrong += [f"{_place(feature, int(row))}: {_NOT_THERE}" for row in np.flatnonzero(missing & ~texts)]
     return numbers, wrong
+
+
+def _holds_numbers(column: pd.Series[Any]) -> bool:
+    kind = pd.api.types
+    if kind.is_bool_dtype(column.dtype) or kind.is_complex_dtype(column.dtype):
+        return False
+    return kind.is_numeric_dtype(column.dtype)
 
 
 def _numbers(feature: Feature, numbers: Floats, dtype: Any, absent: Any = None) -> Any:
@@ -222,6 +256,8 @@ def _as_type(values: npt.NDArray[Any], dtype: Any) -> Any:
         return values
     try:
         return pd.array(values, dtype=dtype) if not isinstance(dtype, np.dtype) else values.astype(dtype)
+    except OverflowError:  # too large for a small type of integers
+        return pd.array(values, dtype="Int64") if not isinstance(dtype, np.dtype) else values.astype(np.int64)
     except (TypeError, ValueError):
         return values
 
@@ -263,26 +299,22 @@ def _alike(native: Any, others: Sequence[Any]) -> Any:
     if truth and kinds and kinds <= {bool, np.bool_}:
         return text.lower() == "true"
     if len(kinds) == 1 and not kinds & {bool, np.bool_}:
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError):
             return kinds.pop()(text)
     return native
 
 
 def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFrame:
-    """A table from CSV (also compressed) or Parquet. Category columns stay text: `NA`, `007` and `None` are values."""
+    """A table from CSV (also compressed) or Parquet.
+
+    Of a CSV, the columns of categories are read as the problem writes their values: as ints if all are ints, as truth
+    values if all are, otherwise as texts, where `NA`, `007` and `None` are values.
+    """
     name = str(path)
     try:
         if name.endswith((".parquet", ".pq")):
             return pd.read_parquet(path)
-        categories = [feature.name for feature in features if not feature.is_number]
-        empty_only: dict[Any, list[str]] = {
-            feature.name: [] if "" in feature.values else [""] for feature in features if not feature.is_number
-        }
-        head = pd.read_csv(path, nrows=0)
-        usual = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-        na_values = {column: empty_only.get(column, usual) for column in head.columns}
-        dtypes = {column: str for column in categories if column in head.columns}
-        return pd.read_csv(path, dtype=dtypes, keep_default_na=False, na_values=na_values)
+        return _read_csv(path, features)
     except FileNotFoundError:
         raise PeopleError(f"{name}: there is no such file") from None
     except ImportError as error:
@@ -293,3 +325,62 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
         raise PeopleError(f"{name}: the file is empty") from None
     except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
         raise PeopleError(f"{name}: cannot be read as a table: {' '.join(str(error).split())}") from error
+
+
+def _read_csv(path: str | Path, features: Sequence[Feature]) -> pd.DataFrame:
+    names = pd.read_csv(path, nrows=0).columns  # where pandas has renamed what is there twice
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
+    twice = [repr(name) for name, count in Counter(header).items() if name and count > 1]
+    if twice:
+        raise PeopleError(f"{path}: the table has more than one column called {listed(twice)}")
+    categories = {feature.name: feature for feature in features if not feature.is_number}
+    empty_only: dict[Any, list[str]] = {
+        name: [] if "" in feature.values else [""] for name, feature in categories.items()
+    }
+    usual = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+    na_values = {name: empty_only.get(name, usual) for name in names}
+    dtypes = {name: str for name in categories if name in names}
+    table = pd.read_csv(path, dtype=dtypes, keep_default_na=False, na_values=na_values, low_memory=False)
+    for feature in features:
+        if feature.name in table.columns:
+            column = table[feature.name]
+            table[feature.name] = _cells_as_numbers(column) if feature.is_number else _cells_as_natives(column, feature)
+    return table
+
+
+def _cells_as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column that pandas left as text because of some of its cells: those stay text, the others become numbers."""
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan).tolist()
+    cells = [
+        cell if math.isnan(number) else int(number) if number.is_integer() else number
+        for cell, number in zip(column, numbers, strict=True)
+    ]
+    return pd.Series(_object_array(cells), index=column.index)
+
+
+def _cells_as_natives(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
+    """A column of texts as ints or truth values if the values of `feature` are; a cell that cannot be stays text."""
+    kinds = {type(native) for native in feature.natives}
+    if kinds not in ({int}, {bool}):
+        return column
+    read = _whole if kinds == {int} else _truth
+    meaning = {text: read(text) for text in column.dropna().unique()}
+    cells = _object_array([None if is_missing(text) else meaning[text] for text in column])
+    missing, dtype = bool(column.isna().any()), "object"
+    if {type(value) for value in meaning.values()} <= kinds and not (missing and kinds == {bool}):
+        dtype = "bool" if kinds == {bool} else "Int64" if missing else "int64"
+    with suppress(OverflowError):
+        return pd.Series(cells, index=column.index, dtype=dtype)
+    return pd.Series(cells, index=column.index)
+
+
+def _whole(text: str) -> int | str:
+    match = _WHOLE.fullmatch(text)
+    return int(match[1]) if match else text
+
+
+def _truth(text: str) -> bool | str:
+    word = text.strip(" ")
+    return word[0] in "tT" if word in ("true", "True", "TRUE", "false", "False", "FALSE") else text

@@ -91,6 +91,8 @@ class Function:
     base: Array = field(compare=False)
     surcharge: Array = field(compare=False)
     phrase: str
+    every: bool = field(default=False, compare=False)
+    """Whether its arguments were written as `all`."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,12 @@ class Scale:
             return float(self.by_value.min())
         return min([1.0, *(scale for *_, scale in self.intervals)])
 
+    def most(self) -> float:
+        """The largest scale there is."""
+        if self.by_value is not None:
+            return float(self.by_value.max())
+        return max([1.0, *(scale for *_, scale in self.intervals)])
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -132,6 +140,8 @@ class Cause:
     table: Array | None = field(default=None, compare=False)
     """[V] what the target becomes for each new value of the source; NaN leaves it as it is."""
     formula: Expression | None = None
+    position: int = field(default=0, compare=False)
+    """Its place among the causes of the file."""
 
     @property
     def sets(self) -> bool:

@@ -76,22 +76,36 @@ def _shape(value: Any) -> str:
     return "mapping" if isinstance(value, (dict, BaseModel)) else "one"
 
 
-Text = Annotated[str, BeforeValidator(_text)]
+_SCALAR = WithJsonSchema({"type": ["string", "number", "boolean"]})
+"""Editors read `when: true` and `values: [0.5]` as what they look like; here they are texts like any other."""
+Text = Annotated[str, BeforeValidator(_text), _SCALAR]
 Number = Annotated[float, BeforeValidator(_number)]
 Finite = Annotated[float, BeforeValidator(_finite)]
-Effort = Annotated[float, BeforeValidator(_effort)]
+Effort = Annotated[float, BeforeValidator(_effort), WithJsonSchema({"type": "number", "minimum": 0})]
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Value = Annotated[bool | int | str, BeforeValidator(_value)]
-Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Value = Annotated[bool | int | str, BeforeValidator(_value), _SCALAR]
+Scalar = Annotated[Any, BeforeValidator(_scalar), _SCALAR]
 """A value or a number: which of the two, only the feature can tell."""
 ByValue = BeforeValidator(_by_text)
+NotEmpty = Field(json_schema_extra={"minItems": 1})
+"""For editors; where a list is empty, building.py can say better what it lacks."""
 OneShape = Discriminator(_shape)
 EffortByValue = Annotated[dict[str, Effort], ByValue, Tag("mapping")]
-PerArgument = Annotated[Annotated[Effort, Tag("one")] | Annotated[list[Effort], Tag("list")] | EffortByValue, OneShape]
+EffortList = Annotated[list[Effort], NotEmpty, Tag("list")]
+PerArgument = Annotated[Annotated[Effort, Tag("one")] | EffortList | EffortByValue, OneShape]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _with(rules: dict[str, Any]) -> ConfigDict:
+    """Rules between the keys of a part, for editors; building.py sees to them for everybody."""
+    return ConfigDict(json_schema_extra=rules)
+
+
+def _not_both(one: str, other: str) -> dict[str, Any]:
+    return {"not": {"required": [one, other]}}
 
 
 class NumberSpec(_Part):
@@ -119,7 +133,11 @@ class CategorySpec(_Part):
     label: Text | None = Field(None, description="What people call it: 'your job'.")
     protected: Truth = Field(False, description="A property such as sex or race, by which nobody may be treated.")
     missing: Truth = Field(False, description="Whether the value may be unknown.")
-    values: list[Value] = Field(min_length=1, description="Every value, lowest rank first if ordered.")
+    values: list[Value] = Field(
+        min_length=1,
+        description="Every value, lowest rank first if ordered.",
+        json_schema_extra={"uniqueItems": True},
+    )
     labels: Annotated[dict[str, Text], ByValue] = Field({}, description="Words for people, by value.")
 
 
@@ -136,11 +154,15 @@ class CostSpec(_Part):
 class FunctionSpec(_Part):
     """Something that a person can do, with the arguments to choose from."""
 
+    model_config = _with({"oneOf": [{"required": ["set"]}, {"required": ["add"]}]})
+
     set_: Text | None = Field(None, alias="set", description="The feature that takes the argument as its value.")
     add: Text | None = Field(None, description="The feature that the argument is added to.")
-    arguments: Annotated[Annotated[Literal["all"], Tag("one")] | Annotated[list[Scalar], Tag("list")], OneShape] = (
-        Field(description="Values of the feature, numbers, or 'all' its values.")
-    )
+    arguments: Annotated[
+        Annotated[Literal["all"], Tag("one")]
+        | Annotated[list[Scalar], Field(json_schema_extra={"minItems": 1, "uniqueItems": True}), Tag("list")],
+        OneShape,
+    ] = Field(description="Values of the feature, numbers, or 'all' its values.")
     when: Text = Field("true", description="When it may be done: a condition on the state now and 'argument'.")
     cost: Annotated[Annotated[Effort, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
         description="The effort: one number, or base and surcharge."
@@ -154,6 +176,8 @@ class FunctionSpec(_Part):
 class IntervalSpec(_Part):
     """A scale for numbers in an interval; without bounds it holds for all that is left."""
 
+    model_config = _with({"allOf": [_not_both("above", "at_least"), _not_both("below", "at_most")]})
+
     above: Finite | None = None
     at_least: Finite | None = None
     below: Finite | None = None
@@ -164,11 +188,13 @@ class IntervalSpec(_Part):
 class CauseSpec(_Part):
     """An edge of the causal graph: what the cause makes easier or harder, and what it sets."""
 
+    model_config = _with(_not_both("table", "formula"))
+
     from_: Text = Field(alias="from", description="The cause.")
     to: Text = Field(description="The feature that depends on it.")
     scale: (
         Annotated[
-            Annotated[list[Effort], Tag("list")] | Annotated[list[IntervalSpec], Tag("intervals")] | EffortByValue,
+            EffortList | Annotated[list[IntervalSpec], NotEmpty, Tag("intervals")] | EffortByValue,
             OneShape,
         ]
         | None
@@ -187,7 +213,7 @@ class OutcomeSpec(_Part):
     """The decision: its column, all its values, and those that a person hopes for."""
 
     column: Text
-    values: list[Value] = Field(min_length=2)
+    values: list[Value] = Field(min_length=2, json_schema_extra={"uniqueItems": True})
     favourable: Annotated[
         Annotated[Value, Tag("one")] | Annotated[list[Value], Tag("list"), Field(min_length=1)], OneShape
     ]

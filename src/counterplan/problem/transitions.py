@@ -6,13 +6,13 @@ order of the file, function by function and argument by argument; the last one i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.problem.parts import STOP, Action, Cause, Feature, Function, fill_phrase, say_number
+from counterplan.problem.parts import STOP, Action, Cause, Feature, Function, Scale, fill_phrase, say_number
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -52,8 +52,10 @@ class Transitions:
         self._integers = np.array([feature.integer for feature in self.features])
         self.mutable: Ints = np.array(sorted(self._touched()), np.intp)
         """The features that some action can change; all others are immutable."""
-        self.least_costs = self._least_costs()
+        self.least_costs = self._costs_with(lambda scale: scale.least())
         """[A] a lower bound on the cost of each action, whatever the state; STOP costs 0."""
+        self.most_costs = self._costs_with(lambda scale: scale.most())
+        """[A] an upper bound."""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -189,15 +191,16 @@ class Transitions:
                 names |= cause.formula.tree.names()
         return reads | {feature.index for feature in self.features if feature.name in names}
 
-    def _least_costs(self) -> Floats:
-        least = np.zeros(len(self))
+    def _costs_with(self, choose: Callable[[Scale], float]) -> Floats:
+        """[A] costs, if each scale takes the value that `choose` picks."""
+        costs = np.zeros(len(self))
         for function, span in zip(self.functions, self.spans, strict=True):
             scale = 1.0
             for cause in self.causes:
                 if cause.target == function.target and cause.scale is not None:
-                    scale *= cause.scale.least()
-            least[span] = function.surcharge + function.base * scale
-        return least
+                    scale *= choose(cause.scale)
+            costs[span] = function.surcharge + function.base * scale
+        return costs
 
     def say(self, action: int, before: Floats, after: Floats) -> str:
         """An action in words, as it changes the state `before` [F] into `after` [F]."""

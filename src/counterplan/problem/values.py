@@ -44,6 +44,12 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
+def cut(text: object, most: int = 80) -> str:
+    """A text for an error message, no longer than `most`."""
+    whole = str(text)
+    return whole if len(whole) <= most else whole[: most - 1] + "…"
+
+
 def listed(names: Iterable[str], most: int = 8) -> str:
     """Names for an error message: all of them if they are few, otherwise the first and how many more."""
     all_names = list(names)

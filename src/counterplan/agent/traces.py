@@ -1,0 +1,184 @@
+"""What the agent learns from: for each training person the cheapest successful plan seen, and trails that failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from counterplan.agent.agent import Agent, Single
+from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
+
+NONE = -1
+
+
+class Lessons(NamedTuple):
+    """Plans step by step, as the network sees them; S = max_actions + 1 steps, STOP included."""
+
+    inputs: Single
+    """[n, S, D]"""
+    legal: Single
+    """[n, S, A]"""
+    actions: Ints
+    """[n, S], STOP at the end and beyond."""
+    to_go: Single
+    """[n, S] the cost of what is left to do."""
+    real: Single
+    """[n, S] 1 for the steps of the plan, 0 beyond."""
+
+
+def lessons(agent: Agent, starts: Floats, actions: Ints) -> Lessons:
+    """What there is to learn from plans `actions` [n, T] (filled up with -1) that begin at `starts` [n, F]."""
+    transitions = agent.problem.transitions
+    steps = agent.problem.max_actions + 1
+    count = len(starts)
+    inputs, legal = [], []
+    chosen = np.full((count, steps), transitions.stop, np.intp)
+    chosen[:, :-1] = np.where(actions == NONE, transitions.stop, actions)
+    costs = np.zeros((count, steps))
+    states, last = starts, np.full(count, len(transitions.functions))
+    rows = np.arange(count)
+    for t in range(steps):
+        possible = transitions.legal(states) & transitions.in_order[last]
+        if t == steps - 1:
+            possible[:, :-1] = False
+        inputs.append(agent.inputs(states))
+        legal.append(possible)
+        costs[:, t] = transitions.cost(states)[rows, chosen[:, t]]
+        last = transitions.function_of[chosen[:, t]]
+        states = transitions.apply(states, chosen[:, t])
+    length = (actions != NONE).sum(axis=1)
+    return Lessons(
+        np.stack(inputs, axis=1),
+        np.stack(legal, axis=1).astype(np.float32),
+        chosen,
+        np.cumsum(costs[:, ::-1], axis=1)[:, ::-1].astype(np.float32),
+        (np.arange(steps) <= length[:, None]).astype(np.float32),
+    )
+
+
+def cheapest_orders(transitions: Transitions, starts: Floats, actions: Ints) -> Ints:
+    """Plans `actions` [n, T] in the cheapest legal order that neighbours can swap into, ending in the same states.
+
+    No question is needed for that. Independent neighbours are put in the order of the file.
+    """
+    actions = actions.copy()
+    final, cost, _ = _walk(transitions, starts, actions)
+    for _ in range(actions.shape[1] ** 2):
+        changed = False
+        for k in range(actions.shape[1] - 1):
+            rows = np.flatnonzero(actions[:, k + 1] != NONE)
+            if not len(rows):
+                break
+            swapped = actions[rows]
+            swapped[:, [k, k + 1]] = swapped[:, [k + 1, k]]
+            functions = transitions.function_of[swapped[:, [k, k + 1]]]
+            end, price, legal = _walk(transitions, starts[rows], swapped)
+            same = legal & ((end == final[rows]) | (np.isnan(end) & np.isnan(final[rows]))).all(axis=1)
+            tidier = transitions.in_order[functions[:, 1], swapped[:, k]] == 0
+            tidier &= transitions.in_order[functions[:, 0], swapped[:, k + 1]]
+            better = same & ((price < cost[rows] - 1e-9) | (tidier & (price < cost[rows] + 1e-9)))
+            actions[rows[better]], cost[rows[better]] = swapped[better], price[better]
+            changed |= bool(better.any())
+        if not changed:
+            break
+    return actions
+
+
+def _walk(transitions: Transitions, starts: Floats, actions: Ints) -> tuple[Floats, Floats, Bools]:
+    """The final states [n, F], costs [n] and legality [n] of plans."""
+    states, cost, legal = starts, np.zeros(len(starts)), np.ones(len(starts), bool)
+    rows = np.arange(len(starts))
+    for t in range(actions.shape[1]):
+        chosen = np.where(actions[:, t] == NONE, transitions.stop, actions[:, t])
+        legal &= transitions.legal(states)[rows, chosen]
+        cost = cost + transitions.cost(states)[rows, chosen]
+        states = transitions.apply(states, chosen)
+    return states, cost, legal
+
+
+@dataclass
+class Archive:
+    """The cheapest successful plan of each of P training people, and the last trails that ended in a refusal."""
+
+    agent: Agent
+    starts: Floats
+    cost: Floats
+    """[P] infinite for people without a plan."""
+    plans: Ints
+    """[P, T]"""
+    book: Lessons
+    refused_people: Ints
+    refused_trails: Ints
+    """[R] and [R, T]: whose, and by which actions; the oldest are overwritten."""
+    refused: Lessons
+    written: int = 0
+
+    @classmethod
+    def empty(cls, agent: Agent, starts: Floats, memory: int) -> Archive:
+        """Nothing known yet; `memory` trails of refusals will be kept."""
+        people, longest = len(starts), agent.problem.max_actions
+        nothing = np.full((people, longest), NONE, np.intp)
+        none = np.full((memory, longest), NONE, np.intp)
+        return cls(
+            agent, starts, np.full(people, np.inf), nothing, _blank(agent, people), np.zeros(memory, np.intp), none,
+            _blank(agent, memory),
+        )  # fmt: skip
+
+    def add(self, people: Ints, actions: Ints) -> None:
+        """Store plans `actions` [n, T] of `people` [n], in their cheapest order."""
+        if not len(people):
+            return
+        actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
+        learned = lessons(self.agent, self.starts[people], actions)
+        self.cost[people] = learned.to_go[:, 0]
+        self.plans[people] = actions
+        _write(self.book, people, learned)
+
+    def add_refusals(self, people: Ints, trails: Ints) -> None:
+        """Store trails [n, T] at whose end the black box refused."""
+        people, trails = people[-len(self.refused_people) :], trails[-len(self.refused_people) :]
+        if not len(people):
+            return
+        at = (self.written + np.arange(len(people))) % len(self.refused_people)
+        self.refused_people[at], self.refused_trails[at] = people, trails
+        _write(self.refused, at, lessons(self.agent, self.starts[people], trails))
+        self.written += len(people)
+
+    def rebuild(self) -> None:
+        """Fill the lessons again from plans and trails, after they were read from a file."""
+        solved = np.flatnonzero(np.isfinite(self.cost))
+        for part in np.array_split(solved, len(solved) // 512 + 1):
+            _write(self.book, part, lessons(self.agent, self.starts[part], self.plans[part]))
+        filled = np.arange(min(self.written, len(self.refused_people)))
+        for part in np.array_split(filled, len(filled) // 512 + 1):
+            learned = lessons(self.agent, self.starts[self.refused_people[part]], self.refused_trails[part])
+            _write(self.refused, part, learned)
+
+    @property
+    def solved(self) -> Ints:
+        """The people with a plan."""
+        return np.flatnonzero(np.isfinite(self.cost))
+
+    @property
+    def effort(self) -> float:
+        """The mean cost of the plans."""
+        return max(float(self.cost[self.solved].mean()), 1e-6)
+
+
+def _blank(agent: Agent, count: int) -> Lessons:
+    steps, inputs = agent.problem.max_actions + 1, len(agent.encoding) + len(agent.mean)
+    actions = len(agent.problem.transitions)
+    return Lessons(
+        np.zeros((count, steps, inputs), np.float32),
+        np.ones((count, steps, actions), np.float32),
+        np.zeros((count, steps), np.intp),
+        np.zeros((count, steps), np.float32),
+        np.zeros((count, steps), np.float32),
+    )
+
+
+def _write(into: Lessons, at: Ints, learned: Lessons) -> None:
+    for name in Lessons._fields:
+        getattr(into, name)[at] = getattr(learned, name)

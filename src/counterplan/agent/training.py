@@ -1,0 +1,348 @@
+"""Training an agent by its own searches: search for some people, keep their cheapest plans, learn from them, repeat.
+
+Everything that decides what comes next is in a checkpoint: a run that was stopped goes on to the same weights.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from counterplan.agent.agent import Agent
+from counterplan.agent.forest import Forest, TreeSettings
+from counterplan.agent.learning import Learner
+from counterplan.agent.network import NetworkConfig
+from counterplan.agent.search import SearchSettings, search
+from counterplan.agent.traces import Archive
+from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.errors import PlanError
+from counterplan.files import read_arrays, write_arrays, write_whole
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+
+CHECKPOINT = "training.npz"
+METRICS = "metrics.jsonl"
+_PLAIN = ("seed", "groups", "in_play", "improved", "worse", "finished", "spent", "metrics")
+_ARRAYS = ("order", "idle", "least", "best_costs")
+_ARCHIVED = ("cost", "plans", "refused_people", "refused_trails")
+"""What a checkpoint holds of a run, besides weights, random state and answers."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How an agent is trained; one setting for every problem."""
+
+    people: int = 6_000
+    """Most people to learn from."""
+    enough_people: int = 1_500
+    """Fewer than this are filled up with invented ones, crossed from the others."""
+    validation: int = 64
+    """People held out, on whom the best agent is chosen."""
+    passes: int = 10
+    group: int = 128
+    """People searched for between two rounds of learning."""
+    simulations: int = 60
+    questions: int = 4
+    """Most questions about one person in one search."""
+    steps: int = 16
+    """Gradient steps after each group."""
+    batch: int = 128
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.1
+    refusals: int = 8_192
+    """Refused trails that are remembered, to learn where not to stop."""
+    refusal_weight: float = 1.0
+    budget: int = 50_000
+    """Most questions to the black box in all."""
+    join: float = 0.2
+    """Training starts with `enough_people`; when fewer than this share found a cheaper plan in a pass, others join."""
+    tries: int = 3
+    """Whoever found nothing cheaper in so many searches is left in peace; without a plan, in three times as many."""
+    settled: float = 0.03
+    """Training ends when fewer people than this share found a cheaper plan in a whole pass."""
+    patience: int = 8
+    """... or when so many validations in a row were no better than the best."""
+    validate_every: int = 12
+    """Groups between two validations."""
+    tree: TreeSettings = field(default_factory=lambda: TreeSettings(exploration=2.0, stop_floor=0.003, noise=0.25))
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    checkpoint_seconds: float = 5.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """How training stands: also one line of the metrics file."""
+
+    done: int
+    """Groups searched for."""
+    total: int
+    """Groups there will be at most."""
+    solved: float
+    """Share of training people with a plan."""
+    cost: float
+    """Mean cost of these plans."""
+    queries: int
+    validation_success: float | None = None
+    validation_cost: float | None = None
+
+
+class Training:
+    """One training run. `run` works until it is done; interrupted, it leaves the best agent so far."""
+
+    def __init__(
+        self, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int,
+        folder: Path | None = None,
+    ) -> None:  # fmt: skip
+        if not len(people):
+            raise PlanError("there is nobody to learn from: hand in people who were refused")
+        self.problem = problem
+        self.box = box
+        self.settings = settings
+        self.seed = seed
+        self.folder = folder
+        self.random = np.random.default_rng(seed)
+        self.asked_before = box.queries
+        self.spent = False
+        order = self.random.permutation(len(people))
+        held = min(settings.validation, len(people) // 5)
+        self.validation = people.take(order[:held])
+        chosen = people.take(order[held : held + settings.people])
+        agent = Agent.new(problem, people, settings.network, self.random)
+        self.people, starts = self._enough(chosen)
+        self.agent = self.best_agent = agent
+        self.least = np.full(held, np.inf)
+        self.best_costs = np.full(held, np.inf)
+        self.archive = Archive.empty(agent, starts, settings.refusals)
+        self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
+        self.order = np.empty(0, np.intp)
+        self.in_play = min(settings.enough_people, len(starts))
+        self.idle = np.zeros(len(starts), np.intp)
+        """[P] searches since each person's plan last became cheaper."""
+        self.groups = 0
+        self.improved = 0
+        self.worse = 0
+        self.finished = False
+        self.metrics: list[dict[str, Any]] = []
+
+    @property
+    def queries(self) -> int:
+        """Rows asked by this run."""
+        return self.box.queries - self.asked_before
+
+    def run(self, progress: Callable[[Report], None] = lambda report: None) -> Agent:
+        """Train until nothing is gained any more, and give the agent that was best on validation people."""
+        last = time.monotonic()
+        while not self.finished:
+            report = self.advance()
+            progress(report)
+            if self.folder is not None and (
+                time.monotonic() - last > self.settings.checkpoint_seconds or self.finished
+            ):
+                self.save()
+                last = time.monotonic()
+        return self.best_agent
+
+    def advance(self) -> Report:
+        """Search for the next group of people, learn from what is known, and sometimes validate."""
+        settings = self.settings
+        if not len(self.order):
+            self.order, self.improved = self.random.permutation(self._waiting()), 0
+        group, self.order = self.order[: settings.group], self.order[settings.group :]
+        self._search(group)
+        if len(self.archive.solved) > 1:
+            for _ in range(settings.steps):
+                self.learner.learn(self.archive, settings.batch, self.random)
+            self.agent = self.agent.with_params(self.learner.params, self.archive.effort)
+        self.groups += 1
+        settled = not len(self.order) and self._settled()
+        last = settled or self.spent or self.groups >= self.total
+        success = cost = None
+        if last or self.groups % settings.validate_every == 0:
+            success, cost = self._validate()
+        self.finished = last or self.worse >= settings.patience
+        solved = self.archive.solved
+        report = Report(
+            self.groups, self.total, len(solved) / self.in_play,
+            float(self.archive.cost[solved].mean()) if len(solved) else 0.0, self.queries, success, cost,
+        )  # fmt: skip
+        self.metrics.append(asdict(report))
+        return report
+
+    @property
+    def total(self) -> int:
+        """The most groups that will be searched for."""
+        return self.settings.passes * -(-len(self.archive.starts) // self.settings.group)
+
+    def _settled(self) -> bool:
+        """At the end of a pass: whether all is done. If the people in play found little more, others join them."""
+        everybody = len(self.archive.starts)
+        share = self.improved / self.in_play if len(self._waiting()) else 0.0
+        if self.in_play < everybody and share < self.settings.join:
+            self.in_play = min(2 * self.in_play, everybody)
+            return False
+        return self.in_play == everybody and share < self.settings.settled
+
+    def _waiting(self) -> Ints:
+        """The people in play for whom another search may still pay."""
+        tries = np.where(np.isfinite(self.archive.cost), 1, 3) * self.settings.tries
+        return np.flatnonzero((self.idle < tries)[: self.in_play])
+
+    def _search(self, group: Ints) -> None:
+        archive, settings = self.archive, self.settings
+        allowed = np.ones((len(group), len(self.problem.transitions)), bool)
+        forest = Forest(
+            self.agent, archive.starts[group], allowed, settings.simulations + 1, settings.tree,
+            best=archive.cost[group], random=self.random,
+        )  # fmt: skip
+        ask, questions = self._asking(self.people), self.box.about(self.problem, self.people)
+        new = np.zeros(len(group), np.intp)
+
+        def counted(states: Floats, people: Ints) -> Bools:
+            new[people] += ~questions.known(states, group[people])  # what is remembered costs nothing
+            return ask(states, group[people])
+
+        for _ in range(settings.simulations):
+            forest.simulate(np.flatnonzero(new < settings.questions), counted)
+            if self.spent:
+                break
+        better = np.flatnonzero(forest.best_node >= 0)
+        self.idle[group] += 1
+        self.idle[group[better]] = 0
+        archive.add(group[better], forest.trails(better, forest.best_node[better]))
+        self.improved += len(better)
+        if forest.refusals and not self.spent:
+            people = np.concatenate([who for who, _ in forest.refusals])
+            nodes = np.concatenate([node for _, node in forest.refusals])
+            archive.add_refusals(group[people], forest.trails(people, nodes))
+
+    def _asking(self, people: People) -> Callable[[Floats, Ints], Bools]:
+        """A way to ask that ends the run, instead of raising, when the budget is spent."""
+        questions = self.box.about(self.problem, people)
+
+        def ask(states: Floats, rows: Ints) -> Bools:
+            room = self.settings.budget - self.queries
+            answers = np.zeros(len(rows), bool)
+            if room <= 0:
+                self.spent = True
+                return answers
+            try:
+                answers[:room] = questions(states[:room], rows[:room])
+            except BudgetSpent as stop:
+                self.spent = True
+                answers[: len(stop.answers)] = stop.answers
+            return answers
+
+        return ask
+
+    def _validate(self) -> tuple[float | None, float | None]:
+        """Success and mean cost on validation people; the agent is kept if it is the best so far."""
+        if not len(self.validation) or self.spent:
+            if not np.isfinite(self.best_costs).any():
+                self.best_agent = self.agent
+            return None, None
+        allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
+        found = search(
+            self.agent, self.validation.states, allowed, self._asking(self.validation), SearchSettings(), None
+        )
+        solved = np.isfinite(found.cost)
+        self.least = np.minimum(self.least, found.cost)
+        if self._excess(found.cost) < self._excess(self.best_costs) - 1e-6:
+            self.best_costs, self.best_agent, self.worse = found.cost, self.agent, 0
+        else:
+            self.worse += 1
+        return float(solved.mean()), float(found.cost[solved].mean()) if solved.any() else 0.0
+
+    def _excess(self, cost: Floats) -> float:
+        """Mean ratio of `cost` [V] to the least cost ever found for each validation person; a failure counts 2."""
+        known = np.isfinite(self.least)
+        return float(np.minimum(cost[known] / np.maximum(self.least[known], 1e-9), 2.0).mean()) if known.any() else 2.0
+
+    def _enough(self, people: People) -> tuple[People, Floats]:
+        """The people, filled up with invented ones whom the black box refuses if they are few."""
+        wanted = self.settings.enough_people
+        if len(people) >= wanted or len(people) < 2:
+            return people, people.states
+        states, rows = cross(self.problem, people, 2 * (wanted - len(people)), self.random)
+        refused = ~self._asking(people)(states, rows)
+        keep = np.flatnonzero(refused)[: wanted - len(people)]
+        rows = np.concatenate([np.arange(len(people)), rows[keep]])
+        return people.take(rows), np.concatenate([people.states, states[keep]])
+
+    def save(self) -> None:
+        """Write a checkpoint and the metrics, whole or not at all."""
+        assert self.folder is not None
+        state: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        state |= {
+            "fingerprint": self.problem.fingerprint,
+            "settings": asdict(self.settings),
+            "random": self.random.bit_generator.state,
+            "queries": self.queries,
+            "written": self.archive.written,
+            "effort": self.agent.effort,
+            "best_effort": self.best_agent.effort,
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {f"archive.{name}": getattr(self.archive, name) for name in _ARCHIVED}
+        arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
+        arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
+        arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
+        lengths, blob, answers = self.box.remembered(self.problem)
+        arrays |= {"answers.lengths": lengths, "answers.keys": blob, "answers": answers}
+        write_arrays(self.folder / CHECKPOINT, arrays, state)
+        write_whole(self.folder / METRICS, "".join(json.dumps(line) + "\n" for line in self.metrics))
+
+    def resume(self) -> None:
+        """Go on from the checkpoint in the folder; a PlanError says so if it is of another run."""
+        assert self.folder is not None
+        arrays, state = read_arrays(self.folder / CHECKPOINT)
+        mine = json.loads(json.dumps(asdict(self.settings)))
+        for what, stored, now in (
+            ("problem", state["fingerprint"], self.problem.fingerprint),
+            ("seed", state["seed"], self.seed),
+            ("settings", state["settings"], mine),
+            ("people", len(arrays["idle"]), len(self.idle)),
+        ):
+            if stored != now:
+                raise PlanError(
+                    f"{self.folder / CHECKPOINT}: was made with another {what}; start again without --resume"
+                )
+        self.random.bit_generator.state = state["random"]
+        for name in _PLAIN:
+            setattr(self, name, state[name])
+        for name in _ARRAYS:
+            setattr(self, name, arrays[name])
+        archive = self.archive
+        for name in _ARCHIVED:
+            setattr(archive, name, arrays[f"archive.{name}"])
+        archive.written = state["written"]
+        archive.rebuild()
+        self.agent = self.agent.with_params(_named(arrays, "params."), state["effort"])
+        self.best_agent = self.agent.with_params(_named(arrays, "best."), state["best_effort"])
+        leaves = [arrays[f"optimizer.{i}"] for i in range(sum(name.startswith("optimizer.") for name in arrays))]
+        self.learner.restore(self.agent.params, leaves)
+        self.box.recall(self.problem, arrays["answers.lengths"], arrays["answers.keys"], arrays["answers"])
+        self.asked_before = self.box.queries - state["queries"]
+
+
+def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+
+def cross(problem: Problem, people: People, count: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    """Invented states [n, F]: people (whose rows [n] are told) with some features taken from somebody else.
+
+    A feature that follows from another one comes along with it.
+    """
+    rows = random.integers(len(people), size=count)
+    others = random.integers(len(people), size=count)
+    taken = random.random((count, len(problem.features))) < 0.3
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            taken[:, cause.target] = taken[:, cause.source]
+    return np.where(taken, people.states[others], people.states[rows]), rows

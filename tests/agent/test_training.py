@@ -1,0 +1,265 @@
+"""Training: it learns, the same way each time, also when it is killed in the middle; and it obeys its budget."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterplan import BlackBox, PlanError, Recourse, benchmarks
+from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
+from counterplan.agent.curve import draw_curve
+from counterplan.agent.network import NetworkConfig
+from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings, cross
+
+QUICK = TrainingSettings(
+    people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,
+    validate_every=3, network=NetworkConfig(16, 16), checkpoint_seconds=0.0,
+)  # fmt: skip
+SYN = benchmarks.load("syn")
+REFUSED = SYN.refused_train.head(250)
+
+
+def quick(folder: Path | None = None, seed: int = 1, **changes: object) -> Training:
+    people = SYN.problem.read(REFUSED)
+    return Training(SYN.problem, people, BlackBox(SYN.model), replace(QUICK, **changes), seed, folder)
+
+
+def weights(training: Training) -> dict[str, np.ndarray]:
+    return training.best_agent.params
+
+
+def assert_same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name])
+
+
+@pytest.fixture(scope="module")
+def whole() -> Training:
+    training = quick()
+    training.run()
+    return training
+
+
+def test_learns_from_its_own_searches(whole: Training) -> None:
+    first, last = whole.metrics[0], whole.metrics[-1]
+    assert last["solved"] > max(0.4, first["solved"])
+    assert last["queries"] == whole.queries == whole.box.queries
+    assert any(line["validation_success"] is not None for line in whole.metrics)
+    transitions, archive = SYN.problem.transitions, whole.archive
+    for person in archive.solved[:50]:
+        state, cost = archive.starts[[person]], 0.0
+        for action in archive.plans[person][archive.plans[person] >= 0]:
+            assert transitions.legal(state)[0, action]
+            cost += transitions.cost(state)[0, action]
+            state = transitions.apply(state, np.array([action]))
+        assert cost == pytest.approx(archive.cost[person], abs=1e-3)
+        assert SYN.model.score(state)[0] >= 0.5
+
+
+def test_the_same_seed_gives_the_same_weights(whole: Training) -> None:
+    again = quick()
+    again.run()
+    assert_same(weights(again), weights(whole))
+    other = quick(seed=2)
+    other.run()
+    assert any((weights(other)[name] != weights(whole)[name]).any() for name in weights(whole))
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(whole: Training, tmp_path: Path) -> None:
+    begun = quick(tmp_path)
+    for _ in range(4):
+        begun.advance()
+    begun.save()
+    resumed = quick(tmp_path)
+    resumed.resume()
+    resumed.run()
+    assert_same(weights(resumed), weights(whole))
+    assert resumed.queries == whole.queries
+    assert resumed.metrics == whole.metrics
+    lines = (tmp_path / METRICS).read_text().splitlines()
+    assert [json.loads(line) for line in lines] == whole.metrics
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from agent.test_training import quick
+training = quick(Path(sys.argv[1]))
+def slow(report):
+    print(report.done, flush=True)
+training.run(slow)
+"""
+
+
+def test_kill_9_in_the_middle_and_resume(whole: Training, tmp_path: Path) -> None:
+    script = KILLED.format(tests=str(Path(__file__).parents[1]))
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(5):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+    resumed = quick(tmp_path)
+    resumed.resume()
+    assert 3 <= resumed.groups < whole.groups
+    resumed.run()
+    assert_same(weights(resumed), weights(whole))
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    begun = quick(tmp_path)
+    begun.advance()
+    begun.save()
+    with pytest.raises(PlanError, match="another seed"):
+        quick(tmp_path, seed=2).resume()
+    with pytest.raises(PlanError, match="another settings"):
+        quick(tmp_path, steps=7).resume()
+    (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:500])
+    with pytest.raises(Exception, match="the file is damaged"):
+        quick(tmp_path).resume()
+
+
+@pytest.mark.parametrize("budget", [1, 57, 300])
+def test_the_budget_is_kept(budget: int) -> None:
+    training = quick(budget=budget)
+    training.run()
+    assert training.queries <= budget
+    limited = BlackBox(SYN.model, budget=budget)
+    other = Training(SYN.problem, SYN.problem.read(REFUSED), limited, QUICK, 1)
+    other.run()
+    assert limited.queries == budget
+
+
+def test_few_people_are_filled_up_with_invented_ones() -> None:
+    people = SYN.problem.read(REFUSED.head(30))
+    box = BlackBox(SYN.model)
+    training = Training(SYN.problem, people, box, replace(QUICK, enough_people=80), 1)
+    assert len(training.archive.starts) > 60
+    assert box.queries > 0
+    assert (SYN.model.score(training.archive.starts) < 0.5).all()
+    adult = benchmarks.load("adult")
+    some = adult.problem.read(adult.refused_train.head(50))
+    states, rows = cross(adult.problem, some, 300, np.random.default_rng(0))
+    names = [feature.name for feature in adult.problem.features]
+    rank, number = names.index("education"), names.index("education_num")
+    assert (states[:, rank] + 1 == states[:, number]).all(), "what follows from a feature comes along with it"
+    assert (states != some.states[rows]).any()
+
+
+def test_hard_cases() -> None:
+    with pytest.raises(PlanError, match="nobody to learn from"):
+        Training(SYN.problem, SYN.problem.read(REFUSED.head(0)), BlackBox(SYN.model), QUICK, 0)
+    one = Training(SYN.problem, SYN.problem.read(REFUSED.head(1)), BlackBox(SYN.model), QUICK, 0)
+    one.run()
+    hopeless = Training(
+        SYN.problem, SYN.problem.read(REFUSED.head(60)), BlackBox(lambda f: ["refused"] * len(f)), QUICK, 0
+    )
+    agent = hopeless.run()
+    assert not len(hopeless.archive.solved)
+    planner = Recourse(SYN.problem, lambda f: ["refused"] * len(f), agent=agent)
+    assert planner.recommend(REFUSED.head(3)).counts["not_found"] == 3
+
+
+def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> None:
+    agent = whole.best_agent
+    save_agent(agent, tmp_path)
+    back = load_agent(tmp_path, SYN.problem)
+    assert_same(back.params, agent.params)
+    states = SYN.problem.read(REFUSED).states
+    np.testing.assert_array_equal(back.inputs(states), agent.inputs(states))
+    assert (back.effort, back.config) == (agent.effort, agent.config)
+    with pytest.raises(PlanError, match="another problem"):
+        load_agent(tmp_path, benchmarks.load("german").problem)
+    content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
+    for damage in (content[:-1], content[:-1] + b"\1", b""):
+        (tmp_path / WEIGHTS).write_bytes(damage)
+        with pytest.raises(PlanError, match="damaged or changed"):
+            load_agent(tmp_path, SYN.problem)
+    (tmp_path / WEIGHTS).write_bytes(content)
+    for broken, message in (
+        (facts[:40], "cannot be read"),
+        ("[]", "not an agent"),
+        (facts.replace('"counterplan_agent": 1', '"counterplan_agent": 9'), "newer counterplan"),
+        (facts.replace('"mean"', '"men"'), "damaged"),
+    ):
+        (tmp_path / FACTS).write_text(broken)
+        with pytest.raises(PlanError, match=message):
+            load_agent(tmp_path, SYN.problem)
+    (tmp_path / FACTS).unlink()
+    with pytest.raises(PlanError, match="no such file"):
+        load_agent(tmp_path, SYN.problem)
+
+
+def test_the_front_door(tmp_path: Path) -> None:
+    recourse = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(PlanError, match="needs an agent"):
+        recourse.recommend(REFUSED)
+    with pytest.raises(PlanError, match="nothing to save"):
+        recourse.save(tmp_path)
+    with pytest.raises(PlanError, match="did you mean 'search'"):
+        recourse.planner("serch")
+    recourse.fit(REFUSED, seed=1, settings=QUICK).save(tmp_path)
+    loaded = Recourse.load(tmp_path, SYN.model)
+    people = SYN.refused_test.head(20)
+    for planner in ("search", "cascade", "policy"):
+        mine, theirs = recourse.recommend(people, planner), loaded.recommend(people, planner)
+        assert [plan.actions for plan in mine] == [plan.actions for plan in theirs]
+    last = loaded.recommend(people, "cascade+exact")
+    assert last.counts["found"] == 20
+    assert all(plan.verified for plan in last)
+    with pytest.raises(PlanError, match=r"is .* what 'counterplan fit' wrote"):
+        Recourse.load(tmp_path / "nowhere", SYN.model)
+
+
+def test_interrupting_leaves_a_usable_agent() -> None:
+    recourse = Recourse(SYN.problem, SYN.model)
+
+    def impatient(report) -> None:
+        if report.done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recourse.fit(REFUSED, seed=1, settings=QUICK, progress=impatient)
+    assert recourse.recommend(SYN.refused_test.head(3), "search").queries > 0
+
+
+def test_a_slow_black_box_is_asked_in_batches() -> None:
+    calls = []
+
+    def slow(frame: pd.DataFrame) -> np.ndarray:
+        calls.append(len(frame))
+        return SYN.model.labels(frame)
+
+    box = BlackBox(slow)
+    training = Training(SYN.problem, SYN.problem.read(REFUSED), box, replace(QUICK, passes=1), 1)
+    training.run()
+    assert sum(calls) == box.queries
+    assert len(calls) < box.queries / 3
+
+
+def test_the_learning_curve_is_drawn(whole: Training, tmp_path: Path) -> None:
+    draw_curve(whole.metrics, tmp_path / "curve.png", "syn")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_planning_needs_no_jax(whole: Training, tmp_path: Path) -> None:
+    recourse = Recourse(SYN.problem, SYN.model, agent=whole.best_agent)
+    recourse.save(tmp_path)
+    script = (
+        "import sys; from counterplan import Recourse, benchmarks\n"
+        f"b = benchmarks.load('syn'); r = Recourse.load({str(tmp_path)!r}, b.model)\n"
+        "assert len(r.recommend(b.refused_test.head(2))) == 2\n"
+        "assert not [name for name in sys.modules if name.startswith(('jax', 'optax', 'sklearn'))]\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
