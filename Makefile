@@ -8,9 +8,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test lint format bench schema constraints clean
 
 demo: $(READY)
-	mkdir -p demo
-	$(BIN)/counterplan recommend german --planner exact --person 14 --json demo/plan.json --csv demo/plan.csv
-	@echo "The plan is also in demo/plan.json and demo/plan.csv."
+	$(BIN)/counterplan fit german --out demo
+	@echo
+	@echo "What the agent recommends to one refused person:"
+	$(BIN)/counterplan recommend demo --person 14 --planner search --json demo/plan.json --csv demo/plan.csv
+	@echo
+	@echo "And the least possible effort, proved by exact search:"
+	$(BIN)/counterplan recommend german --person 14 --planner exact
+	@echo "Look at demo/learning.png, demo/plan.json and demo/plan.csv."
 
 test: lint
 	$(BIN)/pytest -n 2
@@ -27,6 +32,8 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/transitions.py
 	$(BIN)/python bench/exact.py
+	$(BIN)/python bench/search_speed.py
+	$(BIN)/python bench/search.py
 
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json

@@ -110,6 +110,9 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend germn", "did you mean 'german'"),
         ("recommend nothing.yaml", "nothing.yaml: there is no such file"),
         ("recommend german --planner magic", "there is no planner 'magic'"),
+        ("recommend german --planner search", "needs an agent"),
+        ("recommend . ", "is . what 'counterplan fit' wrote"),
+        ("fit loan.yaml --out learned", "--people FILE"),
         ("recommend german --person 5000", "there is no person 5000"),
         ("recommend german --forbid FLY", "cannot forbid 'FLY'"),
         ("recommend german --people nobody.csv", "nobody.csv: there is no such file"),
@@ -184,6 +187,37 @@ def test_describes_benchmarks(run) -> None:
     assert rows[0]["binary_features"] == 40
     assert rows[0]["refused"] == 5
     assert "binary features" in run("benchmarks", "syn", "--people", 5).out
+
+
+def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
+    ran = run("fit", "german", "--out", "learned", "--budget", "600")
+    assert ran.code == 0, ran.err
+    assert "counterplan recommend learned" in ran.out
+    kept = {path.name for path in (folder / "learned").iterdir()}
+    assert {"agent.safetensors", "agent.json", "problem.json", "metrics.jsonl", "learning.png"} <= kept
+    plans = json.loads(run("recommend", "learned", "--limit", 3, "--json", "-").out)["plans"]
+    assert len(plans) == 3
+    both = run("recommend", "learned", "--limit", 3, "--planner", "search", "--refused")
+    assert "3 people" in both.out
+    again = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
+    assert again.code == 0
+    assert again.out == ran.out
+    other = run("fit", "german", "--out", "learned", "--budget", "700", "--resume")
+    assert other.code == 2
+    assert "another settings" in other.err
+    (folder / "learned" / "agent.safetensors").write_bytes(b"")
+    broken = run("recommend", "learned", "--limit", 3)
+    assert broken.code == 2
+    assert "damaged or changed" in broken.err
+
+
+def test_fits_ones_own_problem(run, folder: Path) -> None:
+    words = ("--people", "people.csv", "--model", "bank:decide")
+    assert run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "100").code == 0
+    ran = run("recommend", "learned", *words, "--planner", "cascade+exact")
+    assert ran.code == 0
+    assert "3 people: 2 found, 1 already favourable." in ran.out
+    assert "--model MODULE:ATTR" in run("recommend", "learned", "--people", "people.csv").err
 
 
 def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

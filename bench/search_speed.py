@@ -1,0 +1,60 @@
+"""How fast the agent's search is: `python bench/search_speed.py` (one core; an agent trained for a minute, on syn)."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import time
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+
+from counterplan import BlackBox, ExactPlanner, SearchPlanner, benchmarks
+from counterplan.agent import SearchSettings
+from counterplan.agent.training import Training, TrainingSettings
+
+PUBLIC = 305.0
+"""Milliseconds a person that the method's public implementation takes, as measured elsewhere."""
+
+
+def main() -> None:
+    benchmark = benchmarks.load("syn")
+    problem, people = benchmark.problem, benchmark.refused_test
+    training = Training(
+        problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), TrainingSettings(budget=5_000), 0
+    )
+    agent = training.run()
+    read = problem.read(people)
+
+    def milliseconds(count: int, settings: SearchSettings, repeat: int = 3) -> float:
+        times = []
+        for i in range(repeat):
+            some = read.take(np.arange(i * count, (i + 1) * count) % len(read))
+            planner = SearchPlanner(problem, BlackBox(benchmark.model), agent, settings=settings)
+            start = time.perf_counter()
+            planner.search(some, np.ones((count, len(problem.transitions)), bool), None, lambda done: None)
+            times.append((time.perf_counter() - start) * 1000 / count)
+        return min(times)
+
+    usual = SearchSettings()
+    print("people at once, ms each (and how many times faster than the public implementation)")
+    for count in (1, 32, 256, 1_024):
+        each = milliseconds(count, usual, 10 if count == 1 else 3)
+        print(f"{count:6,}: {each:6.2f} ms  ({PUBLIC / each:,.0f} ×)")
+    print("most simulations, ms each in a batch of 256")
+    for simulations in (16, 32, 64, 128, 256):
+        each = milliseconds(256, replace(usual, simulations=simulations, patience=1_000))
+        print(f"{simulations:6,}: {each:6.2f} ms")
+    tracemalloc.start()
+    milliseconds(256, usual, 1)
+    print(f"memory at the peak, batch of 256: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
+    tracemalloc.stop()
+    planner = ExactPlanner(problem, BlackBox(benchmark.model, remember=0))
+    start = time.perf_counter()
+    planner.plan(people.head(256))
+    print(f"beside it, the exact planner: {(time.perf_counter() - start) * 1000 / 256:.2f} ms each in a batch of 256")
+
+
+if __name__ == "__main__":
+    main()
