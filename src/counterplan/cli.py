@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -140,6 +140,7 @@ def fit(
     threshold: _Threshold = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same agent.")] = 0,
     budget: Annotated[int | None, typer.Option(min=1, help="Most questions to the model in all.")] = None,
+    preset: Annotated[str, typer.Option(help="How to train: default, or paper.")] = "default",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")] = False,
 ) -> None:
     """Train an agent that plans for everybody, by its own searches."""
@@ -147,7 +148,8 @@ def fit(
     from counterplan.agent.training import METRICS, TrainingSettings
 
     setting = _setting(problem, people, model, threshold, 0, training=True)
-    settings = TrainingSettings() if budget is None else TrainingSettings(budget=budget)
+    settings = TrainingSettings.preset(preset)
+    settings = settings if budget is None else replace(settings, budget=budget)
     recourse = Recourse(setting.problem, setting.box)
     interrupted = False
     columns = (TextColumn("Training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))

@@ -38,15 +38,15 @@ class Recourse:
         people: pd.DataFrame | People,
         *,
         seed: int = 0,
-        settings: TrainingSettings | None = None,
+        settings: TrainingSettings | str = "default",
         folder: str | Path | None = None,
         resume: bool = False,
         progress: Callable[[Report], None] | None = None,
     ) -> Recourse:
         """Train an agent on people who were refused (one who was not does no harm); the same seed, the same agent.
 
-        With a `folder`, checkpoints and metrics are kept there, and `resume` goes on from them. Ctrl-C leaves the best
-        agent so far in `agent_`.
+        `settings` are TrainingSettings or the name of a preset, "default" or "paper". With a `folder`, checkpoints and
+        metrics are kept there, and `resume` goes on from them. Ctrl-C leaves the best agent so far in `agent_`.
         """
         from counterplan.agent.training import CHECKPOINT, Training, TrainingSettings
 
@@ -54,7 +54,8 @@ class Recourse:
         where = None if folder is None else Path(folder)
         if where is not None:
             where.mkdir(parents=True, exist_ok=True)
-        training = Training(self.problem, read, self.box, settings or TrainingSettings(), seed, where)
+        chosen = TrainingSettings.preset(settings) if isinstance(settings, str) else settings
+        training = Training(self.problem, read, self.box, chosen, seed, where)
         if resume and where is not None and (where / CHECKPOINT).exists():
             training.resume()
         try:
@@ -74,15 +75,17 @@ class Recourse:
         """A planner by name: cascade (policy, then search), search, policy, exact; cascade+exact has a last resort."""
         if name == "exact":
             return ExactPlanner(self.problem, self.box)
-        if name not in (*PLANNERS, "cascade+exact"):
+        if name not in (*PLANNERS, "cascade+exact", "paper"):
             hint = did_you_mean(name, PLANNERS)
-            raise PlanError(f"there is no planner '{name}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact")
+            raise PlanError(
+                f"there is no planner '{name}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
+            )
         if self.agent_ is None:
             raise PlanError(f"the planner '{name}' needs an agent: call fit, or 'counterplan fit', first")
-        search = SearchPlanner(self.problem, self.box, self.agent_)
+        search = SearchPlanner(self.problem, self.box, self.agent_, settings="paper" if name == "paper" else "default")
         policy = PolicyPlanner(self.problem, self.box, self.agent_)
-        if name in ("search", "policy"):
-            return search if name == "search" else policy
+        if name in ("search", "paper", "policy"):
+            return policy if name == "policy" else search
         last = [ExactPlanner(self.problem, self.box)] if name == "cascade+exact" else []
         return CascadePlanner(self.problem, self.box, [policy, search, *last])
 

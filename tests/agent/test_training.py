@@ -141,6 +141,32 @@ def test_the_budget_is_kept(budget: int) -> None:
     assert limited.queries == budget
 
 
+def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> None:
+    paper = replace(
+        TrainingSettings.preset("paper"), people=120, enough_people=60, validation=10, passes=2, group=40, steps=6,
+        batch=32, network=NetworkConfig(16, 16),
+    )  # fmt: skip
+    people = SYN.problem.read(REFUSED)
+    whole = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0)
+    whole.run()
+    archive = whole.archive
+    assert len(archive.solved) > 10
+    shares = archive.book.policy[archive.solved]
+    real = archive.book.real[archive.solved] > 0
+    assert (shares[real].max(axis=1) < 1).any(), "not only the action taken"
+    assert (shares[real][archive.book.legal[archive.solved][real] == 0] == 0).all()
+    assert archive.written == 0
+    begun = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
+    begun.advance()
+    begun.save()
+    resumed = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
+    resumed.resume()
+    resumed.run()
+    assert_same(weights(resumed), weights(whole))
+    with pytest.raises(PlanError, match="no preset"):
+        TrainingSettings.preset("papr")
+
+
 def test_few_people_are_filled_up_with_invented_ones() -> None:
     people = SYN.problem.read(REFUSED.head(30))
     box = BlackBox(SYN.model)

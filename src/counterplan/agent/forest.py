@@ -96,10 +96,9 @@ class Forest:
         self.refusals: list[tuple[Ints, Ints]] = []
         """(people, nodes) whose STOP was refused."""
         self._grow(np.arange(people), states, agent.start(people), None, np.full(people, NONE))
-        if settings.bounded:
-            self.open[:, 0, self.transitions.stop] = False  # everybody here is refused as they are
+        self.open[:, 0, self.transitions.stop] = False  # everybody here is refused as they are
         if settings.noise and random is not None:
-            self._add_noise(random)
+            self.add_noise(random, np.arange(people))
 
     def simulate(self, people: Ints, ask: Ask | None = None) -> None:
         """Walk the trees of `people` once, grow each by a leaf or come to one STOP, and tell the way back."""
@@ -256,12 +255,14 @@ class Forest:
         self.refusals.append((people[~favourable], node[~favourable]))
         return favourable
 
-    def _add_noise(self, random: np.random.Generator) -> None:
-        open_ = self.open[:, 0]
+    def add_noise(self, random: np.random.Generator, people: Ints) -> None:
+        """Mix noise into the policy at the roots of `people`, so that training tries what the agent would not."""
+        here = (people, self.root[people])
+        open_ = self.open[here]
         noise = random.gamma(self.settings.noise_shape, size=open_.shape) * open_ + 1e-12
         noise /= noise.sum(axis=1, keepdims=True)
         share = self.settings.noise
-        self.prior[:, 0] = ((1 - share) * self.prior[:, 0] + share * noise) * open_
+        self.prior[here] = ((1 - share) * self.prior[here] + share * noise) * open_
 
     def trails(self, people: Ints, node: Ints) -> Ints:
         """The actions [n, T] from the first node of each of `people` to `node`, filled up with -1."""

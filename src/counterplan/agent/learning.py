@@ -31,7 +31,7 @@ class Learner:
         self._membership = jnp.asarray(agent.membership)
         self._function_of = jnp.asarray(agent.problem.transitions.function_of)
 
-    def learn(self, archive: Archive, batch: int, random: np.random.Generator) -> None:
+    def learn(self, archive: Archive, batch: int, random: np.random.Generator, discount: float | None = None) -> None:
         """One gradient step on `batch` successful plans and half as many refused trails, drawn at random."""
         good = random.choice(archive.solved, batch)
         known = min(archive.written, len(archive.refused_people))
@@ -46,8 +46,8 @@ class Learner:
             self._function_of,
             np.concatenate([book.inputs[good], refused.inputs[bad]]),
             np.concatenate([book.legal[good], refused.legal[bad]]),
-            book.actions[good].astype(np.int32),
-            np.exp(-book.to_go[good] / archive.effort),
+            book.policy[good],
+            archive.values(good, discount),
             book.real[good],
             np.maximum(end, 0),
             np.float32(known > 0),
@@ -79,14 +79,13 @@ def run(params: Params, membership: Any, inputs: Any, legal: Any) -> tuple[Any, 
 
 
 def loss(
-    params: Params, refusal_weight: float, membership: Any, function_of: Any, inputs: Any, legal: Any, actions: Any,
+    params: Params, refusal_weight: float, membership: Any, function_of: Any, inputs: Any, legal: Any, wanted: Any,
     value: Any, real: Any, end: Any, any_refused: Any,
 ) -> Any:  # fmt: skip
     """First in `inputs` come successful plans, then trails that were refused at step `end`."""
     functions, arguments, guess = run(params, membership, inputs, legal)
-    count = actions.shape[0]
-    row, step = jnp.arange(count)[:, None], jnp.arange(actions.shape[1])[None]
-    policy = -functions[:count][row, step, function_of[actions]] - arguments[:count][row, step, actions]
+    count = wanted.shape[0]
+    policy = -(wanted * (functions[:count][:, :, function_of] + arguments[:count])).sum(axis=2)
     good = ((policy + (guess[:count] - value) ** 2) * real).sum() / real.sum()
     stop = jnp.exp(functions[count:][jnp.arange(end.shape[0]), end, -1])
     return good + refusal_weight * any_refused * -jnp.log(1 - stop + 1e-4).mean()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from counterplan.agent.agent import Agent
+from counterplan.agent.agent import Agent, Single
 from counterplan.agent.forest import NONE, Ask, Forest, TreeSettings
 from counterplan.agent.traces import cheapest_orders
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -37,7 +37,7 @@ class SearchSettings:
 
     @classmethod
     def preset(cls, name: str) -> SearchSettings:
-        """ "default", or "paper": ten simulations a step, reward λ^T, L with weight 1 and STOP costing 1 in it."""
+        """The settings called "default", or "paper": ten simulations a step, reward λ^T, L with STOP costing 1."""
         if name == "default":
             return cls()
         if name == "paper":
@@ -55,6 +55,13 @@ class Found:
     actions: Ints
     cost: Floats
     questions: Ints
+    visits: Single | None = None
+    """[B, S, A] of a stepwise search: how often each action was tried at each step, as shares."""
+
+    @classmethod
+    def nothing(cls, people: int, longest: int) -> Found:
+        """Nothing yet."""
+        return cls(np.full((people, longest), NONE, np.intp), np.full(people, np.inf), np.zeros(people, np.intp))
 
 
 def search(
@@ -64,10 +71,10 @@ def search(
     """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A]."""
     most = settings.questions if budget is None else min(budget, settings.questions)
     count, longest = len(states), agent.problem.max_actions
-    found = Found(np.full((count, longest), NONE, np.intp), np.full(count, np.inf), np.zeros(count, np.intp))
+    found = Found.nothing(count, longest)
     for first in range(0, count, settings.together):
         rows = np.arange(first, min(first + settings.together, count))
-        one = _stepwise if settings.stepwise else _one_tree
+        one = stepwise if settings.stepwise else _one_tree
         one(agent, states, allowed, ask, settings, most, rows, found)
         progress(len(rows))
     return found
@@ -114,20 +121,24 @@ def _keep(agent: Agent, states: Floats, forest: Forest, rows: Ints, found: Found
         found.cost[rows[people]] = forest.best[people]
 
 
-def _stepwise(
+def stepwise(
     agent: Agent, states: Floats, allowed: Bools, ask: Ask, settings: SearchSettings, most: int, rows: Ints,
-    found: Found,
+    found: Found, random: np.random.Generator | None = None,
 ) -> None:  # fmt: skip
     """Some simulations, then the step with the most visits — first its function, then its argument — and again."""
     longest, functions = agent.problem.max_actions, agent.membership
     stop = agent.problem.transitions.stop
     forest = Forest(agent, states[rows], allowed[rows], settings.simulations * (longest + 1) + 1, settings.tree)
     going = np.arange(len(rows))
-    for _ in range(longest + 1):
+    for t in range(longest + 1):
+        if random is not None:
+            forest.add_noise(random, going)
         for _ in range(settings.simulations):
             ready = going[forest.asked[going] < most]
             forest.simulate(ready, lambda s, p: ask(s, rows[p]))
         visits = forest.visits[going, forest.root[going]]
+        if found.visits is not None:
+            found.visits[rows[going], t] = visits / np.maximum(visits.sum(axis=1, keepdims=True), 1)
         function = (visits @ functions).argmax(axis=1)
         action = np.where(agent.problem.transitions.function_of == function[:, None], visits, -1).argmax(axis=1)
         child = forest.child[going, forest.root[going], action]

@@ -20,16 +20,20 @@ class Lessons(NamedTuple):
     """[n, S, D]"""
     legal: Single
     """[n, S, A]"""
-    actions: Ints
-    """[n, S], STOP at the end and beyond."""
+    policy: Single
+    """[n, S, A] what to do: 1 for the action taken, or how often the search came by each."""
     to_go: Single
     """[n, S] the cost of what is left to do."""
     real: Single
     """[n, S] 1 for the steps of the plan, 0 beyond."""
 
 
-def lessons(agent: Agent, starts: Floats, actions: Ints) -> Lessons:
-    """What there is to learn from plans `actions` [n, T] (filled up with -1) that begin at `starts` [n, F]."""
+def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None = None, ordered: bool = True) -> Lessons:
+    """What there is to learn from plans `actions` [n, T] (filled up with -1) that begin at `starts` [n, F].
+
+    Without a `policy` [n, S, A], the actions themselves are to be imitated. `ordered` leaves out idle orders of
+    independent functions from what is legal.
+    """
     transitions = agent.problem.transitions
     steps = agent.problem.max_actions + 1
     count = len(starts)
@@ -40,7 +44,9 @@ def lessons(agent: Agent, starts: Floats, actions: Ints) -> Lessons:
     states, last = starts, np.full(count, len(transitions.functions))
     rows = np.arange(count)
     for t in range(steps):
-        possible = transitions.legal(states) & transitions.in_order[last]
+        possible = transitions.legal(states)
+        if ordered:
+            possible &= transitions.in_order[last]
         if t == steps - 1:
             possible[:, :-1] = False
         inputs.append(agent.inputs(states))
@@ -52,7 +58,7 @@ def lessons(agent: Agent, starts: Floats, actions: Ints) -> Lessons:
     return Lessons(
         np.stack(inputs, axis=1),
         np.stack(legal, axis=1).astype(np.float32),
-        chosen,
+        np.eye(len(transitions), dtype=np.float32)[chosen] if policy is None else policy,
         np.cumsum(costs[:, ::-1], axis=1)[:, ::-1].astype(np.float32),
         (np.arange(steps) <= length[:, None]).astype(np.float32),
     )
@@ -113,25 +119,28 @@ class Archive:
     refused_trails: Ints
     """[R] and [R, T]: whose, and by which actions; the oldest are overwritten."""
     refused: Lessons
+    ordered: bool = True
+    """Whether plans are kept in their cheapest order, and searched for without idle orders."""
     written: int = 0
 
     @classmethod
-    def empty(cls, agent: Agent, starts: Floats, memory: int) -> Archive:
+    def empty(cls, agent: Agent, starts: Floats, memory: int, ordered: bool = True) -> Archive:
         """Nothing known yet; `memory` trails of refusals will be kept."""
         people, longest = len(starts), agent.problem.max_actions
         nothing = np.full((people, longest), NONE, np.intp)
         none = np.full((memory, longest), NONE, np.intp)
         return cls(
             agent, starts, np.full(people, np.inf), nothing, _blank(agent, people), np.zeros(memory, np.intp), none,
-            _blank(agent, memory),
+            _blank(agent, memory), ordered,
         )  # fmt: skip
 
-    def add(self, people: Ints, actions: Ints) -> None:
-        """Store plans `actions` [n, T] of `people` [n], in their cheapest order."""
+    def add(self, people: Ints, actions: Ints, policy: Single | None = None) -> None:
+        """Store plans `actions` [n, T] of `people` [n]; see `lessons` for `policy`."""
         if not len(people):
             return
-        actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
-        learned = lessons(self.agent, self.starts[people], actions)
+        if self.ordered:
+            actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
+        learned = lessons(self.agent, self.starts[people], actions, policy, self.ordered)
         self.cost[people] = learned.to_go[:, 0]
         self.plans[people] = actions
         _write(self.book, people, learned)
@@ -143,23 +152,33 @@ class Archive:
             return
         at = (self.written + np.arange(len(people))) % len(self.refused_people)
         self.refused_people[at], self.refused_trails[at] = people, trails
-        _write(self.refused, at, lessons(self.agent, self.starts[people], trails))
+        _write(self.refused, at, lessons(self.agent, self.starts[people], trails, ordered=self.ordered))
         self.written += len(people)
 
     def rebuild(self) -> None:
         """Fill the lessons again from plans and trails, after they were read from a file."""
         solved = np.flatnonzero(np.isfinite(self.cost))
         for part in np.array_split(solved, len(solved) // 512 + 1):
-            _write(self.book, part, lessons(self.agent, self.starts[part], self.plans[part]))
+            policy = None if self.ordered else self.book.policy[part]
+            _write(self.book, part, lessons(self.agent, self.starts[part], self.plans[part], policy, self.ordered))
         filled = np.arange(min(self.written, len(self.refused_people)))
         for part in np.array_split(filled, len(filled) // 512 + 1):
-            learned = lessons(self.agent, self.starts[self.refused_people[part]], self.refused_trails[part])
+            starts = self.starts[self.refused_people[part]]
+            learned = lessons(self.agent, starts, self.refused_trails[part], ordered=self.ordered)
             _write(self.refused, part, learned)
 
     @property
     def solved(self) -> Ints:
         """The people with a plan."""
         return np.flatnonzero(np.isfinite(self.cost))
+
+    def values(self, people: Ints, discount: float | None) -> Single:
+        """What each step of the plans of `people` is worth [n, S]: exp(−cost to go / effort), or discount^T."""
+        if discount is None:
+            worth: Single = np.exp(-self.book.to_go[people] / self.effort)
+            return worth
+        length = self.book.real[people].sum(axis=1, keepdims=True) - 1
+        return np.broadcast_to(discount**length, self.book.real[people].shape).astype(np.float32)
 
     @property
     def effort(self) -> float:
@@ -173,7 +192,7 @@ def _blank(agent: Agent, count: int) -> Lessons:
     return Lessons(
         np.zeros((count, steps, inputs), np.float32),
         np.ones((count, steps, actions), np.float32),
-        np.zeros((count, steps), np.intp),
+        np.zeros((count, steps, actions), np.float32),
         np.zeros((count, steps), np.float32),
         np.zeros((count, steps), np.float32),
     )

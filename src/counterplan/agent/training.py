@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, TreeSettings
 from counterplan.agent.learning import Learner
 from counterplan.agent.network import NetworkConfig
-from counterplan.agent.search import SearchSettings, search
+from counterplan.agent.search import Found, SearchSettings, search, stepwise
 from counterplan.agent.traces import Archive
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
@@ -71,8 +71,21 @@ class TrainingSettings:
     validate_every: int = 12
     """Groups between two validations."""
     tree: TreeSettings = field(default_factory=lambda: TreeSettings(exploration=2.0, stop_floor=0.003, noise=0.25))
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """How validation people are planned for; if it is stepwise, so are the training searches, as in the paper."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     checkpoint_seconds: float = 5.0
+
+    @classmethod
+    def preset(cls, name: str) -> TrainingSettings:
+        """The settings called "default", or "paper": stepwise, visit counts to imitate, reward λ^T, no refusals."""
+        if name == "default":
+            return cls()
+        if name == "paper":
+            search = SearchSettings.preset("paper")
+            tree = replace(search.tree, noise=0.25)
+            return cls(refusal_weight=0.0, weight_decay=0.0, search=search, tree=tree, settled=0.0, questions=1_000)
+        raise PlanError(f"there is no preset '{name}': there are default and paper")
 
 
 @dataclass(frozen=True)
@@ -118,7 +131,7 @@ class Training:
         self.agent = self.best_agent = agent
         self.least = np.full(held, np.inf)
         self.best_costs = np.full(held, np.inf)
-        self.archive = Archive.empty(agent, starts, settings.refusals)
+        self.archive = Archive.empty(agent, starts, settings.refusals, settings.tree.bounded)
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
         self.order = np.empty(0, np.intp)
         self.in_play = min(settings.enough_people, len(starts))
@@ -157,7 +170,7 @@ class Training:
         self._search(group)
         if len(self.archive.solved) > 1:
             for _ in range(settings.steps):
-                self.learner.learn(self.archive, settings.batch, self.random)
+                self.learner.learn(self.archive, settings.batch, self.random, settings.tree.discount)
             self.agent = self.agent.with_params(self.learner.params, self.archive.effort)
         self.groups += 1
         settled = not len(self.order) and self._settled()
@@ -194,6 +207,27 @@ class Training:
         return np.flatnonzero((self.idle < tries)[: self.in_play])
 
     def _search(self, group: Ints) -> None:
+        if self.settings.search.stepwise:
+            self._search_stepwise(group)
+        else:
+            self._search_once(group)
+
+    def _search_stepwise(self, group: Ints) -> None:
+        """The paper's way: an episode for each person, of which successful ones go into the replay as they are."""
+        archive, settings, people = self.archive, self.settings, len(group)
+        actions = len(self.problem.transitions)
+        found = Found.nothing(people, self.problem.max_actions)
+        found.visits = np.zeros((people, self.problem.max_actions + 1, actions), np.float32)
+        ask = self._asking(self.people)
+        stepwise(
+            self.agent, archive.starts[group], np.ones((people, actions), bool), lambda s, p: ask(s, group[p]),
+            replace(settings.search, tree=settings.tree), settings.questions, np.arange(people), found, self.random,
+        )  # fmt: skip
+        solved = np.flatnonzero(np.isfinite(found.cost))
+        self.improved += int((found.cost < archive.cost[group] - 1e-6).sum())
+        archive.add(group[solved], found.actions[solved], found.visits[solved])
+
+    def _search_once(self, group: Ints) -> None:
         archive, settings = self.archive, self.settings
         allowed = np.ones((len(group), len(self.problem.transitions)), bool)
         forest = Forest(
@@ -248,7 +282,7 @@ class Training:
             return None, None
         allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
         found = search(
-            self.agent, self.validation.states, allowed, self._asking(self.validation), SearchSettings(), None
+            self.agent, self.validation.states, allowed, self._asking(self.validation), self.settings.search, None
         )
         solved = np.isfinite(found.cost)
         self.least = np.minimum(self.least, found.cost)
@@ -289,6 +323,8 @@ class Training:
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"archive.{name}": getattr(self.archive, name) for name in _ARCHIVED}
+        if not self.archive.ordered:
+            arrays["visits"] = self.archive.book.policy
         arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
         arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
@@ -321,6 +357,8 @@ class Training:
         for name in _ARCHIVED:
             setattr(archive, name, arrays[f"archive.{name}"])
         archive.written = state["written"]
+        if "visits" in arrays:
+            archive.book.policy[:] = arrays["visits"]
         archive.rebuild()
         self.agent = self.agent.with_params(_named(arrays, "params."), state["effort"])
         self.best_agent = self.agent.with_params(_named(arrays, "best."), state["best_effort"])
