@@ -381,3 +381,13 @@ def test_the_schema_accepts_scalars_as_editors_read_them(change):
 def test_the_shipped_schema_is_the_one_that_the_code_makes():
     shipped = files("counterplan.problem").joinpath("problem.schema.json").read_text("utf-8")
     assert json.loads(shipped) == json_schema(), "counterplan schema --out src/counterplan/problem/problem.schema.json"
+
+
+def test_misspelt_names_and_people_of_another_problem_are_refused() -> None:
+    syn, german = worlds.benchmark("syn"), worlds.benchmark("german")
+    with pytest.raises(PeopleError, match="did you mean 'education'"):
+        syn.state({"educaton": "phd"})
+    with pytest.raises(PeopleError, match="another problem"):
+        german.read(syn.read(worlds.random_people(syn, 1, 2)))
+    with pytest.raises(ProblemError, match="used twice"):
+        Problem.from_dict(syn.to_dict() | {"features": {1: {"kind": "number"}, "1": {"kind": "number"}}})

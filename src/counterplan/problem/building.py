@@ -6,19 +6,17 @@ a broken feature is passed over in silence, because it may well be right.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from counterplan.errors import ConditionError
 from counterplan.problem import parts
-from counterplan.problem.binding import Array, Column, Expression, Scope, bind
-from counterplan.problem.conditions import parse
+from counterplan.problem.binding import Array, Column, Expression, Scope
+from counterplan.problem.causes import CauseBuilder
 from counterplan.problem.schema import (
     VERSION,
     CategorySpec,
@@ -26,13 +24,12 @@ from counterplan.problem.schema import (
     CostSpec,
     FeatureSpec,
     FunctionSpec,
-    IntervalSpec,
     NumberSpec,
     OutcomeSpec,
     ProblemFile,
 )
-from counterplan.problem.source import Place, Plain, Source, as_number, place_text
-from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
+from counterplan.problem.source import Place, Plain, Source, as_number
+from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
 T = TypeVar("T")
 RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
@@ -65,13 +62,10 @@ def build(source: Source) -> Parts | None:
     return _Builder(source).build()
 
 
-class _Builder:
+class _Builder(CauseBuilder):
     def __init__(self, source: Source) -> None:
-        self.source = source
+        super().__init__(source)
         self.data: Mapping[str, Any] = source.data
-        self.features: dict[str, parts.Feature] = {}
-        self.broken: set[str] = set()
-        self.edges: dict[tuple[str, str], Place] = {}
 
     def build(self) -> Parts | None:
         header = self.header()
@@ -93,9 +87,6 @@ class _Builder:
         outcome = self.outcome(file.outcome)
         ordered = sorted((part for part, _ in causes), key=lambda cause: (order[cause.target], order[cause.source]))
         return Parts(file, tuple(self.features.values()), tuple(part for part, _ in functions), tuple(ordered), outcome)
-
-    def found(self, message: str, place: Place, severity: str = "error") -> None:
-        self.source.found(message, place, severity)
 
     # The file as a whole
 
@@ -122,19 +113,6 @@ class _Builder:
         if header["outcome"] is not None:
             self.outcome(header["outcome"])
         return header if None not in [header[key] for key in ("name", "outcome", "max_actions")] else None
-
-    def validated(self, adapter: TypeAdapter[T], data: Any, place: Place) -> T | None:
-        """`data` as the adapter's type, or None with a finding for each thing wrong with it."""
-        try:
-            return adapter.validate_python(data)
-        except ValidationError as error:
-            for wrong in error.errors():
-                inner, message = _say(wrong, data)
-                self.found(message, place + inner)
-            return None
-        except UnicodeEncodeError:
-            self.found("has half a character (a lone surrogate) in it", place)
-            return None
 
     def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
         """Every function or cause that could be built, with its normalised specification."""
@@ -184,6 +162,8 @@ class _Builder:
         for key, item in data.items():
             name, place = text_of(key), ("features", text_of(key))
             before = len(self.source.findings)
+            if name in self.features or name in self.broken:
+                self.found("this name is used twice", place)
             spec = self.validated(_ADAPTERS["feature"], item, place)
             if not name.strip() or "`" in name:
                 self.found("a feature's name is not empty and has no ` in it", place)
@@ -232,20 +212,6 @@ class _Builder:
             if text not in values:
                 self.found(f"'{text}' is not among the values{did_you_mean(text, values)}", (*place, "labels", text))
         return replace(plain, natives=natives, labels=tuple(spec.labels.get(text, text) for text in values))
-
-    def distinct(self, values: Sequence[Native], place: Place) -> tuple[Native, ...]:
-        seen: set[str] = set()
-        for i, value in enumerate(values):
-            if text_of(value) in seen:
-                self.found(f"'{text_of(value)}' is listed twice", (*place, i))
-            seen.add(text_of(value))
-        return tuple(values)
-
-    def known(self, name: str, place: Place) -> parts.Feature | None:
-        feature = self.features.get(name)
-        if feature is None and name not in self.broken:
-            self.found(f"there is no feature '{name}'{did_you_mean(name, self.features)}", place)
-        return feature
 
     # Functions
 
@@ -304,34 +270,6 @@ class _Builder:
             self.distinct(natives, (*place, "arguments"))
         return natives if len(natives) == len(checked) else None
 
-    def of_feature(self, feature: parts.Feature, item: Any, place: Place, change: bool = False) -> Native | None:
-        """`item` as a value of `feature` (or, for numbers, a change of it), or None with a finding."""
-        if not feature.is_number:
-            text = text_of(item)
-            if text not in feature.values:
-                hint = did_you_mean(text, feature.values) or f"; the values are {listed(feature.values)}"
-                self.found(f"'{text}' is not a value of '{feature.name}'{hint}", place)
-                return None
-            return feature.natives[feature.values.index(text)]
-        number = as_number(item)
-        if isinstance(number, (bool, str)) or not math.isfinite(number):
-            self.found(f"'{item}' is not a number, but {feature.name} is", place)
-            return None
-        if feature.integer and number != int(number):
-            self.found(f"{number} is not a whole number, but {feature.name} is", place)
-            return None
-        if change and number == 0:
-            self.found("adding 0 changes nothing", place)
-            return None
-        if not change and not feature.low <= number <= feature.high:
-            self.found(f"{parts.say_number(number)} is outside the bounds of {feature.name}", place)
-            return None
-        if change and abs(number) > feature.high - feature.low:
-            self.found(
-                f"{parts.say_number(number)} is more than the bounds of {feature.name} are apart", place, "warning"
-            )
-        return int(number) if number == int(number) else float(number)
-
     def per_argument(self, amount: Any, natives: Sequence[Native], target: parts.Feature, place: Place) -> Array | None:
         """One number per argument [n]."""
         if isinstance(amount, list):
@@ -370,23 +308,6 @@ class _Builder:
             bases = dict.fromkeys(map(text_of, natives), 0.0) if base is None else _by_text(natives, base)
         return self.expression(spec.when, Scope(self.columns(), argument, bases), "boolean", place)
 
-    def columns(self) -> dict[str, Column]:
-        return {name: feature.column() for name, feature in self.features.items()}
-
-    def expression(self, text: str, scope: Scope, want: str, place: Place) -> Expression | None:
-        text = text.strip()
-        try:
-            tree = parse(text)
-            if tree.names() & self.broken:
-                return None
-            bound = bind(tree, scope, want)
-        except ConditionError as error:
-            self.found(f"{error} (at character {error.position + 1} of: {_around(text, error.position)})", place)
-            return None
-        for warning in bound.warnings:
-            self.found(warning, place, "warning")
-        return bound
-
     def finite_costs(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
         for function in functions:
             scales = [c.scale.most() for c in causes if c.scale is not None and c.target == function.target]
@@ -402,141 +323,9 @@ class _Builder:
                 known = ", ".join(f"{{{word}}}" for word in parts.PLACEHOLDERS)
                 self.found(f"{{{name}}} is unknown{did_you_mean(name, parts.PLACEHOLDERS)}; there are {known}", place)
 
-    # Causes
-
-    def cause(self, spec: CauseSpec, place: Place) -> tuple[parts.Cause, CauseSpec] | None:
-        first = self.edges.setdefault((spec.from_, spec.to), place)
-        if first != place:
-            self.found(f"there is already a cause from {spec.from_} to {spec.to}: {place_text(first)}", place)
-        source, target = self.known(spec.from_, (*place, "from")), self.known(spec.to, (*place, "to"))
-        if source is None or target is None:
-            return None
-        if spec.table is not None and spec.formula is not None:
-            self.found("has both 'table' and 'formula'; one of them sets the feature", place)
-        before = len(self.source.findings)
-        scale = None if spec.scale is None else self.scale(spec.scale, source, (*place, "scale"))
-        table, natives = self.table(spec.table, source, target, (*place, "table"))
-        formula = None
-        if spec.formula is not None:
-            if not target.is_number:
-                self.found(f"a formula gives a number, and {target.name} is not one", (*place, "formula"))
-            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*place, "formula"))
-        if any(finding.severity == "error" for finding in self.source.findings[before:]):
-            return None
-        cause = parts.Cause(source.index, target.index, scale, table, formula, int(place[-1]))
-        return cause, spec.model_copy(update={"table": natives})
-
-    def scale(self, scale: Any, source: parts.Feature, place: Place) -> parts.Scale | None:
-        if isinstance(scale, list) and scale and isinstance(scale[0], IntervalSpec):
-            return self.intervals(scale, source, place)
-        if source.is_number:
-            self.found(
-                f"{source.name} is a number: its scale is a list of intervals like {{below: 25, scale: 0.5}}", place
-            )
-            return None
-        if isinstance(scale, list):
-            if len(scale) != len(source.natives):
-                self.found(f"has {len(scale)} numbers for the {len(source.natives)} values of {source.name}", place)
-                return None
-            return parts.Scale(np.array([*scale, 1.0]))
-        for text in scale:
-            if text not in source.values:
-                self.found(
-                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
-                )
-        return parts.Scale(np.array([*(scale.get(text, 1.0) for text in source.values), 1.0]))
-
-    def intervals(self, items: list[IntervalSpec], source: parts.Feature, place: Place) -> parts.Scale | None:
-        if not source.is_number:
-            self.found(f"{source.name} is no number: its scale is a list by rank or a mapping by value", place)
-            return None
-        intervals = []
-        for i, item in enumerate(items):
-            if item.above is not None and item.at_least is not None:
-                self.found("has both 'above' and 'at_least'", (*place, i))
-            if item.below is not None and item.at_most is not None:
-                self.found("has both 'below' and 'at_most'", (*place, i))
-            lows = [bound for bound in (item.above, item.at_least) if bound is not None]
-            highs = [bound for bound in (item.below, item.at_most) if bound is not None]
-            low, high = lows[0] if lows else -math.inf, highs[0] if highs else math.inf
-            if low > high or (low == high and (item.above is not None or item.below is not None)):
-                self.found("no number lies in this interval", (*place, i))
-            if not lows and not highs and i < len(items) - 1:
-                self.found("holds for every number, so what follows never counts", (*place, i))
-            intervals.append((low, item.above is None, high, item.below is None, item.scale))
-        return parts.Scale(intervals=tuple(intervals))
-
-    def table(
-        self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, place: Place
-    ) -> tuple[Array | None, dict[str, Native] | None]:
-        if table is None:
-            return None, None
-        if source.is_number:
-            self.found(f"{source.name} is a number: write a formula instead of a table", place)
-            return None, None
-        numbers = np.full(len(source.natives), math.nan)
-        natives: dict[str, Native] = {}
-        for text, item in table.items():
-            if text not in source.values:
-                self.found(
-                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
-                )
-                continue
-            native = self.of_feature(target, item, (*place, text))
-            if native is not None:
-                natives[text] = native
-                number = float(native) if target.is_number else target.values.index(text_of(native))
-                numbers[source.values.index(text)] = number
-        return numbers, natives
-
-    def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
-        """A rank for each feature, causes and what a formula reads before what they set; a cycle is an error."""
-        names = {feature.index: name for name, feature in self.features.items()}
-        children: dict[int, list[int]] = {index: [] for index in names}
-        waiting = dict.fromkeys(names, 0)
-        positions: dict[tuple[int, int], int] = {}
-        for cause, _ in causes:
-            mentioned = set() if cause.formula is None else cause.formula.tree.names()
-            parents = {cause.source, *(self.features[name].index for name in mentioned)}
-            for parent in parents - ({cause.target} - {cause.source}):
-                children[parent].append(cause.target)
-                waiting[cause.target] += 1
-                positions.setdefault((parent, cause.target), cause.position)
-        order: dict[int, int] = {}
-        free = [index for index in names if not waiting[index]]
-        while free:
-            index = free.pop(0)
-            order[index] = len(order)
-            for child in children[index]:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    free.append(child)
-        circle = [index for index in names if index not in order]
-        if circle:
-            way = _cycle(circle, children)
-            position = max(positions[edge] for edge in itertools.pairwise(way))
-            text = " → ".join(names[index] for index in way)
-            self.found(f"the causes run in a circle: {text}", ("causes", position))
-        return order
-
 
 def _by_text(natives: Sequence[Native], numbers: Array) -> dict[str, float]:
     return dict(zip(map(text_of, natives), numbers.tolist(), strict=True))
-
-
-def _cycle(left: list[int], children: Mapping[int, list[int]]) -> list[int]:
-    """One circle among the features `left` over when all others are ordered."""
-    parents = {child: index for index in left for child in children[index] if child in left}
-    way = [left[0]]
-    while way[-1] not in way[:-1]:
-        way.append(parents[way[-1]])
-    return way[way.index(way[-1]) :][::-1]
-
-
-def _around(text: str, position: int) -> str:
-    """`text`, or if it is long no more than what stands around `position`."""
-    start = max(0, min(position - 30, len(text) - 80))
-    return ("…" if start else "") + cut(text[start:])
 
 
 def _annotated(annotation: Any, metadata: Sequence[Any]) -> Any:
@@ -544,41 +333,3 @@ def _annotated(annotation: Any, metadata: Sequence[Any]) -> Any:
     from typing import Annotated
 
     return Annotated[annotation, *metadata] if metadata else annotation
-
-
-def _say(error: Any, data: Any) -> tuple[Place, str]:
-    """A pydantic error as a place that exists in `data` and a message in plain words."""
-    place: list[str | int] = []
-    here = data
-    for part in error["loc"]:
-        if (isinstance(here, Mapping) and part in here) or (
-            isinstance(here, Sequence) and not isinstance(here, str) and isinstance(part, int) and part < len(here)
-        ):
-            here = here[part]
-        else:
-            continue
-        place.append(part)
-    last, kind, context = error["loc"][-1] if error["loc"] else "", error["type"], error.get("ctx", {})
-    if kind == "missing":
-        return tuple(place), f"'{last}' is missing"
-    if kind == "extra_forbidden":
-        return tuple(place), "unknown key"
-    if kind == "union_tag_not_found":
-        return tuple(place), "'kind' is missing: number, category or ordered"
-    if kind == "union_tag_invalid":
-        if "kind" not in str(context.get("discriminator")):
-            return tuple(place), "is not written in a way that is understood here"
-        return (*place, "kind"), f"unknown kind '{context.get('tag')}': it is number, category or ordered"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return tuple(place), "should be a mapping of keys and values"
-    if kind == "list_type":
-        return tuple(place), "should be a list"
-    if kind == "too_short":
-        least = context["min_length"]
-        return tuple(place), f"should have at least {'one value' if least == 1 else f'{least} values'}"
-    if kind == "value_error":
-        return tuple(place), str(context.get("error", error["msg"]))
-    if kind == "literal_error":
-        return tuple(place), f"should be {context['expected']} or a list"
-    message = error["msg"].removeprefix("Input ")
-    return tuple(place), message[0].lower() + message[1:]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import PlanError, ProblemError
+from counterplan.errors import PeopleError, PlanError, ProblemError
 from counterplan.problem.building import Parts, build
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, read_people
@@ -64,6 +64,8 @@ class Problem:
     def read(self, people: pd.DataFrame | People) -> People:
         """People from a DataFrame, checked; the outcome's column is set aside if it is there."""
         if isinstance(people, People):
+            if people.features != self.features:
+                raise PeopleError(f"these people were read for another problem than {self.name}")
             return people
         return read_people(self.features, people, self.outcome.column)
 
@@ -73,7 +75,11 @@ class Problem:
 
     def state(self, values: Mapping[str, Native | None]) -> Floats:
         """One state [F] from a mapping of feature names to values."""
-        row = {feature.name: [values.get(feature.name)] for feature in self.features}
+        names = [feature.name for feature in self.features]
+        for name in values:
+            if name not in names:
+                raise PeopleError(f"there is no feature '{name}'{did_you_mean(name, names)}")
+        row = {name: [values.get(name)] for name in names}
         state: Floats = self.read(pd.DataFrame(row, dtype=object)).states[0]
         return state
 

@@ -234,6 +234,16 @@ class ProblemFile(_Part):
     causes: list[CauseSpec] | None = None
 
 
+KEYS = tuple(
+    dict.fromkeys(
+        field.alias or name
+        for part in (NumberSpec, CategorySpec, FunctionSpec, CostSpec, CauseSpec, IntervalSpec, OutcomeSpec)
+        for name, field in part.model_fields.items()
+    )
+)
+"""Every key that a feature, function, cause or outcome may have."""
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a problem file, with which editors complete and check it."""
     schema = ProblemFile.model_json_schema(by_alias=True)

@@ -1,0 +1,154 @@
+"""The causal graph of a file: edges with their scales and consequences, in an order without circles."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from counterplan.problem import parts
+from counterplan.problem.binding import Array, Scope
+from counterplan.problem.checking import Checker
+from counterplan.problem.schema import CauseSpec, IntervalSpec
+from counterplan.problem.source import Place, Source, place_text
+from counterplan.problem.values import Native, did_you_mean, text_of
+
+
+class CauseBuilder(Checker):
+    """Turns what a file says of causes into parts."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.edges: dict[tuple[str, str], Place] = {}
+        """Where each edge was first written."""
+
+    def cause(self, spec: CauseSpec, place: Place) -> tuple[parts.Cause, CauseSpec] | None:
+        """One edge, and its normalised specification."""
+        first = self.edges.setdefault((spec.from_, spec.to), place)
+        if first != place:
+            self.found(f"there is already a cause from {spec.from_} to {spec.to}: {place_text(first)}", place)
+        source, target = self.known(spec.from_, (*place, "from")), self.known(spec.to, (*place, "to"))
+        if source is None or target is None:
+            return None
+        if spec.table is not None and spec.formula is not None:
+            self.found("has both 'table' and 'formula'; one of them sets the feature", place)
+        before = len(self.source.findings)
+        scale = None if spec.scale is None else self.scale(spec.scale, source, (*place, "scale"))
+        table, natives = self.table(spec.table, source, target, (*place, "table"))
+        formula = None
+        if spec.formula is not None:
+            if not target.is_number:
+                self.found(f"a formula gives a number, and {target.name} is not one", (*place, "formula"))
+            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*place, "formula"))
+        if any(finding.severity == "error" for finding in self.source.findings[before:]):
+            return None
+        cause = parts.Cause(source.index, target.index, scale, table, formula, int(place[-1]))
+        return cause, spec.model_copy(update={"table": natives})
+
+    def scale(self, scale: Any, source: parts.Feature, place: Place) -> parts.Scale | None:
+        """What the edge multiplies costs with."""
+        if isinstance(scale, list) and scale and isinstance(scale[0], IntervalSpec):
+            return self.intervals(scale, source, place)
+        if source.is_number:
+            self.found(
+                f"{source.name} is a number: its scale is a list of intervals like {{below: 25, scale: 0.5}}", place
+            )
+            return None
+        if isinstance(scale, list):
+            if len(scale) != len(source.natives):
+                self.found(f"has {len(scale)} numbers for the {len(source.natives)} values of {source.name}", place)
+                return None
+            return parts.Scale(np.array([*scale, 1.0]))
+        for text in scale:
+            if text not in source.values:
+                self.found(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                )
+        return parts.Scale(np.array([*(scale.get(text, 1.0) for text in source.values), 1.0]))
+
+    def intervals(self, items: list[IntervalSpec], source: parts.Feature, place: Place) -> parts.Scale | None:
+        """A scale by intervals of a number."""
+        if not source.is_number:
+            self.found(f"{source.name} is no number: its scale is a list by rank or a mapping by value", place)
+            return None
+        intervals = []
+        for i, item in enumerate(items):
+            if item.above is not None and item.at_least is not None:
+                self.found("has both 'above' and 'at_least'", (*place, i))
+            if item.below is not None and item.at_most is not None:
+                self.found("has both 'below' and 'at_most'", (*place, i))
+            lows = [bound for bound in (item.above, item.at_least) if bound is not None]
+            highs = [bound for bound in (item.below, item.at_most) if bound is not None]
+            low, high = lows[0] if lows else -math.inf, highs[0] if highs else math.inf
+            if low > high or (low == high and (item.above is not None or item.below is not None)):
+                self.found("no number lies in this interval", (*place, i))
+            if not lows and not highs and i < len(items) - 1:
+                self.found("holds for every number, so what follows never counts", (*place, i))
+            intervals.append((low, item.above is None, high, item.below is None, item.scale))
+        return parts.Scale(intervals=tuple(intervals))
+
+    def table(
+        self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, place: Place
+    ) -> tuple[Array | None, dict[str, Native] | None]:
+        """What the target becomes for each value of the source: as numbers [V], and as the file would write it."""
+        if table is None:
+            return None, None
+        if source.is_number:
+            self.found(f"{source.name} is a number: write a formula instead of a table", place)
+            return None, None
+        numbers = np.full(len(source.natives), math.nan)
+        natives: dict[str, Native] = {}
+        for text, item in table.items():
+            if text not in source.values:
+                self.found(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                )
+                continue
+            native = self.of_feature(target, item, (*place, text))
+            if native is not None:
+                natives[text] = native
+                number = float(native) if target.is_number else target.values.index(text_of(native))
+                numbers[source.values.index(text)] = number
+        return numbers, natives
+
+    def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
+        """A rank for each feature, causes and what a formula reads before what they set; a cycle is an error."""
+        names = {feature.index: name for name, feature in self.features.items()}
+        children: dict[int, list[int]] = {index: [] for index in names}
+        waiting = dict.fromkeys(names, 0)
+        positions: dict[tuple[int, int], int] = {}
+        for cause, _ in causes:
+            mentioned = set() if cause.formula is None else cause.formula.tree.names()
+            parents = {cause.source, *(self.features[name].index for name in mentioned)}
+            for parent in parents - ({cause.target} - {cause.source}):
+                children[parent].append(cause.target)
+                waiting[cause.target] += 1
+                positions.setdefault((parent, cause.target), cause.position)
+        order: dict[int, int] = {}
+        free = [index for index in names if not waiting[index]]
+        while free:
+            index = free.pop(0)
+            order[index] = len(order)
+            for child in children[index]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    free.append(child)
+        circle = [index for index in names if index not in order]
+        if circle:
+            way = _cycle(circle, children)
+            position = max(positions[edge] for edge in itertools.pairwise(way))
+            text = " → ".join(names[index] for index in way)
+            self.found(f"the causes run in a circle: {text}", ("causes", position))
+        return order
+
+
+def _cycle(left: list[int], children: Mapping[int, list[int]]) -> list[int]:
+    """One circle among the features `left` over when all others are ordered."""
+    parents = {child: index for index in left for child in children[index] if child in left}
+    way = [left[0]]
+    while way[-1] not in way[:-1]:
+        way.append(parents[way[-1]])
+    return way[way.index(way[-1]) :][::-1]
