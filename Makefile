@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test lint format bench schema constraints clean
 
 demo: $(READY)
-	$(BIN)/counterplan fit german --out demo
+	$(BIN)/counterplan fit german --out demo --force
 	@echo
 	@echo "What the agent recommends to one refused person:"
 	$(BIN)/counterplan recommend demo --person 14 --planner search --json demo/plan.json --csv demo/plan.csv

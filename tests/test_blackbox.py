@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from counterplan import BlackBox, BudgetSpent, ModelError, Problem
+from counterplan.blackbox import Inquiry
 
 PROBLEM = Problem.from_dict(
     {
@@ -96,7 +97,28 @@ def test_answers_can_be_kept_and_recalled() -> None:
     other.recall(PROBLEM, *box.remembered(PROBLEM))
     assert (other.favourable(PROBLEM, people) == answers).all()
     assert (other.queries, other.cached) == (0, 4)
-    assert other.about(PROBLEM, PROBLEM.read(people)).known(PROBLEM.read(people).states, np.arange(4)).all()
+    some = box.about(PROBLEM, PROBLEM.read(people)).keys(PROBLEM.read(people).states[:1], np.arange(1))
+    assert len(box.remembered(PROBLEM, some)[0]) == 1
+
+
+def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
+    people = PROBLEM.read(PEOPLE)
+    box = BlackBox(Recorder())
+    ask = Inquiry(box.about(PROBLEM, people), 4)
+    assert ask(people.states, np.arange(4)).tolist() == [False, True, True, True]
+    assert ask.count.tolist() == [1, 1, 1, 0], "the last person is the same as the second"
+    ask(people.states, np.arange(4))
+    assert ask.count.sum() == 3
+    paid: set[bytes] = set()
+    again = Inquiry(box.about(PROBLEM, people), 4, room=2, paid=paid)
+    answers, known = again.ask(people.states, np.arange(4))
+    assert again.spent
+    assert known.tolist() == [True, True, False, True]
+    assert answers.tolist() == [False, True, False, True]
+    assert (len(paid), again.count.sum()) == (2, 2)
+    poor = Inquiry(BlackBox(Recorder(), budget=1).about(PROBLEM, people), 4)
+    answers, known = poor.ask(people.states, np.arange(4))
+    assert (poor.spent, known.tolist(), poor.count.sum()) == (True, [True, False, False, False], 1)
 
 
 def test_columns_that_an_estimator_does_not_know_are_no_part_of_its_memory() -> None:

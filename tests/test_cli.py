@@ -113,6 +113,9 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend german --planner search", "needs an agent"),
         ("recommend . ", "is . what 'counterplan fit' wrote"),
         ("fit loan.yaml --out learned", "--people FILE"),
+        ("fit german --out bank.py --budget 20", "cannot be made a folder"),
+        ("fit german --out german", "that is a benchmark's name"),
+        ("fit german --out learned --preset papr", "there is no preset 'papr'"),
         ("recommend german --person 5000", "there is no person 5000"),
         ("recommend german --forbid FLY", "cannot forbid 'FLY'"),
         ("recommend german --people nobody.csv", "nobody.csv: there is no such file"),
@@ -204,7 +207,10 @@ def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     assert again.out == ran.out
     other = run("fit", "german", "--out", "learned", "--budget", "700", "--resume")
     assert other.code == 2
-    assert "another settings" in other.err
+    assert "different settings" in other.err
+    again = run("fit", "german", "--out", "learned", "--budget", "600")
+    assert again.code == 2
+    assert "overwrite it with --force" in again.err
     (folder / "learned" / "agent.safetensors").write_bytes(b"")
     broken = run("recommend", "learned", "--limit", 3)
     assert broken.code == 2

@@ -87,17 +87,19 @@ class BlackBox:
         read = problem.read(people)
         return self.about(problem, read)(read.states, np.arange(len(read)))
 
-    def remembered(self, problem: Problem) -> tuple[Ints, npt.NDArray[np.uint8], Bools]:
-        """Every answer kept about `problem`, for `recall`: lengths of keys [n], keys end to end, answers [n]."""
+    def remembered(
+        self, problem: Problem, only: Collection[bytes] | None = None
+    ) -> tuple[Ints, npt.NDArray[np.uint8], Bools]:
+        """The answers kept about `problem` (of these questions `only`): lengths of keys [n], keys, answers [n]."""
         memory = self._memories.get(problem.fingerprint, {})
-        lengths = np.array([len(key) for key in memory], np.intp)
-        return lengths, np.frombuffer(b"".join(memory), np.uint8), np.array(list(memory.values()), bool)
+        keys = [key for key in memory if only is None or key in only]
+        lengths = np.array([len(key) for key in keys], np.intp)
+        return lengths, np.frombuffer(b"".join(keys), np.uint8), np.array([memory[key] for key in keys], bool)
 
     def recall(self, problem: Problem, lengths: Ints, keys: npt.NDArray[np.uint8], answers: Bools) -> None:
         """Remember answers that were paid for before, as `remembered` gave them."""
-        raw, ends = keys.tobytes(), np.cumsum(lengths).tolist()
-        pieces = [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        self._memories.setdefault(problem.fingerprint, {}).update(zip(pieces, answers.tolist(), strict=True))
+        memory = self._memories.setdefault(problem.fingerprint, {})
+        memory.update(zip(split_keys(lengths, keys), answers.tolist(), strict=True))
 
     def forget(self) -> None:
         """Drop every remembered answer (for a model that has changed). The counts go on."""
@@ -108,6 +110,12 @@ class BlackBox:
         return f"BlackBox({self.model.name}: {self.queries:,} asked, {self.cached:,} from memory)"
 
 
+def split_keys(lengths: Ints, keys: npt.NDArray[np.uint8]) -> list[bytes]:
+    """The keys of questions, from how `BlackBox.remembered` gives them."""
+    raw, ends = keys.tobytes(), np.cumsum(lengths).tolist()
+    return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
 class Questions:
     """Asks one black box about changed states of certain people, each state of each kind of person only once."""
 
@@ -116,7 +124,7 @@ class Questions:
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
-        self._memory = box._memories.setdefault(problem.fingerprint, {})
+        self.memory = box._memories.setdefault(problem.fingerprint, {})
         wanted: Sequence[str] | None = getattr(box.model, "columns", None)
         extras = [column for column in people.extras if wanted is None or column in wanted]
         self._others: list[bytes] | None = None
@@ -126,8 +134,8 @@ class Questions:
 
     def __call__(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         """Whether `states` [n, F] of the people `rows` [n] are favourable; BudgetSpent if they may not all be asked."""
-        keys = self._keys(states, rows)
-        memory = self._memory
+        keys = self.keys(states, rows)
+        memory = self.memory
         kept = [memory.get(key) for key in keys]
         new_at = dict.fromkeys(key for key, answer in zip(keys, kept, strict=True) if answer is None)
         fresh = list(range(len(keys)))
@@ -151,11 +159,8 @@ class Questions:
             raise BudgetSpent(self.box.budget, answers, known)
         return answers
 
-    def known(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
-        """Which of these questions [n] the memory can answer."""
-        return np.array([key in self._memory for key in self._keys(states, rows)], bool)
-
-    def _keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
+    def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
+        """What identifies each question: the state, and the extra columns of the person if the model may see them."""
         raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 makes one zero of two
         width = states.shape[1] * states.itemsize
         pieces = [raw[i : i + width] for i in range(0, len(raw), width)]
@@ -164,7 +169,7 @@ class Questions:
         return pieces
 
     def _remember(self, found: dict[bytes, bool]) -> None:
-        memory, most = self._memory, self.box.remember
+        memory, most = self.memory, self.box.remember
         if most:
             memory.update(found)
             for key in list(islice(memory, max(0, len(memory) - most))):
@@ -209,6 +214,49 @@ class Questions:
                 raise ModelError(f"{self.box.model.name} gave the unknown outcome {text!r}{hint}{scored or ''}")
             good[i] = text in self.favourable
         return good[codes]
+
+
+class Inquiry:
+    """Asks about certain people and counts, for each, the questions that are new: not in the box's memory, or, if
+    questions `paid` for are handed in, not among those (to which it adds the new ones).
+
+    When a budget is spent — the box's, or `room` new questions in all — nothing is raised: what is not known counts as
+    refused, and `spent` is true from then on.
+    """
+
+    def __init__(
+        self, questions: Questions, people: int, room: int | None = None, paid: set[bytes] | None = None
+    ) -> None:
+        self.count: Ints = np.zeros(people, np.intp)
+        self.spent = False
+        self._questions = questions
+        self._room = room
+        self._paid = paid
+
+    def __call__(self, states: Floats, rows: Ints) -> Bools:
+        """Whether `states` [n, F] of the people `rows` [n] are known to be favourable."""
+        return self.ask(states, rows)[0]
+
+    def ask(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """The answers [n], and which of them are really known [n]."""
+        keys = self._questions.keys(states, rows)
+        before = self._questions.memory if self._paid is None else self._paid
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}
+        new = np.array([key not in before and first[key] == i for i, key in enumerate(keys)], bool)
+        left = np.inf if self._room is None else self._room - int(self.count.sum())
+        beyond = {keys[i] for i in np.flatnonzero(new & (np.cumsum(new) > left))}
+        askable = np.array([key not in beyond for key in keys], bool)
+        answers, known = np.zeros(len(rows), bool), askable.copy()
+        self.spent |= bool(beyond)
+        try:
+            answers[askable] = self._questions(states[askable], rows[askable])
+        except BudgetSpent as stop:
+            self.spent = True
+            answers[askable], known[askable] = stop.answers, stop.known
+        np.add.at(self.count, rows, new & known)
+        if self._paid is not None:
+            self._paid.update(keys[i] for i in np.flatnonzero(new & known))
+        return answers & known, known
 
 
 def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:

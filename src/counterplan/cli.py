@@ -19,6 +19,7 @@ from rich.table import Table
 
 import counterplan
 from counterplan import benchmarks
+from counterplan.agent.agent import FACTS
 from counterplan.benchmarks.report import COLUMNS, describe
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError
@@ -142,12 +143,17 @@ def fit(
     budget: Annotated[int | None, typer.Option(min=1, help="Most questions to the model in all.")] = None,
     preset: Annotated[str, typer.Option(help="How to train: default, or paper.")] = "default",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what an earlier run left in the folder.")] = False,
 ) -> None:
     """Train an agent that plans for everybody, by its own searches."""
     from counterplan.agent.curve import draw_curve
-    from counterplan.agent.training import METRICS, TrainingSettings
+    from counterplan.agent.training import CHECKPOINT, METRICS, TrainingSettings
 
-    setting = _setting(problem, people, model, threshold, 0, training=True)
+    if str(out) in benchmarks.NAMES:
+        raise PlanError(f"--out {out}: that is a benchmark's name; choose another folder")
+    if not (resume or force) and any((out / name).exists() for name in (CHECKPOINT, FACTS)):
+        raise PlanError(f"{out}: holds what an earlier run learned; go on with --resume, or overwrite it with --force")
+    setting = _setting(problem, people, model, threshold, seed, training=True)
     settings = TrainingSettings.preset(preset)
     settings = settings if budget is None else replace(settings, budget=budget)
     recourse = Recourse(setting.problem, setting.box)
@@ -168,8 +174,12 @@ def fit(
     if recourse.agent_ is None:
         raise typer.Exit(130)
     recourse.save(out)
-    _write(out / ORIGIN, json.dumps({"benchmark": problem if problem in benchmarks.NAMES else None}))
-    metrics = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
+    own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
+    _write(out / ORIGIN, json.dumps({"benchmark": problem if own else None, "seed": seed}))
+    told = (out / METRICS).read_text().splitlines() if (out / METRICS).exists() else []
+    metrics = [json.loads(line) for line in told]
+    if metrics and not metrics[-1]["solved"]:
+        typer.echo("Warning: no plan was found for anybody in training, so the agent has learned nothing.", err=True)
     if metrics:
         draw_curve(metrics, out / "learning.png", f"{setting.problem.name}, seed {seed}")
         last = metrics[-1]
@@ -257,7 +267,7 @@ def _setting(
 ) -> _Setting:
     """What the words of a command ask for; a benchmark, fitted or not, brings its own people and model."""
     folder = Path(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
-    benchmark_name = name if folder is None else _origin(folder)
+    benchmark_name, seed = (name, seed) if folder is None else _origin(folder, seed)
     if benchmark_name in benchmarks.NAMES and (folder is None or model is None or people is None):
         benchmark = benchmarks.load(benchmark_name, seed)
         own = benchmark.refused_train if training else benchmark.refused_test
@@ -276,13 +286,13 @@ def _setting(
     return _Setting(problem, read_table(people, problem.features), BlackBox(model, threshold=threshold), folder)
 
 
-def _origin(folder: Path) -> str | None:
-    """The benchmark that a folder was fitted on, if it was one."""
+def _origin(folder: Path, seed: int) -> tuple[str, int]:
+    """The benchmark, and its seed, that a folder was fitted on, if it was one."""
     try:
-        name = json.loads((folder / ORIGIN).read_text())["benchmark"]
+        facts = json.loads((folder / ORIGIN).read_text())
+        return str(facts["benchmark"]), int(facts["seed"])
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return name if isinstance(name, str) else None
+        return "", seed
 
 
 def _read(setting: _Setting, file: Path | None) -> People:

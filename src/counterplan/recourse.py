@@ -52,18 +52,20 @@ class Recourse:
 
         read = self.problem.read(people)
         where = None if folder is None else Path(folder)
-        if where is not None:
-            where.mkdir(parents=True, exist_ok=True)
         chosen = TrainingSettings.preset(settings) if isinstance(settings, str) else settings
-        training = Training(self.problem, read, self.box, chosen, seed, where)
+        if where is not None:
+            try:
+                where.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise PlanError(f"{where}: cannot be made a folder: {error.strerror}") from None
         if resume and where is not None and (where / CHECKPOINT).exists():
-            training.resume()
+            training = Training.resumed(self.problem, read, self.box, chosen, seed, where)
+        else:
+            training = Training(self.problem, read, self.box, chosen, seed, where)
         try:
             training.run(progress or (lambda report: None))
         finally:
             self.agent_ = training.best_agent
-            if where is not None:
-                training.save()
         return self
 
     def recommend(self, people: pd.DataFrame | People, planner: str | Planner = "cascade", **wishes: Any) -> Plans:

@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, PlanError, Recourse, benchmarks
+from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Problem, Recourse, benchmarks
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.curve import draw_curve
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings, cross
+from counterplan.files import read_arrays, write_arrays
+from counterplan.models import FunctionModel
 
 QUICK = TrainingSettings(
     people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,
@@ -30,6 +32,11 @@ REFUSED = SYN.refused_train.head(250)
 def quick(folder: Path | None = None, seed: int = 1, **changes: object) -> Training:
     people = SYN.problem.read(REFUSED)
     return Training(SYN.problem, people, BlackBox(SYN.model), replace(QUICK, **changes), seed, folder)
+
+
+def resumed(folder: Path, people: pd.DataFrame = REFUSED, seed: int = 1, **changes: object) -> Training:
+    read = SYN.problem.read(people)
+    return Training.resumed(SYN.problem, read, BlackBox(SYN.model), replace(QUICK, **changes), seed, folder)
 
 
 def weights(training: Training) -> dict[str, np.ndarray]:
@@ -79,12 +86,12 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole: Training, tmp_path: Pa
     for _ in range(4):
         begun.advance()
     begun.save()
-    resumed = quick(tmp_path)
-    resumed.resume()
-    resumed.run()
-    assert_same(weights(resumed), weights(whole))
-    assert resumed.queries == whole.queries
-    assert resumed.metrics == whole.metrics
+    later = resumed(tmp_path)
+    later.run()
+    assert_same(weights(later), weights(whole))
+    assert later.queries == whole.queries
+    assert later.box.queries == whole.queries - begun.queries, "nothing is asked twice"
+    assert later.metrics == whole.metrics
     lines = (tmp_path / METRICS).read_text().splitlines()
     assert [json.loads(line) for line in lines] == whole.metrics
 
@@ -110,24 +117,63 @@ def test_kill_9_in_the_middle_and_resume(whole: Training, tmp_path: Path) -> Non
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert process.returncode == -signal.SIGKILL
-    resumed = quick(tmp_path)
-    resumed.resume()
-    assert 3 <= resumed.groups < whole.groups
-    resumed.run()
-    assert_same(weights(resumed), weights(whole))
+    later = resumed(tmp_path)
+    assert 3 <= later.groups < whole.groups
+    later.run()
+    assert_same(weights(later), weights(whole))
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError])
+def test_a_run_that_breaks_off_within_a_group_goes_on_to_the_same_weights(
+    whole: Training, tmp_path: Path, stop: type[BaseException]
+) -> None:
+    calls = 0
+
+    def fragile(frame: pd.DataFrame) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls == 60:
+            raise stop
+        return SYN.model.labels(frame)
+
+    recourse = Recourse(SYN.problem, BlackBox(FunctionModel(fragile, name=SYN.model.name)))
+    with pytest.raises((KeyboardInterrupt, ModelError)):
+        recourse.fit(REFUSED, seed=1, settings=QUICK, folder=tmp_path)
+    recourse.fit(REFUSED, seed=1, settings=QUICK, folder=tmp_path, resume=True)
+    assert_same(recourse.agent_.params, weights(whole))
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     begun = quick(tmp_path)
     begun.advance()
     begun.save()
-    with pytest.raises(PlanError, match="another seed"):
-        quick(tmp_path, seed=2).resume()
-    with pytest.raises(PlanError, match="another settings"):
-        quick(tmp_path, steps=7).resume()
+    with pytest.raises(PlanError, match="a different seed"):
+        resumed(tmp_path, seed=2)
+    with pytest.raises(PlanError, match="different settings"):
+        resumed(tmp_path, steps=7)
+    with pytest.raises(PlanError, match="different people"):
+        resumed(tmp_path, SYN.refused_train.iloc[300:550])
+    other = BlackBox(lambda frame: SYN.model.labels(frame))
+    with pytest.raises(PlanError, match="a different model"):
+        Training.resumed(SYN.problem, SYN.problem.read(REFUSED), other, QUICK, 1, tmp_path)
+    arrays, facts = read_arrays(tmp_path / CHECKPOINT)
+    del arrays["idle"]
+    write_arrays(tmp_path / CHECKPOINT, arrays, facts)
+    with pytest.raises(PlanError, match="damaged"):
+        resumed(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:500])
-    with pytest.raises(Exception, match="the file is damaged"):
-        quick(tmp_path).resume()
+    with pytest.raises(CounterplanError, match="the file is damaged"):
+        resumed(tmp_path)
+
+
+def test_resuming_does_not_invent_people_at_extra_cost(tmp_path: Path) -> None:
+    few = REFUSED.head(40)
+    begun = Training(SYN.problem, SYN.problem.read(few), BlackBox(SYN.model), QUICK, 1, tmp_path)
+    begun.advance()
+    begun.save()
+    later = resumed(tmp_path, few)
+    assert later.box.queries == 0
+    assert later.queries == begun.queries
 
 
 @pytest.mark.parametrize("budget", [1, 57, 300])
@@ -159,10 +205,9 @@ def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> 
     begun = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
     begun.advance()
     begun.save()
-    resumed = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
-    resumed.resume()
-    resumed.run()
-    assert_same(weights(resumed), weights(whole))
+    later = Training.resumed(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
+    later.run()
+    assert_same(weights(later), weights(whole))
     with pytest.raises(PlanError, match="no preset"):
         TrainingSettings.preset("papr")
 
@@ -172,7 +217,10 @@ def test_few_people_are_filled_up_with_invented_ones() -> None:
     box = BlackBox(SYN.model)
     training = Training(SYN.problem, people, box, replace(QUICK, enough_people=80), 1)
     assert len(training.archive.starts) > 60
-    assert box.queries > 0
+    assert 0 < box.queries <= QUICK.budget // 10
+    poor = Training(SYN.problem, people, BlackBox(SYN.model), replace(QUICK, enough_people=80, budget=50), 1)
+    assert poor.queries <= 5
+    assert (SYN.model.score(poor.archive.starts) < 0.5).all(), "only people who are known to be refused"
     assert (SYN.model.score(training.archive.starts) < 0.5).all()
     adult = benchmarks.load("adult")
     some = adult.problem.read(adult.refused_train.head(50))
@@ -181,6 +229,62 @@ def test_few_people_are_filled_up_with_invented_ones() -> None:
     rank, number = names.index("education"), names.index("education_num")
     assert (states[:, rank] + 1 == states[:, number]).all(), "what follows from a feature comes along with it"
     assert (states != some.states[rows]).any()
+
+
+def test_goes_on_while_somebody_without_a_plan_has_tries_left() -> None:
+    names = ["a", "b", "c", "d"]
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "needle",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 3,
+            "features": {name: {"kind": "category", "values": [0, 1]} for name in names}
+            | {"noise": {"kind": "number", "bins": []}},
+            "functions": {
+                name.upper(): {"set": name, "arguments": [1], "cost": cost}
+                for name, cost in zip(names, (1, 2, 3, 5), strict=True)
+            },
+        }
+    )
+    people = pd.DataFrame(dict.fromkeys(names, 0), index=range(300)).assign(noise=np.arange(300) / 300)
+    box = BlackBox(lambda frame: ((frame["a"] == 1) & (frame["b"] == 1) & (frame["c"] == 1)).astype(int))
+    training = Training(problem, problem.read(people), box, replace(QUICK, passes=20, patience=100, simulations=60), 0)
+    training.run()
+    assert len(training.archive.solved) == len(training.archive.starts)
+    np.testing.assert_allclose(training.archive.cost, 6)
+
+
+def test_fractional_costs_do_not_look_like_improvements() -> None:
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "fractions",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 2,
+            "features": {name: {"kind": "category", "values": [0, 1]} for name in ("a", "b")}
+            | {"noise": {"kind": "number", "bins": []}},
+            "functions": {
+                "A": {"set": "a", "arguments": [1], "cost": 0.1},
+                "B": {"set": "b", "arguments": [1], "cost": 0.7},
+            },
+        }
+    )
+    people = pd.DataFrame({"a": 0, "b": 0}, index=range(150)).assign(noise=np.arange(150) / 150)
+    box = BlackBox(lambda frame: ((frame["a"] == 1) & (frame["b"] == 1)).astype(int))
+    training = Training(problem, problem.read(people), box, replace(QUICK, passes=30, patience=100), 0)
+    training.run()
+    assert training.groups < training.total / 2
+
+
+def test_without_anything_to_choose_by_the_newest_agent_is_kept() -> None:
+    training = quick()
+    first = dict(training.agent.params)
+    training.advance()
+    training.advance()
+    assert not np.isfinite(training.best_costs).any()
+    assert training.best_agent is training.agent
+    assert any((training.best_agent.params[name] != first[name]).any() for name in first)
 
 
 def test_hard_cases() -> None:
@@ -213,6 +317,9 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
         with pytest.raises(PlanError, match="damaged or changed"):
             load_agent(tmp_path, SYN.problem)
     (tmp_path / WEIGHTS).write_bytes(content)
+    (tmp_path / FACTS).write_text(facts.replace('"effort": ', '"effort": 1'))
+    with pytest.raises(PlanError, match="damaged or changed"):
+        load_agent(tmp_path, SYN.problem)
     for broken, message in (
         (facts[:40], "cannot be read"),
         ("[]", "not an agent"),

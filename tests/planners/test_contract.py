@@ -129,6 +129,7 @@ def test_questions_are_counted_by_the_meter(make, benchmark: Benchmark) -> None:
     planner = make(benchmark.problem, box)
     plans = planner.plan(benchmark.refused_test.head(10))
     assert plans.queries == box.queries == rows
+    assert sum(plan.questions for plan in plans) >= plans.queries
     again = planner.plan(benchmark.refused_test.head(10))
     assert again.queries == 0
     assert again.cached > 0
@@ -181,7 +182,6 @@ def test_people_known_to_be_refused_are_not_asked_about(make, benchmark: Benchma
     known = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, refused=True)
     assert [plan.actions for plan in known] == [plan.actions for plan in asked]
     assert known.queries <= asked.queries
-    assert sum(plan.questions for plan in known) == sum(plan.questions for plan in asked) - len(people)
     nothing = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, budget=0)
     assert nothing.queries == 0
     assert {plan.status for plan in nothing} == {Status.NOT_FOUND}

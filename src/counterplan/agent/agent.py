@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,10 +106,15 @@ def save_agent(agent: Agent, folder: Path) -> None:
         "cuts": [[repr(cut) for cut in cuts] for cuts in agent.encoding.cuts],
         "mean": agent.mean.tolist(),
         "spread": agent.spread.tolist(),
-        "weights": hashlib.sha256(weights).hexdigest(),
     }
+    facts["check"] = _check(facts, weights)
     write_whole(folder / WEIGHTS, weights)
     write_whole(folder / FACTS, json.dumps(facts, indent=1))
+
+
+def _check(facts: dict[str, Any], weights: bytes) -> str:
+    """A hash of everything that is kept."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + weights).hexdigest()
 
 
 def load_agent(folder: Path, problem: Problem) -> Agent:
@@ -128,8 +134,8 @@ def load_agent(folder: Path, problem: Problem) -> Agent:
         raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
     if facts.get("problem") != problem.fingerprint:
         raise PlanError(f"{path}: the agent was trained for another problem than {problem.name}; train one for it")
-    if facts.get("weights") != hashlib.sha256(weights).hexdigest():
-        raise PlanError(f"{folder / WEIGHTS}: damaged or changed since it was written; train the agent again")
+    if facts.pop("check", None) != _check(facts, weights):
+        raise PlanError(f"{path}, {WEIGHTS}: damaged or changed since they were written; train the agent again")
     try:
         cuts = tuple(tuple(float(cut) for cut in cuts) for cuts in facts["cuts"])
         params = safetensors.numpy.load(weights)

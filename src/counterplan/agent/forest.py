@@ -20,7 +20,7 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 Ask = Callable[[Floats, Ints], Bools]
 """(states [n, F], people [n]) -> whether they are favourable."""
 NONE = -1
-_HAIR = 1e-9
+_HAIR = 1e-7
 """Costs that differ by less are the same."""
 
 
@@ -80,7 +80,7 @@ class Forest:
         """[B, N] how sure the agent is that here is the place to stop."""
         self.waiting = np.zeros((people, nodes), bool)
         self.prior = np.zeros(shape, np.float32)
-        self.price = np.zeros(shape, np.float32)
+        self.price = np.zeros(shape)
         self.legal = np.zeros(shape, bool)
         self.open = np.zeros(shape, bool)
         self.child = np.full(shape, NONE, np.int32)
@@ -92,7 +92,6 @@ class Forest:
         self.best = np.full(people, np.inf) if best is None else best.copy()
         """[B] the cost of the cheapest success known; only cheaper ones are looked for."""
         self.best_node = np.full(people, NONE, np.intp)
-        self.asked = np.zeros(people, np.intp)
         self.refusals: list[tuple[Ints, Ints]] = []
         """(people, nodes) whose STOP was refused."""
         self._grow(np.arange(people), states, agent.start(people), None, np.full(people, NONE))
@@ -164,8 +163,8 @@ class Forest:
         """The action [n] with the largest Q + U + L at each node, and which nodes have none left."""
         visits = self.visits[people, node]
         score = self.total[people, node] / np.maximum(visits, 1)
-        effort = self.settings.exploration * np.sqrt(visits.sum(axis=1, keepdims=True) + 1)
-        score += effort * self.prior[people, node] / (1 + visits)
+        curiosity = self.settings.exploration * np.sqrt(visits.sum(axis=1, keepdims=True) + 1)
+        score += curiosity * self.prior[people, node] / (1 + visits)
         if self.settings.thrift:
             score += self.settings.thrift * self._thrift(people, node)
         valid = self.open[people, node]
@@ -187,8 +186,7 @@ class Forest:
             at[used] = self.parent[people[used], at[used]]
         price = self.price[people, node].copy()
         price[:, self.transitions.stop] = self.settings.stop_cost
-        result: Single = np.exp(-(price + count[:, functions]))
-        return result
+        return np.exp(-(price + count[:, functions])).astype(np.float32)
 
     def _close(self, people: Ints, node: Ints) -> None:
         """A node with nothing left to try is not entered again; a root with nothing left is the end."""
@@ -251,7 +249,6 @@ class Forest:
         better = favourable & (self.cost[people, node] < self.best[people] - _HAIR)
         self.best[people[better]] = self.cost[people[better], node[better]]
         self.best_node[people[better]] = node[better]
-        self.asked[people] += 1
         self.refusals.append((people[~favourable], node[~favourable]))
         return favourable
 

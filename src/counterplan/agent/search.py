@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterplan.agent.agent import Agent, Single
-from counterplan.agent.forest import NONE, Ask, Forest, TreeSettings
+from counterplan.agent.forest import NONE, Forest, TreeSettings
 from counterplan.agent.traces import cheapest_orders
+from counterplan.blackbox import Inquiry
 from counterplan.problem.transitions import Bools, Floats, Ints
 
 
@@ -65,51 +66,53 @@ class Found:
 
 
 def search(
-    agent: Agent, states: Floats, allowed: Bools, ask: Ask, settings: SearchSettings, budget: int | None = None,
+    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, budget: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Found:  # fmt: skip
-    """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A]."""
-    most = settings.questions if budget is None else min(budget, settings.questions)
-    count, longest = len(states), agent.problem.max_actions
-    found = Found.nothing(count, longest)
-    for first in range(0, count, settings.together):
-        rows = np.arange(first, min(first + settings.together, count))
+    """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A]; `ask` counts."""
+    most = settings.questions if budget is None else budget
+    found = Found.nothing(len(states), agent.problem.max_actions)
+    for first in range(0, len(states), settings.together):
+        rows = np.arange(first, min(first + settings.together, len(states)))
         one = stepwise if settings.stepwise else _one_tree
         one(agent, states, allowed, ask, settings, most, rows, found)
         progress(len(rows))
+    found.questions = ask.count
     return found
 
 
 def _one_tree(
-    agent: Agent, states: Floats, allowed: Bools, ask: Ask, settings: SearchSettings, most: int, rows: Ints,
+    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, most: int, rows: Ints,
     found: Found,
 ) -> None:  # fmt: skip
     """One tree at the root of each person, and a larger one for those who get no plan from it."""
     for size in (1, settings.again):
-        simulations = settings.simulations * size
-        forest = Forest(agent, states[rows], allowed[rows], simulations + 1, settings.tree)
+        rounds = -(-settings.simulations * size // settings.round)
+        forest = Forest(agent, states[rows], allowed[rows], rounds * settings.round + 1, settings.tree)
         idle = np.zeros(len(rows), np.intp)
-        for _ in range(0, simulations, settings.round):
-            people = np.flatnonzero(idle < settings.patience)
+        for _ in range(rounds):
+            people = np.flatnonzero((idle < settings.patience) & (ask.count[rows] < most))
+            if not len(people) or ask.spent:
+                break
             for _ in range(settings.round):
                 forest.simulate(people)
             idle[np.isfinite(forest.best)] += 1
-            idle[_question(forest, ask, settings.price, most - found.questions[rows], rows)] = 0
-            if not len(people):
-                break
+            idle[_question(forest, ask, settings.price, most, rows)] = 0
         _keep(agent, states, forest, rows, found)
-        found.questions[rows] += forest.asked
-        rows = rows[np.isinf(found.cost[rows]) & (found.questions[rows] < most)]
-        if not len(rows) or not settings.again:
+        rows = rows[np.isinf(found.cost[rows]) & (ask.count[rows] < most)]
+        if not len(rows) or not settings.again or ask.spent:
             return
 
 
-def _question(forest: Forest, ask: Ask, price: float, most: Ints, rows: Ints) -> Ints:
+def _question(forest: Forest, ask: Inquiry, price: float, most: int, rows: Ints) -> Ints:
     """Ask while it is worth it; gives the people asked about."""
-    before = forest.asked.copy()
-    while len(forest.question(lambda states, people: ask(states, rows[people]), price, most - forest.asked)):
-        pass
-    return np.flatnonzero(forest.asked > before)
+    asked = np.zeros(len(rows), bool)
+    while not ask.spent:
+        people = forest.question(lambda states, people: ask(states, rows[people]), price, most - ask.count[rows])
+        asked[people] = True
+        if not len(people):
+            break
+    return np.flatnonzero(asked)
 
 
 def _keep(agent: Agent, states: Floats, forest: Forest, rows: Ints, found: Found) -> None:
@@ -122,7 +125,7 @@ def _keep(agent: Agent, states: Floats, forest: Forest, rows: Ints, found: Found
 
 
 def stepwise(
-    agent: Agent, states: Floats, allowed: Bools, ask: Ask, settings: SearchSettings, most: int, rows: Ints,
+    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, most: int, rows: Ints,
     found: Found, random: np.random.Generator | None = None,
 ) -> None:  # fmt: skip
     """Some simulations, then the step with the most visits — first its function, then its argument — and again."""
@@ -134,7 +137,7 @@ def stepwise(
         if random is not None:
             forest.add_noise(random, going)
         for _ in range(settings.simulations):
-            ready = going[forest.asked[going] < most]
+            ready = going[ask.count[rows[going]] < most]
             forest.simulate(ready, lambda s, p: ask(s, rows[p]))
         visits = forest.visits[going, forest.root[going]]
         if found.visits is not None:
@@ -147,12 +150,11 @@ def stepwise(
         forest.root[going[~ended]] = child[~ended]
         going = going[~ended]
     _judge(forest, going, rows, ask, most, found)
-    found.questions[rows] += forest.asked
 
 
-def _judge(forest: Forest, people: Ints, rows: Ints, ask: Ask, most: int, found: Found) -> None:
+def _judge(forest: Forest, people: Ints, rows: Ints, ask: Inquiry, most: int, found: Found) -> None:
     """The plans that end at the roots of `people`: kept if the black box, asked now or before, says yes."""
-    people = people[forest.asked[people] < most]
+    people = people[(ask.count[rows[people]] < most) & (forest.depth[people, forest.root[people]] > 0)]
     if not len(people):
         return
     node = forest.root[people]

@@ -141,7 +141,7 @@ class Archive:
         if self.ordered:
             actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
         learned = lessons(self.agent, self.starts[people], actions, policy, self.ordered)
-        self.cost[people] = learned.to_go[:, 0]
+        _, self.cost[people], _ = _walk(self.agent.problem.transitions, self.starts[people], actions)
         self.plans[people] = actions
         _write(self.book, people, learned)
 

@@ -5,7 +5,9 @@ Everything that decides what comes next is in a checkpoint: a run that was stopp
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -20,11 +22,11 @@ from counterplan.agent.learning import Learner
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import Found, SearchSettings, search, stepwise
 from counterplan.agent.traces import Archive
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, Inquiry, split_keys
 from counterplan.errors import PlanError
 from counterplan.files import read_arrays, write_arrays, write_whole
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.transitions import Floats, Ints
 
 CHECKPOINT = "training.npz"
 METRICS = "metrics.jsonl"
@@ -110,7 +112,7 @@ class Training:
 
     def __init__(
         self, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int,
-        folder: Path | None = None,
+        folder: Path | None = None, invented: tuple[Floats, Ints] | None = None,
     ) -> None:  # fmt: skip
         if not len(people):
             raise PlanError("there is nobody to learn from: hand in people who were refused")
@@ -120,14 +122,18 @@ class Training:
         self.seed = seed
         self.folder = folder
         self.random = np.random.default_rng(seed)
-        self.asked_before = box.queries
+        self.paid: set[bytes] = set()
         self.spent = False
         order = self.random.permutation(len(people))
         held = min(settings.validation, len(people) // 5)
         self.validation = people.take(order[:held])
         chosen = people.take(order[held : held + settings.people])
         agent = Agent.new(problem, people, settings.network, self.random)
-        self.people, starts = self._enough(chosen)
+        self.whom = hashlib.sha256(chosen.states.tobytes()).hexdigest()
+        self.invented = self._invent(chosen) if invented is None else invented
+        """States [n, F] of people who do not exist, and the rows [n] of those they were made from."""
+        self.people = chosen.take(np.concatenate([np.arange(len(chosen)), self.invented[1]]))
+        starts = np.concatenate([chosen.states, self.invented[0]])
         self.agent = self.best_agent = agent
         self.least = np.full(held, np.inf)
         self.best_costs = np.full(held, np.inf)
@@ -145,12 +151,12 @@ class Training:
 
     @property
     def queries(self) -> int:
-        """Rows asked by this run."""
-        return self.box.queries - self.asked_before
+        """Different questions asked by this run; what the box remembers from before costs nothing, but counts."""
+        return len(self.paid)
 
     def run(self, progress: Callable[[Report], None] = lambda report: None) -> Agent:
         """Train until nothing is gained any more, and give the agent that was best on validation people."""
-        last = time.monotonic()
+        last = -math.inf
         while not self.finished:
             report = self.advance()
             progress(report)
@@ -172,6 +178,8 @@ class Training:
             for _ in range(settings.steps):
                 self.learner.learn(self.archive, settings.batch, self.random, settings.tree.discount)
             self.agent = self.agent.with_params(self.learner.params, self.archive.effort)
+            if not np.isfinite(self.best_costs).any():  # nothing to choose by yet
+                self.best_agent = self.agent
         self.groups += 1
         settled = not len(self.order) and self._settled()
         last = settled or self.spent or self.groups >= self.total
@@ -195,11 +203,13 @@ class Training:
     def _settled(self) -> bool:
         """At the end of a pass: whether all is done. If the people in play found little more, others join them."""
         everybody = len(self.archive.starts)
-        share = self.improved / self.in_play if len(self._waiting()) else 0.0
+        waiting = self._waiting()
+        share = self.improved / self.in_play if len(waiting) else 0.0
+        hopeful = bool(np.isinf(self.archive.cost[waiting]).any())  # somebody without a plan has tries left
         if self.in_play < everybody and share < self.settings.join:
             self.in_play = min(2 * self.in_play, everybody)
             return False
-        return self.in_play == everybody and share < self.settings.settled
+        return self.in_play == everybody and share < self.settings.settled and not hopeful
 
     def _waiting(self) -> Ints:
         """The people in play for whom another search may still pay."""
@@ -218,11 +228,12 @@ class Training:
         actions = len(self.problem.transitions)
         found = Found.nothing(people, self.problem.max_actions)
         found.visits = np.zeros((people, self.problem.max_actions + 1, actions), np.float32)
-        ask = self._asking(self.people)
+        ask = self._inquiry(self.people.take(group))
         stepwise(
-            self.agent, archive.starts[group], np.ones((people, actions), bool), lambda s, p: ask(s, group[p]),
+            self.agent, archive.starts[group], np.ones((people, actions), bool), ask,
             replace(settings.search, tree=settings.tree), settings.questions, np.arange(people), found, self.random,
         )  # fmt: skip
+        self.spent |= ask.spent
         solved = np.flatnonzero(np.isfinite(found.cost))
         self.improved += int((found.cost < archive.cost[group] - 1e-6).sum())
         archive.add(group[solved], found.actions[solved], found.visits[solved])
@@ -234,17 +245,12 @@ class Training:
             self.agent, archive.starts[group], allowed, settings.simulations + 1, settings.tree,
             best=archive.cost[group], random=self.random,
         )  # fmt: skip
-        ask, questions = self._asking(self.people), self.box.about(self.problem, self.people)
-        new = np.zeros(len(group), np.intp)
-
-        def counted(states: Floats, people: Ints) -> Bools:
-            new[people] += ~questions.known(states, group[people])  # what is remembered costs nothing
-            return ask(states, group[people])
-
+        ask = self._inquiry(self.people.take(group))
         for _ in range(settings.simulations):
-            forest.simulate(np.flatnonzero(new < settings.questions), counted)
-            if self.spent:
+            forest.simulate(np.flatnonzero(ask.count < settings.questions), ask)
+            if ask.spent:
                 break
+        self.spent |= ask.spent
         better = np.flatnonzero(forest.best_node >= 0)
         self.idle[group] += 1
         self.idle[group[better]] = 0
@@ -255,24 +261,12 @@ class Training:
             nodes = np.concatenate([node for _, node in forest.refusals])
             archive.add_refusals(group[people], forest.trails(people, nodes))
 
-    def _asking(self, people: People) -> Callable[[Floats, Ints], Bools]:
-        """A way to ask that ends the run, instead of raising, when the budget is spent."""
-        questions = self.box.about(self.problem, people)
-
-        def ask(states: Floats, rows: Ints) -> Bools:
-            room = self.settings.budget - self.queries
-            answers = np.zeros(len(rows), bool)
-            if room <= 0:
-                self.spent = True
-                return answers
-            try:
-                answers[:room] = questions(states[:room], rows[:room])
-            except BudgetSpent as stop:
-                self.spent = True
-                answers[: len(stop.answers)] = stop.answers
-            return answers
-
-        return ask
+    def _inquiry(self, people: People, room: int | None = None) -> Inquiry:
+        """A way to ask about `people`, at most `room` questions, and never more than the budget."""
+        left = self.settings.budget - self.queries
+        return Inquiry(
+            self.box.about(self.problem, people), len(people), left if room is None else min(room, left), self.paid
+        )
 
     def _validate(self) -> tuple[float | None, float | None]:
         """Success and mean cost on validation people; the agent is kept if it is the best so far."""
@@ -281,9 +275,11 @@ class Training:
                 self.best_agent = self.agent
             return None, None
         allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
-        found = search(
-            self.agent, self.validation.states, allowed, self._asking(self.validation), self.settings.search, None
-        )
+        ask = self._inquiry(self.validation)
+        found = search(self.agent, self.validation.states, allowed, ask, self.settings.search, None)
+        if ask.spent:  # half a validation tells nothing
+            self.spent = True
+            return None, None
         solved = np.isfinite(found.cost)
         self.least = np.minimum(self.least, found.cost)
         if self._excess(found.cost) < self._excess(self.best_costs) - 1e-6:
@@ -297,16 +293,13 @@ class Training:
         known = np.isfinite(self.least)
         return float(np.minimum(cost[known] / np.maximum(self.least[known], 1e-9), 2.0).mean()) if known.any() else 2.0
 
-    def _enough(self, people: People) -> tuple[People, Floats]:
-        """The people, filled up with invented ones whom the black box refuses if they are few."""
-        wanted = self.settings.enough_people
-        if len(people) >= wanted or len(people) < 2:
-            return people, people.states
-        states, rows = cross(self.problem, people, 2 * (wanted - len(people)), self.random)
-        refused = ~self._asking(people)(states, rows)
-        keep = np.flatnonzero(refused)[: wanted - len(people)]
-        rows = np.concatenate([np.arange(len(people)), rows[keep]])
-        return people.take(rows), np.concatenate([people.states, states[keep]])
+    def _invent(self, people: People) -> tuple[Floats, Ints]:
+        """If people are few: crossed ones whom the black box refuses, for a tenth of the budget at most."""
+        wanted = max(self.settings.enough_people - len(people), 0) if len(people) > 1 else 0
+        states, rows = cross(self.problem, people, 2 * wanted, self.random)
+        favourable, known = self._inquiry(people, self.settings.budget // 10).ask(states, rows)
+        keep = np.flatnonzero(known & ~favourable)[:wanted]
+        return states[keep], rows[keep]
 
     def save(self) -> None:
         """Write a checkpoint and the metrics, whole or not at all."""
@@ -316,38 +309,55 @@ class Training:
             "fingerprint": self.problem.fingerprint,
             "settings": asdict(self.settings),
             "random": self.random.bit_generator.state,
-            "queries": self.queries,
+            "people": self.whom,
+            "model": self.box.model.name,
             "written": self.archive.written,
             "effort": self.agent.effort,
             "best_effort": self.best_agent.effort,
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {"invented.states": self.invented[0], "invented.rows": self.invented[1]}
         arrays |= {f"archive.{name}": getattr(self.archive, name) for name in _ARCHIVED}
         if not self.archive.ordered:
             arrays["visits"] = self.archive.book.policy
         arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
         arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
-        lengths, blob, answers = self.box.remembered(self.problem)
+        lengths, blob, answers = self.box.remembered(self.problem, self.paid)
         arrays |= {"answers.lengths": lengths, "answers.keys": blob, "answers": answers}
         write_arrays(self.folder / CHECKPOINT, arrays, state)
         write_whole(self.folder / METRICS, "".join(json.dumps(line) + "\n" for line in self.metrics))
 
-    def resume(self) -> None:
-        """Go on from the checkpoint in the folder; a PlanError says so if it is of another run."""
-        assert self.folder is not None
-        arrays, state = read_arrays(self.folder / CHECKPOINT)
-        mine = json.loads(json.dumps(asdict(self.settings)))
-        for what, stored, now in (
-            ("problem", state["fingerprint"], self.problem.fingerprint),
-            ("seed", state["seed"], self.seed),
-            ("settings", state["settings"], mine),
-            ("people", len(arrays["idle"]), len(self.idle)),
-        ):
-            if stored != now:
-                raise PlanError(
-                    f"{self.folder / CHECKPOINT}: was made with another {what}; start again without --resume"
-                )
+    @classmethod
+    def resumed(
+        cls, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int, folder: Path
+    ) -> Training:
+        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run."""
+        path = folder / CHECKPOINT
+        arrays, state = read_arrays(path)
+        try:
+            for what, stored, now in (
+                ("a different problem", state["fingerprint"], problem.fingerprint),
+                ("a different seed", state["seed"], seed),
+                ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
+                ("a different model", state["model"], box.model.name),
+            ):
+                if stored != now:
+                    raise PlanError(f"{path}: was made with {what}; start again with --force")
+            lengths, keys = arrays["answers.lengths"], arrays["answers.keys"]
+            box.recall(problem, lengths, keys, arrays["answers"])
+            run = cls(
+                problem, people, box, settings, seed, folder, (arrays["invented.states"], arrays["invented.rows"])
+            )
+            if state["people"] != run.whom:
+                raise PlanError(f"{path}: was made with different people; start again with --force")
+            run._restore(arrays, state)
+            run.paid = set(split_keys(lengths, keys))
+        except (KeyError, IndexError, TypeError) as error:
+            raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+        return run
+
+    def _restore(self, arrays: dict[str, Any], state: dict[str, Any]) -> None:
         self.random.bit_generator.state = state["random"]
         for name in _PLAIN:
             setattr(self, name, state[name])
@@ -364,8 +374,6 @@ class Training:
         self.best_agent = self.agent.with_params(_named(arrays, "best."), state["best_effort"])
         leaves = [arrays[f"optimizer.{i}"] for i in range(sum(name.startswith("optimizer.") for name in arrays))]
         self.learner.restore(self.agent.params, leaves)
-        self.box.recall(self.problem, arrays["answers.lengths"], arrays["answers.keys"], arrays["answers"])
-        self.asked_before = self.box.queries - state["queries"]
 
 
 def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:

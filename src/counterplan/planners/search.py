@@ -8,12 +8,12 @@ import numpy as np
 
 from counterplan.agent.agent import Agent
 from counterplan.agent.search import SearchSettings, search
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, Inquiry
 from counterplan.errors import PlanError
 from counterplan.plan import Status
 from counterplan.planners.base import Planner, Progress, Result
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.transitions import Bools
 
 
 class AgentPlanner(Planner):
@@ -44,14 +44,7 @@ class SearchPlanner(AgentPlanner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
         """See `Planner.search`."""
-        questions = self.box.about(self.problem, people)
-
-        def ask(states: Floats, rows: Ints) -> Bools:
-            try:
-                return questions(states, rows)
-            except BudgetSpent as stop:  # what is not known counts as refused: nothing is claimed without an answer
-                return stop.answers
-
+        ask = Inquiry(self.box.about(self.problem, people), len(people), paid=set())
         found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
         result = Result.empty(len(people), self.problem.max_actions)
         solved = np.isfinite(found.cost)
