@@ -9,9 +9,10 @@ import tracemalloc
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, SearchPlanner, benchmarks
-from counterplan.agent import SearchSettings
+from counterplan.agent import Agent, NetworkConfig, SearchSettings
 from counterplan.agent.training import Training, TrainingSettings
 
 PUBLIC = 305.0
@@ -46,6 +47,18 @@ def main() -> None:
     for simulations in (16, 32, 64, 128, 256):
         each = milliseconds(256, replace(usual, simulations=simulations, patience=1_000))
         print(f"{simulations:6,}: {each:6.2f} ms")
+    print("actions, ms each in a batch of 256, 64 simulations, untrained agents")
+    for name in ("syn", "german", "syn_long", "adult"):
+        other = benchmarks.load(name)
+        table = pd.concat([other.refused_test] * 4, ignore_index=True).head(256)
+        some = other.problem.read(table)
+        untrained = Agent.new(other.problem, some, NetworkConfig(), np.random.default_rng(0))
+        settings = replace(usual, simulations=64, patience=1_000, again=0)
+        planner = SearchPlanner(other.problem, BlackBox(other.model), untrained, settings=settings)
+        start = time.perf_counter()
+        planner.search(some, np.ones((256, len(other.problem.transitions)), bool), None, lambda done: None)
+        each = (time.perf_counter() - start) * 1000 / 256
+        print(f"{len(other.problem.transitions):6}: {each:6.2f} ms  ({name})")
     tracemalloc.start()
     milliseconds(256, usual, 1)
     print(f"memory at the peak, batch of 256: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
