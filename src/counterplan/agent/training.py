@@ -49,7 +49,7 @@ class TrainingSettings:
     passes: int = 10
     group: int = 128
     """People searched for between two rounds of learning."""
-    simulations: int = 60
+    simulations: int = 90
     questions: int = 4
     """Most questions about one person in one search."""
     steps: int = 16
@@ -64,9 +64,9 @@ class TrainingSettings:
     """Most questions to the black box in all."""
     join: float = 0.2
     """Training starts with `enough_people`; when fewer than this share found a cheaper plan in a pass, others join."""
-    tries: int = 3
+    tries: int = 5
     """Whoever found nothing cheaper in so many searches is left in peace; without a plan, in three times as many."""
-    settled: float = 0.03
+    settled: float = 0.01
     """Training ends when fewer people than this share found a cheaper plan in a whole pass."""
     patience: int = 8
     """... or when so many validations in a row were no better than the best."""
