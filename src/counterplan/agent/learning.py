@@ -17,7 +17,7 @@ try:
     import jax
     import jax.numpy as jnp
     import optax
-except ImportError as error:  # pragma: no cover
+except ImportError as error:
     raise PlanError("training needs JAX; pip install 'counterplan[train]'") from error
 
 

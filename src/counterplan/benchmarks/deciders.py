@@ -5,6 +5,7 @@ Both answer about DataFrames, like any model, and also about states directly, wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +24,7 @@ Layers = tuple[tuple[Floats, Floats], ...]
 """Weights and biases of each layer."""
 
 
-class Decider:
+class Decider(ABC):
     """A model that decides about states: label 0 or 1 of the problem's two outcomes."""
 
     batch = BATCH
@@ -36,9 +37,9 @@ class Decider:
         good = [value in problem.outcome.favourable for value in problem.outcome.values]
         self._labels = np.array(problem.outcome.natives, object)[[good.index(False), good.index(True)]]
 
+    @abstractmethod
     def score(self, states: Floats) -> Floats:
         """The probability [B] that `states` [B, F] are favourable."""
-        raise NotImplementedError
 
     def labels_of_states(self, states: Floats) -> npt.NDArray[Any]:
         """The outcome [B] of `states` [B, F]."""
