@@ -14,8 +14,9 @@ from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, TreeSettings
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import SearchSettings, search
-from counterplan.agent.traces import Archive, cheapest_orders, lessons
+from counterplan.agent.traces import Archive, lessons
 from counterplan.blackbox import Inquiry
+from counterplan.paths.orders import cheapest_orders
 
 
 def untrained(problem: Problem, people) -> Agent:

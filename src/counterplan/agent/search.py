@@ -9,8 +9,8 @@ import numpy as np
 
 from counterplan.agent.agent import Agent, Single
 from counterplan.agent.forest import NONE, Forest, TreeSettings
-from counterplan.agent.traces import cheapest_orders
 from counterplan.blackbox import Inquiry
+from counterplan.paths.orders import cheapest_orders
 from counterplan.problem.transitions import Bools, Floats, Ints
 
 

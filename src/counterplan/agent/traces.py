@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterplan.agent.agent import Agent, Single
-from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
-
-NONE = -1
+from counterplan.paths.orders import NO_ACTION, cheapest_orders, walk
+from counterplan.problem.transitions import Floats, Ints
 
 
 class Lessons(NamedTuple):
@@ -39,7 +38,7 @@ def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None =
     count = len(starts)
     inputs, legal = [], []
     chosen = np.full((count, steps), transitions.stop, np.intp)
-    chosen[:, :-1] = np.where(actions == NONE, transitions.stop, actions)
+    chosen[:, :-1] = np.where(actions == NO_ACTION, transitions.stop, actions)
     costs = np.zeros((count, steps))
     states, last = starts, np.full(count, len(transitions.functions))
     rows = np.arange(count)
@@ -54,7 +53,7 @@ def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None =
         costs[:, t] = transitions.cost(states)[rows, chosen[:, t]]
         last = transitions.function_of[chosen[:, t]]
         states = transitions.apply(states, chosen[:, t])
-    length = (actions != NONE).sum(axis=1)
+    length = (actions != NO_ACTION).sum(axis=1)
     return Lessons(
         np.stack(inputs, axis=1),
         np.stack(legal, axis=1).astype(np.float32),
@@ -62,46 +61,6 @@ def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None =
         np.cumsum(costs[:, ::-1], axis=1)[:, ::-1].astype(np.float32),
         (np.arange(steps) <= length[:, None]).astype(np.float32),
     )
-
-
-def cheapest_orders(transitions: Transitions, starts: Floats, actions: Ints) -> Ints:
-    """Plans `actions` [n, T] in the cheapest legal order that neighbours can swap into, ending in the same states.
-
-    No question is needed for that. Independent neighbours are put in the order of the file.
-    """
-    actions = actions.copy()
-    final, cost, _ = _walk(transitions, starts, actions)
-    for _ in range(actions.shape[1] ** 2):
-        changed = False
-        for k in range(actions.shape[1] - 1):
-            rows = np.flatnonzero(actions[:, k + 1] != NONE)
-            if not len(rows):
-                break
-            swapped = actions[rows]
-            swapped[:, [k, k + 1]] = swapped[:, [k + 1, k]]
-            functions = transitions.function_of[swapped[:, [k, k + 1]]]
-            end, price, legal = _walk(transitions, starts[rows], swapped)
-            same = legal & ((end == final[rows]) | (np.isnan(end) & np.isnan(final[rows]))).all(axis=1)
-            tidier = transitions.in_order[functions[:, 1], swapped[:, k]] == 0
-            tidier &= transitions.in_order[functions[:, 0], swapped[:, k + 1]]
-            better = same & ((price < cost[rows] - 1e-9) | (tidier & (price < cost[rows] + 1e-9)))
-            actions[rows[better]], cost[rows[better]] = swapped[better], price[better]
-            changed |= bool(better.any())
-        if not changed:
-            break
-    return actions
-
-
-def _walk(transitions: Transitions, starts: Floats, actions: Ints) -> tuple[Floats, Floats, Bools]:
-    """The final states [n, F], costs [n] and legality [n] of plans."""
-    states, cost, legal = starts, np.zeros(len(starts)), np.ones(len(starts), bool)
-    rows = np.arange(len(starts))
-    for t in range(actions.shape[1]):
-        chosen = np.where(actions[:, t] == NONE, transitions.stop, actions[:, t])
-        legal &= transitions.legal(states)[rows, chosen]
-        cost = cost + transitions.cost(states)[rows, chosen]
-        states = transitions.apply(states, chosen)
-    return states, cost, legal
 
 
 @dataclass
@@ -127,8 +86,8 @@ class Archive:
     def empty(cls, agent: Agent, starts: Floats, memory: int, ordered: bool = True) -> Archive:
         """Nothing known yet; `memory` trails of refusals will be kept."""
         people, longest = len(starts), agent.problem.max_actions
-        nothing = np.full((people, longest), NONE, np.intp)
-        none = np.full((memory, longest), NONE, np.intp)
+        nothing = np.full((people, longest), NO_ACTION, np.intp)
+        none = np.full((memory, longest), NO_ACTION, np.intp)
         return cls(
             agent, starts, np.full(people, np.inf), nothing, _blank(agent, people), np.zeros(memory, np.intp), none,
             _blank(agent, memory), ordered,
@@ -141,7 +100,7 @@ class Archive:
         if self.ordered:
             actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
         learned = lessons(self.agent, self.starts[people], actions, policy, self.ordered)
-        _, self.cost[people], _ = _walk(self.agent.problem.transitions, self.starts[people], actions)
+        _, self.cost[people], _ = walk(self.agent.problem.transitions, self.starts[people], actions)
         self.plans[people] = actions
         _write(self.book, people, learned)
 

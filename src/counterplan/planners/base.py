@@ -12,6 +12,7 @@ import pandas as pd
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
+from counterplan.paths.orders import NO_ACTION
 from counterplan.plan import Plan, Plans, Status, Step
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -21,8 +22,6 @@ Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]] | None
 """Functions or actions that nobody may take, or, by person (the index of the table), that one person cannot."""
 Progress = Callable[[int], None]
 """Called with the number of people done since the last call."""
-
-NO_ACTION = -1
 
 
 @dataclass

@@ -9,10 +9,11 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
+from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.plan import Status
-from counterplan.planners.base import NO_ACTION, Planner, Progress, Result
+from counterplan.planners.base import Planner, Progress, Result
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.transitions import Bools, Ints
 
 
 class CascadePlanner(Planner):
@@ -68,10 +69,7 @@ class CascadePlanner(Planner):
 
     def _check(self, people: People, rows: Ints, actions: Ints) -> Bools:
         """Whether the plans `actions` [n, T] of the people `rows` [n] lead to a favourable state."""
-        states: Floats = people.states[rows]
-        for t in range(actions.shape[1]):
-            chosen = np.where(actions[:, t] == NO_ACTION, self.problem.transitions.stop, actions[:, t])
-            states = self.problem.transitions.apply(states, chosen)
+        states, _, _ = walk(self.problem.transitions, people.states[rows], actions)
         try:
             return self.box.about(self.problem, people)(states, rows)
         except BudgetSpent as stop:

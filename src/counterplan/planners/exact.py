@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
+from counterplan.paths.keys import StateKeys
 from counterplan.plan import Status
 from counterplan.planners.base import Planner, Progress, Result
-from counterplan.planners.keys import StateKeys
 from counterplan.problem import People, Problem, Transitions
 from counterplan.problem.transitions import Bools, Floats, Ints
 

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from counterplan.paths.orders import NO_ACTION
 from counterplan.plan import Status
-from counterplan.planners.base import NO_ACTION, Progress, Result
+from counterplan.planners.base import Progress, Result
 from counterplan.planners.search import AgentPlanner
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
