@@ -72,7 +72,7 @@ class TrainingSettings:
     """... or when so many validations in a row were no better than the best."""
     validate_every: int = 12
     """Groups between two validations."""
-    tree: TreeSettings = field(default_factory=lambda: TreeSettings(exploration=2.0, stop_floor=0.003, noise=0.25))
+    tree: TreeSettings = field(default_factory=lambda: TreeSettings(exploration=2.0, stop_floor=0.001, noise=0.25))
     search: SearchSettings = field(default_factory=SearchSettings)
     """How validation people are planned for; if it is stepwise, so are the training searches, as in the paper."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
