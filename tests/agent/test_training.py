@@ -17,7 +17,8 @@ from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Probl
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.curve import draw_curve
 from counterplan.agent.network import NetworkConfig
-from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings, cross
+from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
+from counterplan.paths.people import cross
 from counterplan.files import read_arrays, write_arrays
 from counterplan.models import FunctionModel
 

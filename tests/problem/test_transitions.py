@@ -692,3 +692,20 @@ def test_random_plans_in_the_benchmarks_hold_no_illegal_step(benchmark_problem):
     rolled = plans_of(benchmark_problem, 150, 3)
     check_invariants(benchmark_problem, rolled)
     assert check_plans(benchmark_problem, World(benchmark_problem.to_dict()), rolled) > 300
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_action_each_is_as_legal_and_as_dear_as_among_all(seed):
+    problem = Problem.from_dict(worlds.random_problem(seed))
+    transitions = problem.transitions
+    states = problem.read(worlds.random_people(problem, seed, 6)).states
+    rows, actions = (part.ravel() for part in np.indices((len(states), len(transitions))))
+    after, cost, legal = transitions.step(states[rows], actions)
+    np.testing.assert_array_equal(after, transitions.apply(states[rows], actions))
+    np.testing.assert_array_equal(cost, transitions.cost(states)[rows, actions])
+    np.testing.assert_array_equal(legal, transitions.legal(states)[rows, actions])
+
+
+def test_parents_come_first():
+    functions = [benchmark("syn").transitions.functions[i].name for i in benchmark("syn").transitions.parents_first]
+    assert functions.index("CHANGE_EDUCATION") < functions.index("CHANGE_JOB") < functions.index("CHANGE_INCOME")

@@ -25,6 +25,7 @@ from counterplan.agent.traces import Archive
 from counterplan.blackbox import BlackBox, Inquiry, split_keys
 from counterplan.errors import PlanError
 from counterplan.files import read_arrays, write_arrays, write_whole
+from counterplan.paths.people import cross
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
@@ -378,17 +379,3 @@ class Training:
 
 def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
-
-
-def cross(problem: Problem, people: People, count: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-    """Invented states [n, F]: people (whose rows [n] are told) with some features taken from somebody else.
-
-    A feature that follows from another one comes along with it.
-    """
-    rows = random.integers(len(people), size=count)
-    others = random.integers(len(people), size=count)
-    taken = random.random((count, len(problem.features))) < 0.3
-    for cause in problem.transitions.causes:
-        if cause.sets:
-            taken[:, cause.target] = taken[:, cause.source]
-    return np.where(taken, people.states[others], people.states[rows]), rows

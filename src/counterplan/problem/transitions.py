@@ -67,24 +67,49 @@ class Transitions:
         broad = states[:, None, :]
         for function, span in zip(self.functions, self.spans, strict=True):
             legal = np.broadcast_to(function.when(broad, function.arguments), result[:, span].shape)
-            result[:, span] = legal & self._possible(function, states)
+            result[:, span] = legal & self._possible(function, states[:, function.target, None], function.arguments)
+            followers = self._followers(function)
+            if followers:
+                for i in range(len(function.natives)):
+                    result[:, span.start + i] &= self._within_bounds(self._changed(states, function, i), followers)
         return result
 
-    def _possible(self, function: Function, states: Floats) -> Bools:
-        """Where [B, n] the arguments of `function` change something and leave every number within its bounds."""
+    def step(self, states: Floats, actions: npt.NDArray[np.integer]) -> tuple[Floats, Floats, Bools]:
+        """One action each [B] in `states` [B, F]: the states after it [B, F], its cost [B], whether it is legal [B].
+
+        The same as `apply`, `cost` and `legal`, without a look at any other action.
+        """
+        after = self.apply(states, actions)
+        cost, legal = np.zeros(len(states)), np.ones(len(states), bool)
+        doing = self.function_of[actions]
+        for index in np.unique(doing[doing < len(self.functions)]).tolist():
+            function = self.functions[index]
+            rows = np.flatnonzero(doing == index)
+            before, which = states[rows], actions[rows] - self.spans[index].start
+            arguments = function.arguments[which]
+            cost[rows] = function.surcharge[which] + function.base[which] * self._scale(function, before)
+            possible = self._possible(function, before[:, function.target], arguments)
+            legal[rows] = possible & function.when(before, arguments)
+            followers = self._followers(function)
+            if followers:
+                legal[rows] &= self._within_bounds(after[rows], followers)
+        return after, cost, legal
+
+    def _possible(self, function: Function, now: Floats, arguments: Floats) -> Bools:
+        """Where `arguments` of `function` change the numbers `now` of its feature, and leave them within bounds."""
         feature = self.features[function.target]
-        now = states[:, function.target, None]
-        if function.adds:
-            after = _rounded(now + function.arguments)
-            within = (after >= feature.low) & (after <= feature.high)  # false if it is missing now
-            possible: Bools = within & (after != now)
-        else:
-            possible = now != function.arguments
+        if not function.adds:
+            changes: Bools = now != arguments
+            return changes
+        after = _rounded(now + arguments)
+        within: Bools = (after >= feature.low) & (after <= feature.high) & (after != now)  # false if it is missing now
+        return within
+
+    def _followers(self, function: Function) -> list[Cause]:
+        """The formulas that may lead out of bounds when `function` is used."""
         followers = [cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number]
-        if any(function.target in self._ancestors(cause.target) for cause in followers):
-            for i in range(len(function.natives)):
-                possible[:, i] &= self._within_bounds(self._changed(states, function, i), followers)
-        return possible
+        reached = any(function.target in self._ancestors(cause.target) for cause in followers)
+        return followers if reached else []
 
     def _within_bounds(self, states: Floats, followers: Sequence[Cause]) -> Bools:
         fine = np.ones(len(states), bool)
@@ -110,12 +135,16 @@ class Transitions:
         """What each action costs [B, A] in `states` [B, F], legal or not. STOP costs nothing."""
         result = np.zeros((len(states), len(self)))
         for function, span in zip(self.functions, self.spans, strict=True):
-            scale = np.ones(len(states))
-            for cause in self.causes:
-                if cause.target == function.target and cause.scale is not None:
-                    scale *= cause.scale(states[:, cause.source])
-            result[:, span] = function.surcharge + function.base * scale[:, None]
+            result[:, span] = function.surcharge + function.base * self._scale(function, states)[:, None]
         return result
+
+    def _scale(self, function: Function, states: Floats) -> Floats:
+        """What the causes of its feature multiply the base costs of `function` with [B]."""
+        scale = np.ones(len(states))
+        for cause in self.causes:
+            if cause.target == function.target and cause.scale is not None:
+                scale *= cause.scale(states[:, cause.source])
+        return scale
 
     def apply(self, states: Floats, actions: npt.NDArray[np.integer]) -> Floats:
         """The states [B, F] after one action each [B], consequences included. Legality is the caller's to check."""
@@ -161,6 +190,18 @@ class Transitions:
             for j in range(count):
                 result[i, j] = not (changes[i] & (changes[j] | reads[j]) or changes[j] & reads[i])
         return result
+
+    @cached_property
+    def parents_first(self) -> Ints:
+        """[n] the functions, each after those that change what it depends on (where circles allow)."""
+        changes = [self._changed_by(function) for function in self.functions]
+        reads = [self._read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
+        order: list[int] = []
+        left = list(range(len(self.functions)))
+        while left:
+            waiting = [sum(bool(changes[j] & (reads[i] - changes[i])) for j in left if j != i) for i in left]
+            order.append(left.pop(waiting.index(min(waiting))))
+        return np.array(order, np.intp)
 
     @cached_property
     def in_order(self) -> Bools:

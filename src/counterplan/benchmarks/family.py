@@ -1,0 +1,218 @@
+"""A family of invented problems of any size, to see how planners grow: 5 to 40 functions, 30 to 250 actions.
+
+Ordered features and a few numbers stand in a causal forest: a parent makes changes of its children cheaper, and their
+highest values possible at all. Of three kinds of black box, a needle grants those who have certain values of `needed`
+features, a network and boosted trees weigh everything up, and most people need about as many changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterplan.benchmarks.deciders import Decider, Network, Rule, Weights
+from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
+from counterplan.errors import CounterplanError
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Floats
+
+Box = Literal["needle", "network", "boosted"]
+PEOPLE = 3_000
+GRANTED = 0.15
+"""The share of people whom a box grants what they ask for."""
+POSSIBLE = 0.99
+"""The share of people whom a network or trees would grant it after the right actions, at least."""
+TRIED = 150
+HIDDEN = 16
+CAREERS = (0.15, 0.4)
+"""How far up people stand on average: nobody starts near the top."""
+
+
+class Boosted(Decider):
+    """Boosted trees of scikit-learn on states; `bias` is added to the logit."""
+
+    def __init__(self, problem: Problem, trees: Any, bias: float = 0.0) -> None:
+        super().__init__(problem)
+        self.trees = trees
+        self.bias = bias
+
+    def score(self, states: Floats) -> Floats:
+        """The probability [B] that `states` [B, F] are favourable."""
+        if not len(states):
+            return np.empty(0)
+        chance: Floats = 1 / (1 + np.exp(-self.trees.decision_function(states) - self.bias))
+        return chance
+
+
+def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_actions: int = 8, seed: int = 0) -> Benchmark:
+    """A member of the family; the same arguments give the same one."""
+    if functions < 1 or max_actions < 1 or not 1 <= needed <= functions:
+        raise CounterplanError("'functions', 'max_actions' and 'needed' are one or more, and 'needed' <= 'functions'")
+    random = np.random.default_rng([seed, functions, max_actions])
+    data, parents = _problem(functions, max_actions, random)
+    problem = Problem.from_dict(data)
+    people = _people(problem, PEOPLE, random)
+    model: Decider
+    if box == "needle":
+        goals = _goals(problem, parents, needed, random)
+        model = Rule(problem, " and ".join(f"{name} >= '{value}'" for name, value in goals.items()))
+        _grant(problem, people, goals, random)
+    elif box == "network":
+        model = _network(problem, problem.read(people).states, needed, random)
+    elif box == "boosted":
+        model = _boosted(problem, problem.read(people).states, needed, random)
+    else:
+        raise CounterplanError(f"there is no box '{box}'; there are needle, network, boosted")
+    people[problem.outcome.column] = model.labels(people)
+    test = round(len(people) * TEST_SHARE)
+    return Benchmark(problem.name, seed, problem, model, people[test:].reset_index(drop=True), people[:test])
+
+
+def _problem(functions: int, max_actions: int, random: np.random.Generator) -> tuple[dict[str, Any], dict[str, str]]:
+    """The problem as a dict, and the parent of each feature that has one."""
+    features: dict[str, Any] = {
+        "age": {"kind": "number", "integer": True, "minimum": 18, "maximum": 90, "bins": [18, 30, 45, 60]},
+        "region": {"kind": "category", "values": ["north", "east", "south", "west"]},
+    }
+    acts: dict[str, Any] = {}
+    causes: list[dict[str, Any]] = []
+    parents: dict[str, str] = {}
+    for i in range(functions):
+        name, size = f"x{i}", int(random.integers(4, 9))
+        base = random.uniform(1, 6) * (1 + np.arange(size) * random.uniform(0.1, 0.5))
+        cost = {"base": [round(float(price), 1) for price in base]}
+        if i % 8 == 7:  # a number
+            features[name] = {"kind": "number", "integer": True, "minimum": 0, "maximum": 40, "bins": [0, 10, 20, 30]}
+            steps = [int(step) for step in np.arange(1, size + 1) * random.integers(1, 5)]
+            acts[f"RAISE_{name}"] = {"add": name, "arguments": steps, "cost": cost}
+            continue
+        features[name] = {"kind": "ordered", "values": [f"v{level}" for level in range(size)]}
+        act: dict[str, Any] = {"set": name, "arguments": "all", "when": f"argument > {name}", "cost": cost}
+        earlier = [other for other in features if features[other]["kind"] == "ordered" and other != name]
+        if earlier and random.random() < 0.6:
+            parent = parents[name] = earlier[int(random.integers(len(earlier)))]
+            levels = len(features[parent]["values"])
+            scales = np.linspace(random.uniform(1, 1.3), random.uniform(0.5, 0.9), levels)
+            causes.append({"from": parent, "to": name, "scale": [round(float(scale), 2) for scale in scales]})
+            if random.random() < 0.6:
+                high, wanted = int(random.integers(size // 2, size)), int(random.integers(1, levels - 1))
+                act["when"] += f" and (argument < 'v{high}' or {parent} >= 'v{wanted}')"
+        acts[f"RAISE_{name}"] = act
+    return {
+        "counterplan": 1,
+        "name": f"family-{functions}",
+        "outcome": {"column": "outcome", "values": ["refused", "granted"], "favourable": "granted"},
+        "max_actions": max_actions,
+        "features": features,
+        "functions": acts,
+        "causes": causes,
+    }, parents
+
+
+def _people(problem: Problem, count: int, random: np.random.Generator) -> pd.DataFrame:
+    """People of a problem: some stand higher in everything than others, nobody near the top."""
+    career = random.uniform(*CAREERS, count)
+    table: dict[str, Any] = {}
+    for feature in problem.features:
+        if feature.name == "age":
+            table["age"] = random.integers(18, 80, count)
+        elif feature.is_number:
+            table[feature.name] = random.binomial(int(feature.high), career * 0.7)
+        elif feature.kind == "ordered":
+            table[feature.name] = np.array(feature.natives)[random.binomial(len(feature.natives) - 1, career)]
+        else:
+            table[feature.name] = random.choice(np.array(feature.natives), count)
+    return pd.DataFrame(table)
+
+
+def _goals(problem: Problem, parents: dict[str, str], needed: int, random: np.random.Generator) -> dict[str, str]:
+    """The values that a needle asks for: high ones, of features whose ancestors together fit into the longest plan."""
+    ordered = [feature for feature in problem.features if feature.kind == "ordered"]
+    for _ in range(1_000):
+        chosen = [ordered[i] for i in sorted(random.permutation(len(ordered))[:needed])]
+        touched = {feature.name for feature in chosen}
+        for name in tuple(touched):
+            while name in parents:
+                name = parents[name]
+                touched.add(name)
+        if len(chosen) == needed and len(touched) <= problem.max_actions:
+            return {
+                feature.name: feature.values[int(random.integers(len(feature.values) - 2, len(feature.values)))]
+                for feature in chosen
+            }
+    raise CounterplanError(f"{needed} needed changes do not fit into {problem.max_actions} actions; allow more actions")
+
+
+def _grant(problem: Problem, people: pd.DataFrame, goals: dict[str, str], random: np.random.Generator) -> None:
+    """Give some of the people all that a needle asks for."""
+    lucky = random.random(len(people)) < GRANTED
+    for name, value in goals.items():
+        feature = next(feature for feature in problem.features if feature.name == name)
+        ranks = people[name].map({text: rank for rank, text in enumerate(feature.values)})
+        people.loc[lucky & (ranks < feature.values.index(value)), name] = value
+
+
+def _network(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Network:
+    """A network with random weights, mostly in favour of high values, that grants few of `states` [B, F]."""
+    rows = []
+    for feature in sorted(problem.features, key=lambda feature: not feature.is_number):
+        slope = random.normal(0.6, 0.6, HIDDEN) * random.gamma(1.0, 1.0)
+        share = np.ones((1, 1)) if feature.is_number else np.linspace(0, 1, len(feature.natives))[:, None]
+        rows.append(share * slope + random.normal(0, 0.1, (len(share), HIDDEN)) * (len(share) > 1))
+    numbers = [feature for feature in problem.features if feature.is_number]
+    low, width = np.array([(feature.low, feature.high - feature.low) for feature in numbers]).T
+    first = np.concatenate(rows)
+    hidden = (first, random.normal(0, 1, HIDDEN) - 0.1 * first.sum(axis=0))
+    middle = (random.normal(0.15, 1, (HIDDEN, HIDDEN)) / np.sqrt(HIDDEN), random.normal(0, 0.3, HIDDEN))
+    last = random.normal(0.5, 0.7, (HIDDEN, 1)) / np.sqrt(HIDDEN)
+
+    def with_bias(bias: float) -> Network:
+        return Network(problem, Weights(low, width, (hidden, middle, (last, np.array([bias])))))
+
+    return with_bias(_bias(with_bias(0.0), states, needed))
+
+
+def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Boosted:
+    """Trees fitted to a random score that rises with most features, in steps and in pairs; few `states` are granted."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    tops = np.array([feature.high if feature.is_number else len(feature.natives) - 1 for feature in problem.features])
+    count = len(tops)
+    share = random.random((4 * PEOPLE, count))
+    slope = random.gamma(1.0, 1.0, count) * random.choice([1.0, 1.0, 1.0, -0.3], count)
+    step, height = random.uniform(0.3, 0.9, count), random.gamma(1.0, 1.0, count)
+    first, second = random.integers(0, count, (2, count))
+    score = share @ slope + (share > step) @ height + 2 * (share[:, first] * share[:, second]).sum(axis=1)
+    trees = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
+    trees.fit(np.round(share * tops), score >= np.median(score))
+    return Boosted(problem, trees, _bias(Boosted(problem, trees), states, needed))
+
+
+def _bias(model: Decider, states: Floats, needed: int) -> float:
+    """What must be added to the logit of `model` so that it grants few of `states` [B, F], and most could be granted.
+
+    Whoever stands in the middle gets there by `needed` actions, if they are the right ones.
+    """
+    few = np.quantile(_logit(model, states), 1 - GRANTED / 3)
+    climbed = _climbed(model, states[:TRIED])
+    middle, possible = np.median(climbed[min(needed, len(climbed)) - 1]), np.quantile(climbed[-1], 1 - POSSIBLE)
+    return -float(min(few, middle, possible))
+
+
+def _logit(model: Decider, states: Floats) -> Floats:
+    chance = np.clip(model.score(states), 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(chance / (1 - chance)), np.float64)
+
+
+def _climbed(model: Decider, states: Floats) -> Floats:
+    """[T, B] the logit of people in `states` [B, F] after each step, if they always take the best action."""
+    transitions, reached = model.problem.transitions, []
+    for _ in range(model.problem.max_actions):
+        person, action = np.nonzero(transitions.legal(states))
+        logit = np.full((len(states), len(transitions)), -np.inf)
+        logit[person, action] = _logit(model, transitions.apply(states[person], action))
+        reached.append(logit.max(axis=1))
+        states = transitions.apply(states, logit.argmax(axis=1))
+    return np.stack(reached)

@@ -1,0 +1,38 @@
+"""Other people and other states to learn from: crossed from real ones, or reached by random plans."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats, Ints
+
+
+def cross(problem: Problem, people: People, count: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    """Invented states [n, F]: people (whose rows [n] are told) with some features taken from somebody else.
+
+    A feature that follows from another one comes along with it.
+    """
+    rows = random.integers(len(people), size=count)
+    others = random.integers(len(people), size=count)
+    taken = random.random((count, len(problem.features))) < 0.3
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            taken[:, cause.target] = taken[:, cause.source]
+    return np.where(taken, people.states[others], people.states[rows]), rows
+
+
+def wander(problem: Problem, states: Floats, random: np.random.Generator) -> Floats:
+    """Where random legal plans of random length lead from `states` [n, F]; no two steps of one function."""
+    transitions = problem.transitions
+    length = random.integers(1, problem.max_actions + 1, size=len(states))
+    used = np.zeros((len(states), len(transitions.functions) + 1), bool)
+    used[:, -1] = True  # STOP is no step
+    for t in range(problem.max_actions):
+        odds = random.random((len(states), len(transitions)))
+        odds *= transitions.legal(states) & ~used[:, transitions.function_of]
+        odds[:, transitions.stop] = 1e-12
+        chosen = np.where(t < length, odds.argmax(axis=1), transitions.stop)
+        used[np.arange(len(states)), transitions.function_of[chosen]] = True
+        states = transitions.apply(states, chosen)
+    return states

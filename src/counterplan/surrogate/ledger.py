@@ -1,0 +1,100 @@
+"""Everything that a black box answered, in order: what a surrogate learns from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.answers import Answers
+from counterplan.blackbox import BlackBox, Inquiry, split_keys
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+
+
+class Ledger:
+    """Answers about states of one problem; `paid` are the questions of this run, at most `budget`."""
+
+    def __init__(self, problem: Problem, box: BlackBox, budget: int) -> None:
+        self.problem = problem
+        self.box = box
+        self.budget = budget
+        self.paid: set[bytes] = set()
+        self.spent = False
+        self._keys: dict[bytes, None] = {}
+        self._states = np.empty((0, len(problem.features)))
+        self._answers = np.empty(0, bool)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def queries(self) -> int:
+        """Different questions asked by this run; what the box remembers from before costs nothing, but counts."""
+        return len(self.paid)
+
+    @property
+    def states(self) -> Floats:
+        """[n, F] what was asked about."""
+        return self._states
+
+    @property
+    def answers(self) -> Bools:
+        """[n] whether it is favourable."""
+        return self._answers
+
+    def about(self, people: People) -> Recorder:
+        """A way to ask about `people` that takes everything down."""
+        return Recorder(self, people)
+
+    def write(self, states: Floats, keys: list[bytes], answers: Bools) -> None:
+        """Take down `answers` [n] about `states` [n, F], each once."""
+        new = dict.fromkeys(key for key in keys if key not in self._keys)
+        if new:
+            first = {key: i for i, key in reversed(list(enumerate(keys)))}
+            fresh = [first[key] for key in new]
+            self._keys |= new
+            self._states = np.concatenate([self._states, states[fresh]])
+            self._answers = np.concatenate([self._answers, answers[fresh]])
+
+    def hand_in(self, answers: Answers) -> None:
+        """Answers that somebody has paid for already."""
+        answers.tell(self.box, self.problem)
+        self.write(answers.states, answers.keys, answers.favourable)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything, as arrays."""
+        keys = list(self._keys)
+        return {
+            "ledger.states": self._states,
+            "ledger.answers": self._answers,
+            "ledger.lengths": np.array([len(key) for key in keys], np.intp),
+            "ledger.keys": np.frombuffer(b"".join(keys), np.uint8),
+            "ledger.paid": np.array([key in self.paid for key in keys], bool),
+        }
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """The inverse of `to_arrays`; the black box remembers the answers too."""
+        lengths, blob = arrays["ledger.lengths"], arrays["ledger.keys"]
+        keys = split_keys(lengths, blob)
+        self._keys = dict.fromkeys(keys)
+        self._states, self._answers = arrays["ledger.states"], arrays["ledger.answers"]
+        self.paid = {key for key, paid in zip(keys, arrays["ledger.paid"].tolist(), strict=True) if paid}
+        self.box.recall(self.problem, lengths, blob, self._answers)
+
+
+class Recorder(Inquiry):
+    """An inquiry that takes down every answer in a ledger, within the ledger's budget."""
+
+    def __init__(self, ledger: Ledger, people: People) -> None:
+        room = ledger.budget - ledger.queries
+        super().__init__(ledger.box.about(ledger.problem, people), len(people), room, ledger.paid)
+        self._ledger = ledger
+
+    def ask(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """See `Inquiry.ask`."""
+        answers, known = super().ask(states, rows)
+        self._ledger.write(states[known], self._questions.keys(states[known], rows[known]), answers[known])
+        self._ledger.spent |= self.spent
+        return answers, known

@@ -1,0 +1,290 @@
+"""Learning a surrogate actively: people as they are and random plans first, then what the planner itself would ask.
+
+Everything that decides what comes next is in a checkpoint: a run that was stopped goes on to the same surrogate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterplan.answers import Answers
+from counterplan.blackbox import BlackBox
+from counterplan.errors import PlanError
+from counterplan.files import read_arrays, write_arrays, write_whole
+from counterplan.paths.people import cross, wander
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats, Ints
+from counterplan.surrogate.asking import Guided, GuideSettings, guide
+from counterplan.surrogate.learning import FitSettings, fit
+from counterplan.surrogate.ledger import Ledger
+from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
+
+CHECKPOINT = "learning.npz"
+METRICS = "learning.jsonl"
+_PLAIN = ("seed", "round", "worse", "next_person", "finished", "metrics")
+_ARRAYS = ("validation", "pupils", "least", "best_cost", "best_questions")
+"""What a checkpoint holds of a run, besides surrogates, random state and answers."""
+
+
+@dataclass(frozen=True)
+class LearningSettings:
+    """How a surrogate is learned; one setting for every problem."""
+
+    budget: int = 10_000
+    """Most questions to the black box in all."""
+    people: int = 240
+    """People asked about as they are, at first."""
+    plans: int = 240
+    """States at the end of random plans that are asked about, at first."""
+    validation: int = 48
+    """Refused people held out, on whom the best surrogate is chosen."""
+    growth: float = 0.3
+    """Each round asks about so many more states, as a share of all that are known."""
+    most: int = 20_000
+    """Most answers to learn from: the last ones."""
+    rounds: int = 20
+    patience: int = 3
+    """Learning ends after so many rounds in a row that planned no better for validation people ..."""
+    better: float = 0.004
+    """... by at least so much, in shares of the least effort known."""
+    price: float = 0.01
+    """What a question counts in that comparison."""
+    guide: GuideSettings = field(default_factory=GuideSettings)
+    """How validation people are planned for."""
+    teach: GuideSettings = field(default_factory=lambda: GuideSettings(share=0.005, questions=3, steps=150_000))
+    """How others are planned for in a round: whatever is asked then is learned from."""
+    fit: FitSettings = field(default_factory=FitSettings)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How learning stands after a round: also one line of the metrics file."""
+
+    round: int
+    queries: int
+    known: int
+    """Answers to learn from, those included that were handed in."""
+    success: float
+    """Share of validation people with a plan."""
+    cost: float
+    """Mean cost of these plans."""
+    questions: float
+    """Mean number of questions about a validation person."""
+
+
+class Learning:
+    """One run. `run` works until it is done; interrupted, it leaves the best surrogate so far in `best`."""
+
+    def __init__(
+        self, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int,
+        folder: Path | None = None, answers: Answers | None = None,
+    ) -> None:  # fmt: skip
+        if not len(people):
+            raise PlanError("there is nobody to learn from: hand in people, most of them refused")
+        self.problem, self.box, self.settings, self.seed, self.folder = problem, box, settings, seed, folder
+        self.random = np.random.default_rng(seed)
+        self.people = people.take(self.random.permutation(len(people)))
+        self.whom = hashlib.sha256(self.people.states.tobytes()).hexdigest()
+        self.ledger = Ledger(problem, box, settings.budget)
+        if answers is not None and len(answers):
+            self.ledger.hand_in(answers)
+        self.validation: Ints = np.empty(0, np.intp)
+        self.pupils: Ints = np.empty(0, np.intp)
+        """Rows of `people` who are known to be refused and were not planned for yet."""
+        self.next_person = 0
+        self.surrogate: Surrogate | None = None
+        self.best: Surrogate | None = None
+        self.least = self.best_cost = np.empty(0)
+        """[V] the least cost of a plan known for each validation person, and what the best surrogate found."""
+        self.best_questions = np.empty(0)
+        self.round = self.worse = 0
+        self.finished = False
+        self.metrics: list[dict[str, Any]] = []
+
+    @property
+    def queries(self) -> int:
+        """Different questions asked by this run."""
+        return self.ledger.queries
+
+    def run(self, progress: Callable[[Progress], None] = lambda report: None) -> Surrogate:
+        """Learn until nothing is gained any more, and give the surrogate that planned best for validation people."""
+        while not self.finished:
+            progress(self.advance())
+            if self.folder is not None:
+                self.save()
+        assert self.best is not None
+        return self.best
+
+    def advance(self) -> Progress:
+        """One round: ask, learn, and see how well that plans for validation people."""
+        if self.surrogate is None:
+            self._begin()
+        else:
+            self._plan(self._next_pupils(), self.settings.teach, self.surrogate)
+        known = slice(-self.settings.most, None)
+        self.surrogate = fit(
+            self.problem, self.ledger.states[known], self.ledger.answers[known], self.settings.fit, self.seed,
+            self.surrogate,
+        )  # fmt: skip
+        report = self._validate(self.surrogate)
+        self.metrics.append(asdict(report))
+        self.round += 1
+        self.finished = self.ledger.spent or self.round >= self.settings.rounds or self.worse >= self.settings.patience
+        if self.finished:
+            self._choose_parts()
+        return report
+
+    def _begin(self) -> None:
+        """Ask about people as they are, hold some of the refused ones out, and follow random plans of the others."""
+        settings = self.settings
+        rows = np.arange(min(settings.people + settings.validation, len(self.people)))
+        self.next_person = len(rows)
+        favourable, known = self.ledger.about(self.people).ask(self.people.states[rows], rows)
+        refused = np.flatnonzero(known & ~favourable)
+        held = min(settings.validation, len(refused) // 3)
+        self.validation, self.pupils = refused[:held], refused[held:]
+        self.least = self.best_cost = np.full(held, np.inf)
+        self.best_questions = np.zeros(held)
+        if len(self.pupils):
+            rows = self.pupils[self.random.integers(len(self.pupils), size=settings.plans)]
+            self.ledger.about(self.people).ask(wander(self.problem, self.people.states[rows], self.random), rows)
+        if not len(self.ledger):
+            raise PlanError("no question may be asked: raise the budget")
+
+    def _next_pupils(self) -> People:
+        """People to plan for: those known to be refused, then those likely to be, then crossed ones."""
+        assert self.surrogate is not None
+        per_person = max(1.0, 0.7 * (self.settings.teach.questions or 1))
+        count = max(16, round(self.settings.growth * len(self.ledger) / per_person))
+        rows, self.pupils = self.pupils[:count], self.pupils[count:]
+        fresh = np.arange(self.next_person, min(self.next_person + 4 * count, len(self.people)))
+        likely = fresh[self.surrogate.logit(self.people.states[fresh]) < 0][: count - len(rows)]
+        self.next_person = len(self.people) if len(likely) + len(rows) < count else int(likely[-1:].sum()) + 1
+        rows = np.concatenate([rows, likely])
+        people = self.people.take(rows)
+        if len(rows) == count:
+            return people
+        states, source = cross(self.problem, self.people, 4 * (count - len(rows)), self.random)
+        likely = np.flatnonzero(self.surrogate.logit(states) < 0)[: count - len(rows)]
+        states, source = states[likely], source[likely]
+        tables = [people.table, self.people.frame(states, source)]
+        return People(people.features, np.concatenate([people.states, states]), pd.concat(tables))
+
+    def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> Guided:
+        allowed = np.ones((len(people), len(self.problem.transitions)), bool)
+        ask = self.ledger.about(people)
+        return guide(
+            self.problem, people.states, allowed, surrogate.logit, ask, settings, anchors=self.anchors
+        )  # fmt: skip
+
+    @property
+    def anchors(self) -> Floats:
+        """[n, F] the last states that were found to be favourable."""
+        return self.ledger.states[self.ledger.answers][-self.settings.most // 10 :]
+
+    def _validate(self, surrogate: Surrogate) -> Progress:
+        """How well `surrogate` plans for validation people; it is kept unless an earlier one did clearly better."""
+        found = self._plan(self.people.take(self.validation), self.settings.guide, surrogate)
+        solved = np.isfinite(found.cost)
+        if self.ledger.spent and self.best is not None:  # half a validation tells nothing
+            self.worse += 1
+        else:
+            self.least = np.minimum(self.least, found.cost)
+            before = self._score(self.best_cost, self.best_questions) if self.best else np.inf
+            score = self._score(found.cost, found.questions)
+            if score < before + self.settings.better:
+                self.best = surrogate
+            if score < before:
+                self.best_cost, self.best_questions = found.cost, found.questions.astype(float)
+            self.worse = 0 if score < before - self.settings.better else self.worse + 1
+        return Progress(
+            self.round, self.queries, len(self.ledger), float(solved.mean()) if len(solved) else 0.0,
+            float(found.cost[solved].mean()) if solved.any() else 0.0,
+            float(found.questions.mean()) if len(solved) else 0.0,
+        )  # fmt: skip
+
+    def _score(self, cost: Floats, questions: Floats | Ints) -> float:
+        """Mean ratio of `cost` [V] to the least one known (a failure counts 2), and the price of the questions."""
+        known = np.isfinite(self.least)
+        if not known.any():
+            return 2.0
+        ratio = np.minimum(cost[known] / np.maximum(self.least[known], 1e-9), 2.0)
+        return float(ratio.mean() + self.settings.price * questions.mean())
+
+    def _choose_parts(self) -> None:
+        """Networks alone, or trees alone, if they plan clearly better for validation people than both together."""
+        assert self.best is not None
+        scores = {}
+        people = self.people.take(self.validation)
+        for parts in PARTS:
+            found = self._plan(people, self.settings.guide, self.best.with_parts(parts))
+            self.least = np.minimum(self.least, found.cost)
+            scores[parts] = found
+        if not self.ledger.spent:
+            told = {parts: self._score(found.cost, found.questions) for parts, found in scores.items()}
+            told["both"] -= self.settings.better
+            self.best = self.best.with_parts(min(told, key=lambda parts: told[parts]))
+
+    def save(self) -> None:
+        """Write a checkpoint and the metrics, whole or not at all."""
+        assert self.folder is not None
+        assert self.surrogate is not None
+        assert self.best is not None
+        state: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        state |= {
+            "fingerprint": self.problem.fingerprint,
+            "settings": asdict(self.settings),
+            "random": self.random.bit_generator.state,
+            "people": self.whom,
+            "model": self.box.model.name,
+            "spent": self.ledger.spent,
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | self.ledger.to_arrays()
+        for name, surrogate in (("now", self.surrogate), ("best", self.best)):
+            some, state[name] = to_arrays(surrogate)
+            arrays |= {f"{name}.{key}": value for key, value in some.items()}
+        write_arrays(self.folder / CHECKPOINT, arrays, state)
+        write_whole(self.folder / METRICS, "".join(json.dumps(line) + "\n" for line in self.metrics))
+
+    @classmethod
+    def resumed(
+        cls, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int, folder: Path
+    ) -> Learning:
+        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run."""
+        path = folder / CHECKPOINT
+        arrays, state = read_arrays(path)
+        run = cls(problem, people, box, settings, seed, folder)
+        try:
+            for what, stored, now in (
+                ("a different problem", state["fingerprint"], problem.fingerprint),
+                ("a different seed", state["seed"], seed),
+                ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
+                ("a different model", state["model"], box.model.name),
+                ("different people", state["people"], run.whom),
+            ):
+                if stored != now:
+                    raise PlanError(f"{path}: was made with {what}; start again with --force")
+            for name in _PLAIN:
+                setattr(run, name, state[name])
+            for name in _ARRAYS:
+                setattr(run, name, arrays[name])
+            run.random.bit_generator.state = state["random"]
+            run.ledger.restore(arrays)
+            run.ledger.spent = state["spent"]
+            run.surrogate = from_arrays(problem, _named(arrays, "now."), state["now"])
+            run.best = from_arrays(problem, _named(arrays, "best."), state["best"])
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+        return run
+
+
+def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

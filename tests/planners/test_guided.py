@@ -1,0 +1,86 @@
+"""The guided planner against the exact one, with good, bad and malicious surrogates."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, Status
+from counterplan.planners.guided import GuidedPlanner
+from counterplan.problem import Problem
+from counterplan.surrogate.asking import GuideSettings, Logit
+
+EXHAUSTIVE = GuideSettings(price=0.0, questions=None, steps=None)
+
+
+def random_logit(states: np.ndarray) -> np.ndarray:
+    """Arbitrary, but the same for the same state."""
+    return np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
+
+
+LIARS = {
+    "random": random_logit,
+    "constant": lambda states: np.zeros(len(states)),
+    "sure of nothing": lambda states: np.full(len(states), -1e9),
+    "sure of everything": lambda states: np.full(len(states), np.inf),
+    "silent": lambda states: np.full(len(states), np.nan),
+}
+
+
+def liar_of(kind: str, problem: Problem, people: pd.DataFrame, model: object) -> Logit:
+    """A surrogate that errs as told; the inverted one knows every answer and says the opposite."""
+    if kind != "inverted":
+        return LIARS[kind]
+    ask = BlackBox(model).about(problem, problem.read(people))
+    return lambda states: np.where(ask(states, np.zeros(len(states), np.intp)), -5.0, 5.0)
+
+
+@pytest.mark.parametrize("kind", [*LIARS, "inverted"])
+@settings(max_examples=40)
+@given(st.data())
+def test_without_limits_it_is_exact_whatever_the_surrogate_says(kind: str, data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    people = data.draw(worlds.people(problem))
+    model = data.draw(worlds.black_boxes(problem))
+    exact = ExactPlanner(problem, BlackBox(model)).plan(people)
+    guided = GuidedPlanner(problem, BlackBox(model), liar_of(kind, problem, people, model), settings=EXHAUSTIVE).plan(
+        people
+    )
+    for best, plan in zip(exact, guided, strict=True):
+        assert plan.status == best.status
+        assert plan.cost == pytest.approx(best.cost)
+        assert plan.optimal == best.optimal
+        assert plan.replay(problem, BlackBox(model)).ok
+
+
+@pytest.mark.parametrize("kind", [*LIARS, "inverted"])
+@settings(max_examples=40)
+@given(st.data())
+def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    people = data.draw(worlds.people(problem))
+    model = data.draw(worlds.black_boxes(problem))
+    budget = data.draw(st.integers(1, 6))
+    chosen = GuideSettings(price=data.draw(st.sampled_from([None, 0.0, 1.0])), steps=data.draw(st.integers(1, 300)))
+    exact = ExactPlanner(problem, BlackBox(model)).plan(people)
+    guided = GuidedPlanner(problem, BlackBox(model), liar_of(kind, problem, people, model), settings=chosen).plan(
+        people, budget=budget
+    )
+    for best, plan in zip(exact, guided, strict=True):
+        assert plan.questions <= budget
+        assert plan.replay(problem, BlackBox(model)).ok or not plan.verified
+        assert not plan.optimal or plan.verified
+        if best.status is Status.FOUND:
+            assert plan.status in (Status.FOUND, Status.NOT_FOUND)
+            assert plan.lower_bound is not None
+            assert plan.lower_bound <= best.cost + 1e-6
+        if plan.verified:
+            assert plan.cost >= best.cost - 1e-6
+        if plan.status is Status.INFEASIBLE:
+            assert best.status is Status.INFEASIBLE

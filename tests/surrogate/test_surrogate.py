@@ -1,0 +1,245 @@
+"""The surrogate: it learns rules from answers, says how sure it is, and comes back from disk as it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import worlds
+from counterplan import PlanError, Problem
+from counterplan.surrogate import Surrogate, View, load_surrogate, reliability, save_surrogate
+from counterplan.surrogate.networks import forward, initial_params
+from counterplan.surrogate.surrogate import FACTS, TOGETHER, WEIGHTS
+
+jnp = pytest.importorskip("jax.numpy")
+from counterplan.surrogate.learning import FitSettings, fit  # noqa: E402
+
+QUICK = FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20)
+SYN = worlds.benchmark("syn")
+NAMES = [feature.name for feature in SYN.features]
+
+
+def some_states(problem: Problem, seed: int, count: int) -> np.ndarray:
+    return problem.read(worlds.random_people(problem, seed, count)).states
+
+
+def column(states: np.ndarray, name: str) -> np.ndarray:
+    return states[:, NAMES.index(name)]
+
+
+def threshold_rule(states: np.ndarray) -> np.ndarray:
+    return (column(states, "income") > 80_000) & (column(states, "credit") < 30_000)
+
+
+def category_rule(states: np.ndarray) -> np.ndarray:
+    return (column(states, "relationship") == 1) | (column(states, "job") >= 4)
+
+
+@pytest.fixture(scope="module")
+def learned() -> Surrogate:
+    states = some_states(SYN, 1, 1500)
+    return fit(SYN, states, threshold_rule(states), QUICK, seed=1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numpy_and_jax_agree(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    params = initial_params(17, 4, (12, 8), random)
+    params = {name: value + random.normal(size=value.shape).astype(np.float32) / 4 for name, value in params.items()}
+    x = random.normal(size=(50, 17)).astype(np.float32)
+    ours = forward(np, params, x)
+    assert ours.shape == (4, 50)
+    assert np.abs(ours).max() > 0.1
+    np.testing.assert_allclose(ours, np.asarray(forward(jnp, params, x)), atol=1e-5)
+    for member in range(4):
+        alone = {name: value[:, [member]] if name == "0.weight" else value[[member]] for name, value in params.items()}
+        np.testing.assert_allclose(forward(np, alone, x)[0], ours[member], atol=1e-5)
+
+
+@pytest.mark.parametrize("rule", [threshold_rule, category_rule])
+def test_learns_a_rule(rule) -> None:  # type: ignore[no-untyped-def]
+    states, others = some_states(SYN, 2, 1500), some_states(SYN, 3, 1500)
+    surrogate = fit(SYN, states, rule(states), QUICK)
+    for parts, wanted in (("networks", 0.95), ("trees", 0.98), ("both", 0.98)):
+        chance = surrogate.with_parts(parts)(others)
+        assert ((chance > 0.5) == rule(others)).mean() > wanted, parts
+
+
+def test_a_refit_starts_from_what_was_known(learned: Surrogate) -> None:
+    states, others = some_states(SYN, 4, 3000), some_states(SYN, 5, 1500)
+    again = fit(SYN, states, threshold_rule(states), replace(QUICK, refit_steps=50), before=learned)
+    assert again.view is learned.view
+    networks = again.with_parts("networks")
+    assert ((networks(others) > 0.5) == threshold_rule(others)).mean() > 0.97
+
+
+def test_the_same_seed_gives_the_same_surrogate(learned: Surrogate) -> None:
+    states = some_states(SYN, 1, 1500)
+    others = some_states(SYN, 6, 200)
+    again = fit(SYN, states, threshold_rule(states), QUICK, seed=1)
+    np.testing.assert_array_equal(again.logit(others), learned.logit(others))
+    other = fit(SYN, states, threshold_rule(states), QUICK, seed=2)
+    assert (other.logit(others) != learned.logit(others)).any()
+
+
+@pytest.mark.parametrize("answer", [True, False])
+@pytest.mark.parametrize("count", [1, 5, 200])
+def test_one_answer_only(learned: Surrogate, answer: bool, count: int) -> None:
+    states = some_states(SYN, 7, count)
+    for before in (None, learned):
+        surrogate = fit(SYN, states, np.full(count, answer), QUICK, before=before)
+        for parts in ("networks", "trees", "both"):
+            logits = surrogate.with_parts(parts).logit(some_states(SYN, 8, 50))
+            assert ((logits > 0) == answer).all()
+            assert np.ptp(logits) < 1e-6
+    both = some_states(SYN, 9, 500)
+    after = fit(SYN, both, category_rule(both), QUICK, before=surrogate)
+    assert ((after.with_parts("networks")(both) > 0.5) == category_rule(both)).mean() > 0.85
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_few_answers(count: int) -> None:
+    states = some_states(SYN, 10, count)
+    surrogate = fit(SYN, states, np.arange(count) % 2 == 0, QUICK)
+    assert np.isfinite(surrogate.logit(some_states(SYN, 11, 50))).all()
+
+
+def test_a_rare_outcome_is_found_and_not_overrated() -> None:
+    states, others = some_states(SYN, 12, 3000), some_states(SYN, 13, 3000)
+
+    def rule(rows: np.ndarray) -> np.ndarray:
+        return threshold_rule(rows) & (column(rows, "job") == 5)
+
+    assert 0.01 < rule(states).mean() < 0.1
+    chance = fit(SYN, states, rule(states), QUICK)(others)
+    assert (chance[rule(others)] > 0.5).mean() > 0.8
+    assert chance.mean() == pytest.approx(rule(others).mean(), abs=0.02)
+
+
+def test_chances_are_calibrated_where_answers_are_noisy() -> None:
+    random = np.random.default_rng(0)
+    states, others = some_states(SYN, 14, 3000), some_states(SYN, 15, 3000)
+
+    def answer(rows: np.ndarray) -> np.ndarray:
+        return random.random(len(rows)) < np.where(threshold_rule(rows) | category_rule(rows), 0.8, 0.3)
+
+    surrogate = fit(SYN, states, answer(states), QUICK)
+    said = answer(others)
+    for parts in ("networks", "trees", "both"):
+        rows = reliability(surrogate.with_parts(parts), others, said, bins=5)
+        assert sum(count for *_, count in rows) == 3000
+        gap = sum(abs(chance - share) * count for chance, share, count in rows) / 3000
+        assert gap < 0.08, parts
+
+
+def test_any_number_of_states(learned: Surrogate) -> None:
+    states = some_states(SYN, 16, 2 * TOGETHER + 5)
+    logits = learned.logit(states)
+    assert logits.dtype == np.float64
+    np.testing.assert_allclose(learned.logit(states[-7:]), logits[-7:], atol=1e-4)
+    assert learned.logit(states[:0]).shape == learned(states[:0]).shape == (0,)
+    np.testing.assert_allclose(learned(states), 1 / (1 + np.exp(-logits)))
+    assert reliability(learned, states[:0], np.zeros(0, bool)) == []
+
+
+def test_far_from_the_boundary_logits_still_differ(learned: Surrogate) -> None:
+    states = np.repeat(some_states(SYN, 17, 1), 50, axis=0)
+    states[:, NAMES.index("income")] = np.linspace(0, 2_000_000, 50)
+    assert len(np.unique(learned.with_parts("networks").logit(states))) == 50
+
+
+def test_parts_have_names(learned: Surrogate) -> None:
+    states = some_states(SYN, 18, 20)
+    networks, trees, both = (learned.with_parts(parts) for parts in ("networks", "trees", "both"))
+    assert learned.parts == "both"
+    assert len({part.logit(states).tobytes() for part in (networks, trees, both)}) == 3
+    np.testing.assert_array_equal(networks.with_parts("both").logit(states), learned.logit(states))
+    with pytest.raises(PlanError, match="there is no 'forest'"):
+        learned.with_parts("forest")
+
+
+def test_answers_and_states_go_together() -> None:
+    states = some_states(SYN, 19, 4)
+    for rows, answers in ((states, np.ones(3, bool)), (states[:0], np.ones(0, bool))):
+        with pytest.raises(PlanError, match="one answer for each state"):
+            fit(SYN, rows, answers, QUICK)
+
+
+def test_a_surrogate_of_another_problem_is_no_start(learned: Surrogate) -> None:
+    german = worlds.benchmark("german")
+    with pytest.raises(PlanError, match="another problem"):
+        fit(german, some_states(german, 1, 10), np.arange(10) > 4, QUICK, before=learned)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 10])
+def test_random_worlds(seed: int, tmp_path: Path) -> None:
+    problem = Problem.from_dict(worlds.random_problem(seed))
+    people = worlds.random_people(problem, seed, 400)
+    answers = worlds.random_black_box(problem, seed).favourable(people)
+    states = problem.read(people).states
+    surrogate = fit(problem, states, answers, replace(QUICK, steps=50, trees=8))
+    chance = surrogate(states)
+    assert np.isfinite(surrogate.logit(states)).all()
+    assert ((chance > 0.5) == answers).mean() >= max(answers.mean(), 1 - answers.mean()) - 0.02
+    save_surrogate(surrogate, tmp_path)
+    np.testing.assert_array_equal(load_surrogate(tmp_path, problem)(states), chance)
+
+
+def test_comes_back_from_disk(learned: Surrogate, tmp_path: Path) -> None:
+    states = some_states(SYN, 20, 300)
+    for parts in ("networks", "trees", "both"):
+        save_surrogate(learned.with_parts(parts), tmp_path)
+        kept = load_surrogate(tmp_path, SYN)
+        assert kept.parts == parts
+        assert isinstance(kept.view, View)
+        np.testing.assert_array_equal(kept.logit(states), learned.with_parts(parts).logit(states))
+
+
+def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="no such file"):
+        load_surrogate(tmp_path, SYN)
+    save_surrogate(learned, tmp_path)
+    with pytest.raises(PlanError, match=rf"{FACTS}: .*another problem"):
+        load_surrogate(tmp_path, worlds.benchmark("german"))
+    content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
+    for damage in (content[:-1], content[:-1] + b"\1", b""):
+        (tmp_path / WEIGHTS).write_bytes(damage)
+        with pytest.raises(PlanError, match=rf"{WEIGHTS}: damaged or changed"):
+            load_surrogate(tmp_path, SYN)
+    (tmp_path / WEIGHTS).write_bytes(content)
+    changed = json.loads(facts)
+    changed["calibrations"]["trees"]["shift"] += 1
+    for broken, message in (
+        (facts[:40], "cannot be read"),
+        ("[]", "not a surrogate"),
+        ("{}", "not a surrogate"),
+        (facts.replace('"counterplan_surrogate": 1', '"counterplan_surrogate": 9'), "newer counterplan"),
+        (facts.replace('"mean"', '"men"'), "damaged"),
+        (json.dumps(changed), "damaged or changed"),
+    ):
+        (tmp_path / FACTS).write_text(broken)
+        with pytest.raises(PlanError, match=message) as caught:
+            load_surrogate(tmp_path, SYN)
+        assert FACTS in str(caught.value)
+    (tmp_path / FACTS).write_text(facts)
+    (tmp_path / WEIGHTS).unlink()
+    with pytest.raises(PlanError, match=rf"{WEIGHTS}: there is no such file"):
+        load_surrogate(tmp_path, SYN)
+
+
+def test_without_jax_a_surrogate_runs_and_learning_says_what_is_missing() -> None:
+    code = (
+        "import sys; sys.modules['jax'] = None\n"
+        "import counterplan.surrogate\n"
+        "from counterplan import PlanError\n"
+        "try:\n    import counterplan.surrogate.learning\n"
+        "except PlanError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "counterplan[train]" in done.stdout

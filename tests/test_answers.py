@@ -1,0 +1,78 @@
+"""Answers that were paid for survive on disk, exactly."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, PlanError, benchmarks
+from counterplan.answers import Answers
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_what_is_kept_is_never_asked_again(tmp_path: Path, data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    people = data.draw(worlds.people(problem))
+    people["an extra"] = [f"x{i}" for i in range(len(people))]
+    model = data.draw(worlds.black_boxes(problem))
+    box = BlackBox(model)
+    first = ExactPlanner(problem, box).plan(people)
+    kept = Answers.remembered(box, problem)
+    kept.save(tmp_path / "answers.csv.gz", problem)
+    read = Answers.load(tmp_path / "answers.csv.gz", problem)
+    assert read.keys == kept.keys
+    assert (read.favourable == kept.favourable).all()
+    other = BlackBox(model)
+    read.tell(other, problem)
+    again = ExactPlanner(problem, other).plan(people)
+    assert other.queries == 0
+    assert [plan.actions for plan in again] == [plan.actions for plan in first]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    benchmark = benchmarks.load("syn")
+    box = BlackBox(benchmark.model)
+    box.favourable(benchmark.problem, benchmark.test.head(20))
+    path = tmp_path / "answers.csv.gz"
+    Answers.remembered(box, benchmark.problem).save(path, benchmark.problem)
+    return path
+
+
+def test_anybody_can_read_the_file(kept: Path) -> None:
+    table = pd.read_csv(kept, skiprows=1)
+    benchmark = benchmarks.load("syn")
+    assert list(table["job"]) == list(benchmark.test["job"].head(20))
+    assert np.isin(table["counterplan: favourable"], [0, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda raw: raw[: len(raw) // 2], "damaged"),
+        (lambda raw: b"nothing", "not answers"),
+        (lambda raw: gzip.compress(b"a,b\n1,2\n"), "not answers"),
+        (lambda raw: gzip.compress(gzip.decompress(raw).replace(b'answers": 1', b'answers": 9')), "version 9"),
+        (lambda raw: gzip.compress(gzip.decompress(raw).replace(b",1\n", b",maybe\n")), "damaged"),
+    ],
+)
+def test_a_damaged_file_is_named(kept: Path, spoil, message: str) -> None:
+    kept.write_bytes(spoil(kept.read_bytes()))
+    with pytest.raises(PlanError, match=message) as error:
+        Answers.load(kept, benchmarks.load("syn").problem)
+    assert str(kept) in str(error.value)
+
+
+def test_other_problems_and_missing_files_are_refused(kept: Path) -> None:
+    with pytest.raises(PlanError, match="another problem"):
+        Answers.load(kept, benchmarks.load("german").problem)
+    with pytest.raises(PlanError, match="no such file"):
+        Answers.load(kept.parent / "nothing.csv.gz", benchmarks.load("syn").problem)
