@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,10 @@ from rich.table import Table
 
 import counterplan
 from counterplan import benchmarks
-from counterplan.agent.agent import FACTS
+from counterplan.agent.agent import FACTS as AGENT
+from counterplan.agent.curve import draw_curve
+from counterplan.answers import FILE as ANSWERS
+from counterplan.answers import Answers
 from counterplan.benchmarks.report import COLUMNS, describe
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError
@@ -29,7 +32,9 @@ from counterplan.problem import People, Problem, json_schema, read_table
 from counterplan.problem.problem import check as check_file
 from counterplan.problem.starting import starting_file_from
 from counterplan.problem.values import did_you_mean
-from counterplan.recourse import PLANNERS, Recourse, load_problem
+from counterplan.recourse import PLANNERS, Recourse, decider, load_answers, load_problem
+from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, error_of
+from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
 app = typer.Typer(
     help="Which actions, in which order, would overturn a model's decision at the least effort.",
@@ -40,6 +45,9 @@ app = typer.Typer(
 )
 ORIGIN = "origin.json"
 """In the folder of a fitted benchmark: which one it is, so that its people and model come along."""
+LEARNED = (AGENT, SURROGATE, ANSWERS, "learning.npz", "learning.jsonl", "training.npz", "metrics.jsonl")
+"""What a run of 'fit' leaves that another one would overwrite."""
+FIGURES = ("learning.png", "reliability.png", "training.png")
 MOST_PRINTED = 20
 SLICE = 64
 """People planned between two looks at the keyboard: what is finished by then is kept."""
@@ -135,69 +143,157 @@ def fit(
     problem: Annotated[str, typer.Argument(help="A benchmark's name, or a problem file.")],
     out: Annotated[Path, typer.Option(help="The folder to keep what was learned in.")],
     people: Annotated[
-        Path | None, typer.Option(help="Refused people to learn from: CSV or Parquet (a benchmark brings its own).")
+        Path | None,
+        typer.Option(
+            help="People to learn from, at least some of them refused: CSV or Parquet (a benchmark has some)."
+        ),
     ] = None,
     model: _Model = None,
     threshold: _Threshold = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same agent.")] = 0,
+    method: Annotated[
+        str | None,
+        typer.Option(help="What to learn: guided (a surrogate of the model; the default), search (an agent), or both."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same result.")] = 0,
     budget: Annotated[int | None, typer.Option(min=1, help="Most questions to the model in all.")] = None,
-    preset: Annotated[str, typer.Option(help="How to train: default, or paper.")] = "default",
+    answers: Annotated[
+        Path | None, typer.Option(help="Answers of the model paid for earlier: the answers.csv.gz of any folder.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="How to train an agent: default, or paper.")] = "default",
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what an earlier run left in the folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what an earlier run left in the folder, its answers too.")
+    ] = False,
 ) -> None:
-    """Train an agent that plans for everybody, by its own searches."""
-    from counterplan.agent.curve import draw_curve
-    from counterplan.agent.training import CHECKPOINT, METRICS, TrainingSettings
-
+    """Learn about the model once, to plan for everybody."""
     if str(out) in benchmarks.NAMES:
         raise PlanError(f"--out {out}: that is a benchmark's name; choose another folder")
-    if not (resume or force) and any((out / name).exists() for name in (CHECKPOINT, FACTS)):
+    if not (resume or force) and any((out / name).exists() for name in LEARNED):
         raise PlanError(f"{out}: holds what an earlier run learned; go on with --resume, or overwrite it with --force")
-    setting = _setting(problem, people, model, threshold, seed, training=True)
-    settings = TrainingSettings.preset(preset)
-    settings = settings if budget is None else replace(settings, budget=budget)
+    method = method or ("search" if preset == "paper" else "guided")
+    setting = _setting(problem, people, model, threshold, seed, "refused_train" if method == "search" else "train")
+    read = _read(setting, people)
     recourse = Recourse(setting.problem, setting.box)
-    interrupted = False
-    columns = (TextColumn("Training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("training", total=None, told="")
-
-        def show(report: Any) -> None:
-            told = f"{report.solved:.0%} with a plan, effort {report.cost:.1f}, {report.queries:,} questions"
-            bar.update(task, total=report.total, completed=report.done, told=told)
-
-        try:
-            recourse.fit(_read(setting, people), seed=seed, settings=settings, folder=out, resume=resume, progress=show)
-        except KeyboardInterrupt:
-            interrupted = True
-    if recourse.agent_ is None:
-        raise typer.Exit(130)
+    if resume and any((out / name).exists() for name in (AGENT, SURROGATE)):
+        recourse = Recourse.load(out, setting.box)
+    if force and not resume:
+        _clear(out, answers)
+    stopped = _fit(
+        recourse, read, method, seed=seed, settings=preset, budget=budget, folder=out, resume=resume, answers=answers
+    )
+    if recourse.agent_ is None and recourse.surrogate_ is None:
+        if stopped is not None:
+            _keep_answers(recourse, out)
+        raise typer.Exit(130) if isinstance(stopped, KeyboardInterrupt) else stopped or typer.Exit(1)
     recourse.save(out)
     own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
     _write(out / ORIGIN, json.dumps({"benchmark": problem if own else None, "seed": seed}))
-    told = (out / METRICS).read_text().splitlines() if (out / METRICS).exists() else []
-    metrics = [json.loads(line) for line in told]
-    if metrics and not metrics[-1]["solved"]:
-        typer.echo("Warning: no plan was found for anybody in training, so the agent has learned nothing.", err=True)
-    if metrics:
-        draw_curve(metrics, out / "learning.png", f"{setting.problem.name}, seed {seed}")
-        last = metrics[-1]
+    _tell(recourse, out, f"{setting.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
+    typer.echo(f"Kept in {out}. Plan with: counterplan recommend {out}")
+    if stopped is not None:
+        typer.echo("What was learned so far is usable; --resume goes on.", err=True)
+        raise typer.Exit(130) if isinstance(stopped, KeyboardInterrupt) else stopped
+
+
+def _fit(recourse: Recourse, people: People, method: str, **how: Any) -> KeyboardInterrupt | CounterplanError | None:
+    """Fit with a progress bar; what stopped it, if something did."""
+    console = Console(stderr=True)
+    columns = (TextColumn("Learning"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("learning", total=None, told="")
+
+        def show(report: Any) -> None:
+            if hasattr(report, "round"):
+                told = (
+                    f"round {report.round + 1}: {report.success:.0%} of validation people with a plan, effort "
+                    f"{report.cost:.1f}, {report.questions:.1f} questions each; {report.queries:,} asked"
+                )
+                bar.update(task, completed=report.round + 1, told=told)
+            else:
+                told = f"{report.solved:.0%} with a plan, effort {report.cost:.1f}; {report.queries:,} asked"
+                bar.update(task, total=report.total, completed=report.done, told=told)
+
+        try:
+            recourse.fit(people, method=method, progress=show, **how)
+        except (KeyboardInterrupt, CounterplanError) as error:
+            return error
+    return None
+
+
+def _clear(folder: Path, answers: Path | None) -> None:
+    """Remove what an earlier run left, but for `answers` that are to be used."""
+    for name in (*LEARNED, *FIGURES):
+        path = folder / name
+        if answers is None or not path.exists() or not answers.exists() or not path.samefile(answers):
+            path.unlink(missing_ok=True)
+
+
+def _keep_answers(recourse: Recourse, folder: Path) -> None:
+    """When fitting stopped before anything was learned: what was paid for is not lost."""
+    if folder.is_dir() and recourse.box.queries:
+        recourse.save_answers(folder)
         typer.echo(
-            f"{'Interrupted' if interrupted else 'Trained'}: {last['solved']:.1%} of the people in training have a "
-            f"plan, mean effort {last['cost']:.1f}; {last['queries']:,} questions asked."
+            f"Nothing was learned yet; {_count(recourse.box.queries, 'answer')} kept in {folder}: "
+            "--resume does not ask them again.",
+            err=True,
         )
-    typer.echo(f"Kept in {out} (learning.png shows the way). Plan with: counterplan recommend {out}")
-    if interrupted:
-        typer.echo("The agent is usable; --resume goes on with its training.", err=True)
-        raise typer.Exit(130)
+
+
+def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
+    """Draw figures of what came out, and say it in words."""
+    rounds, groups = (_metrics(folder / name) for name in ("learning.jsonl", "metrics.jsonl"))
+    if recourse.surrogate_ is not None and rounds:
+        draw_learning(rounds, folder / "learning.png", title)
+        last = rounds[-1]
+        if not last["success"]:
+            typer.echo(
+                "Warning: no plan was found for anybody held out to validate, so the surrogate may know little; "
+                "try more refused people, or a larger --budget.",
+                err=True,
+            )
+        typer.echo(
+            f"{how} in {_count(len(rounds), 'round')}: {last['success']:.1%} of validation people have a plan, mean "
+            f"effort {last['cost']:.1f}, {last['questions']:.1f} questions each; {last['queries']:,} questions asked."
+        )
+        _tell_reliability(recourse, folder / "reliability.png", title)
+    if recourse.agent_ is not None and groups:
+        draw_curve(groups, folder / "training.png", title)
+        last = groups[-1]
+        if not last["solved"]:
+            typer.echo("Warning: no plan was found for anybody in training: the agent has learned nothing.", err=True)
+        typer.echo(
+            f"{how} by search: {last['solved']:.1%} of the people in training have a plan, mean effort "
+            f"{last['cost']:.1f}; {last['queries']:,} questions asked."
+        )
+    drawn = [name for name in FIGURES if (folder / name).exists()]
+    if drawn:
+        typer.echo(f"Look at {', '.join(drawn)}.")
+
+
+def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
+    """Judge the surrogate by answers that it did not learn from, or, if they are too few, by all."""
+    surrogate, unseen = recourse.surrogate_, recourse.unseen_
+    assert surrogate is not None
+    if unseen is None and path.exists():  # nothing new was learned
+        return
+    fresh = unseen is not None and len(unseen) >= FEWEST
+    judge = unseen if fresh and unseen is not None else Answers.remembered(recourse.box, recourse.problem)
+    draw_reliability(surrogate, judge.states, judge.favourable, path, title, learned_from=not fresh)
+    error = error_of(surrogate, judge.states, judge.favourable)
+    new = "that it did not learn from" if fresh else "most of which it learned from"
+    typer.echo(f"Its chances are off by {100 * error:.0f} points on average, on {len(judge):,} answers {new}.")
+
+
+def _metrics(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 @app.command()
 def recommend(
     problem: _Problem,
     planner: Annotated[
-        str | None, typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: cascade if fitted, else exact).")
+        str | None,
+        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: guided or cascade if fitted, else exact)."),
     ] = None,
     people: Annotated[
         Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
@@ -215,6 +311,9 @@ def recommend(
     refused: Annotated[
         bool, typer.Option("--refused", help="The people are known to be refused: do not ask about them as they are.")
     ] = False,
+    ask_again: Annotated[
+        bool, typer.Option("--ask-again", help="The model has changed: ignore and replace the answers in the folder.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the plans as JSON; - for the screen.")] = None,
     csv_file: Annotated[
@@ -230,8 +329,8 @@ def recommend(
     setting = _setting(problem, people, model, threshold, seed)
     recourse = Recourse(setting.problem, setting.box)
     if setting.folder is not None:
-        recourse = Recourse.load(setting.folder, setting.box)
-    method = recourse.planner(planner or ("exact" if setting.folder is None else "cascade"))
+        recourse = Recourse.load(setting.folder, setting.box, answers=not ask_again)
+    method = recourse.planner(planner or ("exact" if setting.folder is None else None))
     setting.table = _chosen(setting.table, person, limit)
     read = _read(setting, people)
     plans = Plans(())
@@ -243,6 +342,8 @@ def recommend(
                 plans += method.plan(some, forbid=forbid or (), budget=budget, refused=refused, progress=advance)
         except (KeyboardInterrupt, ModelError) as error:
             stopped = error
+    if setting.folder is not None:
+        _add_answers(recourse, setting.folder, ask_again)
     if stopped is None or len(plans):
         _hand_over(plans, json_file, csv_file)
     if stopped is not None:
@@ -252,9 +353,27 @@ def recommend(
         raise typer.Exit(130)
 
 
+def _add_answers(recourse: Recourse, folder: Path, replace_them: bool) -> None:
+    """Keep new answers with those in `folder`, so that no command asks twice; another model's stay as they are."""
+    box = recourse.box
+    if not box.queries:
+        return
+    if (folder / ANSWERS).exists() and not replace_them:
+        before = load_answers(folder, recourse.problem)
+        if before.model != decider(box):
+            typer.echo(
+                f"The answers kept in {folder} are those of {before.model}, so new ones were not added; "
+                "--ask-again replaces them.",
+                err=True,
+            )
+            return
+        before.tell(box, recourse.problem)  # somebody else may have added some
+    recourse.save_answers(folder)
+
+
 @dataclass
 class _Setting:
-    """What a command works on: the problem, the people, who decides, and where an agent is kept, if there is one."""
+    """What a command works on: the problem, the people, who decides, and the folder that was fitted, if any."""
 
     problem: Problem
     table: pd.DataFrame
@@ -263,15 +382,14 @@ class _Setting:
 
 
 def _setting(
-    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, training: bool = False
+    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, own: str = "refused_test"
 ) -> _Setting:
-    """What the words of a command ask for; a benchmark, fitted or not, brings its own people and model."""
+    """What the words of a command ask for; a benchmark, fitted or not, brings its `own` people and model."""
     folder = Path(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
     benchmark_name, seed = (name, seed) if folder is None else _origin(folder, seed)
     if benchmark_name in benchmarks.NAMES and (folder is None or model is None or people is None):
         benchmark = benchmarks.load(benchmark_name, seed)
-        own = benchmark.refused_train if training else benchmark.refused_test
-        table = own if people is None else read_table(people, benchmark.problem.features)
+        table = getattr(benchmark, own) if people is None else read_table(people, benchmark.problem.features)
         box = BlackBox(benchmark.model if model is None else model, threshold=threshold)
         return _Setting(benchmark.problem, table, box, folder)
     if folder is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):

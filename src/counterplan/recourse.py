@@ -4,77 +4,201 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from counterplan.agent import Agent, load_agent, save_agent
+from counterplan.answers import FILE as ANSWERS
+from counterplan.answers import Answers
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
 from counterplan.files import write_whole
+from counterplan.keeping import files_of
 from counterplan.plan import Plans
-from counterplan.planners import CascadePlanner, ExactPlanner, Planner, PolicyPlanner, SearchPlanner
+from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean
+from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 
 if TYPE_CHECKING:
     from counterplan.agent.training import Report, TrainingSettings
+    from counterplan.surrogate.training import LearningSettings, Progress
 
-PLANNERS = ("cascade", "search", "policy", "exact")
+    Settings = TrainingSettings | LearningSettings | str
+
+METHODS = ("guided", "search", "both")
+PLANNERS = ("guided", "cascade", "search", "policy", "exact")
 PROBLEM = "problem.json"
 
 
 class Recourse:
-    """A problem, a model, and what was learned about them. `agent_` is there once `fit` or `load` has made it."""
+    """A problem, a model, and what was learned about them.
 
-    def __init__(self, problem: Problem, model: BlackBox | object, *, agent: Agent | None = None) -> None:
+    Once `fit` or `load` has made them, there are a `surrogate_` (method "guided"), an `agent_` ("search"), or both.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        model: BlackBox | object,
+        *,
+        agent: Agent | None = None,
+        surrogate: Surrogate | None = None,
+    ) -> None:
         self.problem = problem
         self.box = model if isinstance(model, BlackBox) else BlackBox(model)
         self.agent_ = agent
+        self.surrogate_ = surrogate
+        self.unseen_: Answers | None = None
+        """Answers that came too late for the surrogate to learn from: what it can be judged by."""
 
     def fit(
         self,
         people: pd.DataFrame | People,
         *,
+        method: str | None = None,
         seed: int = 0,
-        settings: TrainingSettings | str = "default",
+        settings: Settings | tuple[Settings, ...] = "default",
+        budget: int | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
-        progress: Callable[[Report], None] | None = None,
+        answers: str | Path | Answers | None = None,
+        progress: Callable[[Report | Progress], None] | None = None,
     ) -> Recourse:
-        """Train an agent on people who were refused (one who was not does no harm); the same seed, the same agent.
+        """Learn about the model from people; the same seed, people and answers, the same result.
 
-        `settings` are TrainingSettings or the name of a preset, "default" or "paper". With a `folder`, checkpoints and
-        metrics are kept there, and `resume` goes on from them. Ctrl-C leaves the best agent so far in `agent_`.
+        The method "guided" learns a surrogate of the model, from people of both outcomes; "search" trains an agent on
+        people who were refused; "both" does one after the other. `settings` are LearningSettings (guided),
+        TrainingSettings (search) or the name of a preset, "default" or "paper"; a tuple has some for both. They choose
+        the method if none is named; else it is "guided". `budget` limits the questions to the model in all.
+
+        With a `folder`, checkpoints and metrics are kept there, and `resume` goes on from them. `answers` that were
+        paid for before are not asked again. Ctrl-C leaves the best so far.
         """
-        from counterplan.agent.training import CHECKPOINT, Training, TrainingSettings
+        from counterplan.agent.training import TrainingSettings
+        from counterplan.surrogate.training import LearningSettings
 
+        guide, agent = _settings(settings)
+        chosen = method or ("both" if agent and guide else "search" if agent else "guided")
+        if chosen not in METHODS:
+            raise PlanError(
+                f"there is no method '{chosen}'{did_you_mean(chosen, METHODS)}; there are {', '.join(METHODS)}"
+            )
+        if (chosen == "guided" and agent) or (chosen == "search" and guide):
+            raise PlanError(f"these settings are not for the method '{chosen}' but for the other one")
+        if budget is not None and budget < 1:
+            raise PlanError("the budget of questions is a whole number, one or more")
         read = self.problem.read(people)
+        told = self._told(answers)
         where = None if folder is None else Path(folder)
-        chosen = TrainingSettings.preset(settings) if isinstance(settings, str) else settings
         if where is not None:
             try:
                 where.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise PlanError(f"{where}: cannot be made a folder: {error.strerror}") from None
-        if resume and where is not None and (where / CHECKPOINT).exists():
-            training = Training.resumed(self.problem, read, self.box, chosen, seed, where)
-        else:
-            training = Training(self.problem, read, self.box, chosen, seed, where)
-        try:
-            training.run(progress or (lambda report: None))
-        finally:
-            self.agent_ = training.best_agent
+            if resume:  # what a round that broke off has asked
+                self._recall(where)
+        show = progress or (lambda report: None)
+        if chosen != "search":
+            how = guide or LearningSettings()
+            how = how if budget is None else replace(how, budget=budget)
+            asked = self._learn(read, how, seed, where, resume, told, show)
+            budget = None if budget is None else budget - asked
+        if chosen == "both":
+            assert self.surrogate_ is not None
+            refused = np.flatnonzero(self.surrogate_.logit(read.states) < 0)
+            read = read.take(refused) if len(refused) else read
+            if budget is not None and budget < 1:
+                raise PlanError("the budget is spent on the surrogate; raise it to train an agent too, or fit 'guided'")
+        if chosen != "guided":
+            train = agent or TrainingSettings()
+            train = train if budget is None else replace(train, budget=budget)
+            self._train(read, train, seed, where, resume, show)
         return self
 
-    def recommend(self, people: pd.DataFrame | People, planner: str | Planner = "cascade", **wishes: Any) -> Plans:
-        """A plan for each of `people`; `wishes` as for `Planner.plan`: forbid, allowed, budget, refused, progress."""
-        chosen = self.planner(planner) if isinstance(planner, str) else planner
+    def _learn(
+        self, people: People, settings: LearningSettings, seed: int, folder: Path | None, resume: bool,
+        answers: Answers | None, progress: Callable[[Progress], None],
+    ) -> int:  # fmt: skip
+        """Learn a surrogate; says how many questions that took."""
+        from counterplan.surrogate.training import CHECKPOINT, Learning
+
+        if resume and folder is not None and (folder / CHECKPOINT).exists():
+            learning = Learning.resumed(self.problem, people, self.box, settings, seed, folder)
+        else:
+            learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
+        learned: int | None = None
+
+        def show(report: Progress) -> None:
+            nonlocal learned
+            assert learning.best is not None
+            assert learning.surrogate is not None
+            if learning.best.networks is learning.surrogate.networks:  # this round's is the best
+                learned = report.known
+            self.surrogate_ = learning.best
+            progress(report)
+
+        try:
+            learning.run(show)
+        finally:
+            self.surrogate_ = learning.best or self.surrogate_
+            self.unseen_ = None
+            if learned is not None:
+                ledger = learning.ledger
+                late = ledger.answers[learned:]
+                self.unseen_ = Answers(ledger.states[learned:], late, ("",) * len(late), self.box.model.name)
+        if learning.ledger.answers.all():
+            self.surrogate_ = None
+            raise PlanError(
+                f"nobody among {len(learning.ledger):,} people asked about was refused, so there is nothing to learn; "
+                "hand in people who were, or see whether the favourable outcome is the right one"
+            )
+        return learning.queries
+
+    def _train(
+        self, people: People, settings: TrainingSettings, seed: int, folder: Path | None, resume: bool,
+        progress: Callable[[Report], None],
+    ) -> None:  # fmt: skip
+        """Train an agent."""
+        from counterplan.agent.training import CHECKPOINT, Training
+
+        if resume and folder is not None and (folder / CHECKPOINT).exists():
+            training = Training.resumed(self.problem, people, self.box, settings, seed, folder)
+        else:
+            training = Training(self.problem, people, self.box, settings, seed, folder)
+        try:
+            training.run(progress)
+        finally:
+            self.agent_ = training.best_agent
+
+    def _told(self, answers: str | Path | Answers | None) -> Answers | None:
+        """Answers that were handed in, which the black box now remembers; another model's are refused."""
+        if answers is None:
+            return None
+        told = answers if isinstance(answers, Answers) else Answers.load(answers, self.problem)
+        if told.model not in ("", decider(self.box)):
+            raise PlanError(f"these are answers of {told.model}, not of {decider(self.box)}")
+        told.tell(self.box, self.problem)
+        return told
+
+    def recommend(self, people: pd.DataFrame | People, planner: str | Planner | None = None, **wishes: Any) -> Plans:
+        """A plan for each of `people`; `wishes` as for `Planner.plan`: forbid, allowed, budget, refused, progress.
+
+        Without a `planner`, it is "guided" if there is a surrogate, else "cascade".
+        """
+        chosen = planner if isinstance(planner, Planner) else self.planner(planner)
         return chosen.plan(people, **wishes)
 
-    def planner(self, name: str) -> Planner:
-        """A planner by name: cascade (policy, then search), search, policy, exact; cascade+exact has a last resort."""
+    def planner(self, name: str | None = None) -> Planner:
+        """A planner by name: guided, search, policy, exact, paper, or several in a row.
+
+        cascade is policy, guided and search, as far as they are fitted; cascade+exact has a last resort.
+        """
+        name = name or ("cascade" if self.surrogate_ is None else "guided")
         if name == "exact":
             return ExactPlanner(self.problem, self.box)
         if name not in (*PLANNERS, "cascade+exact", "paper"):
@@ -82,32 +206,111 @@ class Recourse:
             raise PlanError(
                 f"there is no planner '{name}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
             )
-        if self.agent_ is None:
-            raise PlanError(f"the planner '{name}' needs an agent: call fit, or 'counterplan fit', first")
-        search = SearchPlanner(self.problem, self.box, self.agent_, settings="paper" if name == "paper" else "default")
-        policy = PolicyPlanner(self.problem, self.box, self.agent_)
-        if name in ("search", "paper", "policy"):
-            return policy if name == "policy" else search
+        made: dict[str, Planner] = {}
+        if self.agent_ is not None:
+            made["policy"] = PolicyPlanner(self.problem, self.box, self.agent_)
+        if self.surrogate_ is not None:
+            made["guided"] = GuidedPlanner(self.problem, self.box, self.surrogate_)
+        if self.agent_ is not None:
+            made["search"] = SearchPlanner(self.problem, self.box, self.agent_)
+            made["paper"] = SearchPlanner(self.problem, self.box, self.agent_, settings="paper")
+        if name in made:
+            return made[name]
+        if not made or not name.startswith("cascade"):
+            what, method = ("a surrogate", "guided") if name == "guided" else ("an agent", "search")
+            if name.startswith("cascade"):
+                what, method = "an agent or a surrogate", "guided"
+            raise PlanError(
+                f"the planner '{name}' needs {what}: call fit(people, method='{method}'), "
+                f"or 'counterplan fit --method {method}', first"
+            )
+        made.pop("paper", None)
         last = [ExactPlanner(self.problem, self.box)] if name == "cascade+exact" else []
-        return CascadePlanner(self.problem, self.box, [policy, search, *last])
+        return CascadePlanner(self.problem, self.box, [*made.values(), *last])
 
     def save(self, folder: str | Path) -> None:
-        """Keep the problem and the agent in `folder`; the model stays with you."""
-        if self.agent_ is None:
+        """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
+        if self.agent_ is None and self.surrogate_ is None:
             raise PlanError("there is nothing to save yet: call fit first")
         where = Path(folder)
         try:
             where.mkdir(parents=True, exist_ok=True)
             write_whole(where / PROBLEM, json.dumps(self.problem.to_dict(), ensure_ascii=False, indent=1))
-            save_agent(self.agent_, where)
+            if self.agent_ is not None:
+                save_agent(self.agent_, where)
+            if self.surrogate_ is not None:
+                save_surrogate(self.surrogate_, where)
+            for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
+                for name in files_of(what) if there is None else ():  # an earlier one goes with nothing here
+                    (where / name).unlink(missing_ok=True)
         except OSError as error:
             raise PlanError(f"{where}: cannot be written: {error.strerror}") from None
+        self.save_answers(where)
+
+    def save_answers(self, folder: str | Path) -> None:
+        """Keep in `folder` every answer that the black box remembers about the problem, if there are any."""
+        known = replace(Answers.remembered(self.box, self.problem), model=decider(self.box))
+        if len(known):
+            known.save(Path(folder) / ANSWERS, self.problem)
 
     @classmethod
-    def load(cls, folder: str | Path, model: BlackBox | object) -> Recourse:
-        """What `save` kept, with the model it is to be used with."""
-        problem = load_problem(folder)
-        return cls(problem, model, agent=load_agent(Path(folder), problem))
+    def load(cls, folder: str | Path, model: BlackBox | object, *, answers: bool = True) -> Recourse:
+        """What `save` kept, with the model it is to be used with.
+
+        Answers that were kept are not asked again, if the model has the same name. One that has changed all the same
+        needs `answers=False`: everything is asked afresh.
+        """
+        where, problem = Path(folder), load_problem(folder)
+        agent, surrogate = ((where / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
+        recourse = cls(
+            problem,
+            model,
+            agent=load_agent(where, problem) if agent else None,
+            surrogate=load_surrogate(where, problem) if surrogate or not agent else None,
+        )
+        if answers:
+            recourse._recall(where)
+        return recourse
+
+    def _recall(self, folder: Path) -> None:
+        """Have the black box remember the answers that are kept in `folder`, unless they are another model's."""
+        if (folder / ANSWERS).exists():
+            told = load_answers(folder, self.problem)
+            if told.model == decider(self.box):
+                told.tell(self.box, self.problem)
+
+
+def _settings(
+    settings: Settings | tuple[Settings, ...],
+) -> tuple[LearningSettings | None, TrainingSettings | None]:
+    """What `settings` say about a surrogate, and about an agent; the default preset says nothing."""
+    from counterplan.agent.training import TrainingSettings
+    from counterplan.surrogate.training import LearningSettings
+
+    guide, agent = None, None
+    for one in settings if isinstance(settings, tuple) else (settings,):
+        if isinstance(one, LearningSettings):
+            guide = one
+        elif not isinstance(one, str):
+            agent = one
+        elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
+            agent = preset
+    return guide, agent
+
+
+def decider(box: BlackBox) -> str:
+    """What tells a black box from others: the model's name, and what of its answers counts as favourable."""
+    threshold = "" if box.threshold is None else f", threshold {box.threshold!r}"
+    wanted = "" if box._favourable is None else f", favourable {', '.join(sorted(box._favourable))}"
+    return f"{box.model.name}{threshold}{wanted}"
+
+
+def load_answers(folder: Path, problem: Problem) -> Answers:
+    """The answers kept in `folder`."""
+    try:
+        return Answers.load(folder / ANSWERS, problem)
+    except PlanError as error:
+        raise PlanError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
 
 
 def load_problem(folder: str | Path) -> Problem:

@@ -41,7 +41,7 @@ def test_proposals_are_legal_in_any_world(seed: int) -> None:
     weights = random.normal(size=starts.shape[1])
 
     def logit(states: np.ndarray) -> np.ndarray:
-        return np.nan_to_num(states) @ weights - 1
+        return np.clip(np.nan_to_num(states) @ weights - 1, -500, 500)
 
     found = propose(problem, starts, allowed, logit, anchors=anchors)
     check(problem, starts, allowed, found)
@@ -129,7 +129,7 @@ def test_an_action_that_adds_may_be_taken_again() -> None:
     problem = Problem.from_dict(
         ladder() | {
             "features": {"savings": {"kind": "number", "minimum": 0, "maximum": 30}},
-            "functions": {"SAVE": {"add": "savings", "arguments": [1, 10], "cost": {"surcharge": [1, 4]}}},
+            "functions": {"SAVE": {"add": "savings", "arguments": [1, 10], "cost": {"base": [1, 4]}}},
         }
     )  # fmt: skip
     allowed = np.ones((1, 3), bool)

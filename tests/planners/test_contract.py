@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +16,7 @@ from counterplan import (
     BlackBox,
     CascadePlanner,
     ExactPlanner,
+    GuidedPlanner,
     PeopleError,
     Plan,
     PlanError,
@@ -28,6 +30,9 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.agent.training import Training, TrainingSettings
 from counterplan.benchmarks import Benchmark
+from counterplan.surrogate.asking import Logit
+from counterplan.surrogate.surrogate import Surrogate
+from counterplan.surrogate.training import Learning, LearningSettings
 
 
 def trained(problem: Problem) -> Agent:
@@ -44,12 +49,30 @@ def trained(problem: Problem) -> Agent:
     return AGENTS[problem.fingerprint]
 
 
+def learned(problem: Problem) -> Surrogate | Logit:
+    """A hastily learned surrogate, if the problem is a benchmark's, otherwise one that knows nothing."""
+    if problem.name not in benchmarks.NAMES:
+        return lambda states: np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
+    if problem.fingerprint not in SURROGATES:
+        benchmark = benchmarks.load(problem.name)
+        settings = LearningSettings(people=120, plans=120, rounds=2, validation=12)
+        run = Learning(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, 0)
+        SURROGATES[problem.fingerprint] = run.run()
+    return SURROGATES[problem.fingerprint]
+
+
 AGENTS: dict[str, Agent] = {}
+SURROGATES: dict[str, Surrogate] = {}
 
 
 def cascade(problem: Problem, box: BlackBox) -> Planner:
     agent = trained(problem)
-    planners = [PolicyPlanner(problem, box, agent), SearchPlanner(problem, box, agent), ExactPlanner(problem, box)]
+    planners = [
+        PolicyPlanner(problem, box, agent),
+        GuidedPlanner(problem, box, learned(problem)),
+        SearchPlanner(problem, box, agent),
+        ExactPlanner(problem, box),
+    ]
     return CascadePlanner(problem, box, planners)
 
 
@@ -57,6 +80,7 @@ PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "exact": ExactPlanner,
     "search": lambda problem, box: SearchPlanner(problem, box, trained(problem)),
     "paper": lambda problem, box: SearchPlanner(problem, box, trained(problem), settings="paper"),
+    "guided": lambda problem, box: GuidedPlanner(problem, box, learned(problem)),
     "policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem)),
     "cascade": cascade,
 }
@@ -182,9 +206,24 @@ def test_people_known_to_be_refused_are_not_asked_about(make, benchmark: Benchma
     known = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, refused=True)
     assert [plan.actions for plan in known] == [plan.actions for plan in asked]
     assert known.queries <= asked.queries
-    nothing = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, budget=0)
-    assert nothing.queries == 0
-    assert {plan.status for plan in nothing} == {Status.NOT_FOUND}
+
+
+def test_with_a_budget_of_0_nobody_is_asked_and_nothing_is_verified(make, benchmark: Benchmark) -> None:
+    box = BlackBox(benchmark.model)
+    planner = make(benchmark.problem, box)
+    for refused in (True, False):
+        plans = planner.plan(benchmark.refused_test.head(20), budget=0, refused=refused)
+        assert plans.queries == plans.cached == box.queries == 0
+        assert not any(plan.verified or plan.questions for plan in plans)
+        if planner.name in ("exact", "search"):
+            assert {plan.status for plan in plans} == {Status.NOT_FOUND}
+        else:
+            assert plans.counts["found"] > 5
+        for plan in plans:
+            assert faults(plan, benchmark.problem, box) == []
+        box = BlackBox(benchmark.model)
+        planner = make(benchmark.problem, box)
+        assert len(planner.plan(benchmark.test.head(0), budget=0, refused=refused)) == 0
 
 
 def test_ten_thousand_people(make) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
 
 from counterplan.agent.network import Memory, NetworkConfig, Params, forward, initial_params, log_policies, no_memory
-from counterplan.errors import PlanError
-from counterplan.files import write_whole
+from counterplan.keeping import files_of, keep, kept
 from counterplan.problem import Encoding, People, Problem
 from counterplan.problem.transitions import Bools, Floats
 
@@ -90,58 +86,31 @@ def _number_columns(problem: Problem) -> list[int]:
     return [feature.index for feature in problem.features if feature.is_number]
 
 
-WEIGHTS = "agent.safetensors"
-FACTS = "agent.json"
+WHAT = "agent"
+WEIGHTS, FACTS = files_of(WHAT)
 VERSION = 1
 
 
 def save_agent(agent: Agent, folder: Path) -> None:
-    """Keep an agent in `folder`: weights in safetensors, all else in JSON."""
-    weights = safetensors.numpy.save(agent.params)
+    """Keep an agent in `folder`."""
     facts = {
-        "counterplan_agent": VERSION,
-        "problem": agent.problem.fingerprint,
         "effort": agent.effort,
         "network": asdict(agent.config),
         "cuts": [[repr(cut) for cut in cuts] for cuts in agent.encoding.cuts],
         "mean": agent.mean.tolist(),
         "spread": agent.spread.tolist(),
     }
-    facts["check"] = _check(facts, weights)
-    write_whole(folder / WEIGHTS, weights)
-    write_whole(folder / FACTS, json.dumps(facts, indent=1))
-
-
-def _check(facts: dict[str, Any], weights: bytes) -> str:
-    """A hash of everything that is kept."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + weights).hexdigest()
+    keep(folder, WHAT, VERSION, agent.problem, agent.params, facts)
 
 
 def load_agent(folder: Path, problem: Problem) -> Agent:
     """The agent kept in `folder`; a PlanError says so if it is damaged, or was trained for another problem."""
-    path = folder / FACTS
-    try:
-        facts = json.loads(path.read_text())
-        weights = (folder / WEIGHTS).read_bytes()
-    except FileNotFoundError as error:
-        raise PlanError(f"{error.filename}: there is no such file; train an agent with 'counterplan fit'") from None
-    except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error}); train the agent again") from None
-    version = facts.get("counterplan_agent") if isinstance(facts, dict) else None
-    if not isinstance(version, int) or version < 1:
-        raise PlanError(f"{path}: this is not an agent of counterplan")
-    if version > VERSION:
-        raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
-    if facts.get("problem") != problem.fingerprint:
-        raise PlanError(f"{path}: the agent was trained for another problem than {problem.name}; train one for it")
-    if facts.pop("check", None) != _check(facts, weights):
-        raise PlanError(f"{path}, {WEIGHTS}: damaged or changed since they were written; train the agent again")
-    try:
+
+    def build(params: dict[str, Any], facts: dict[str, Any]) -> Agent:
         cuts = tuple(tuple(float(cut) for cut in cuts) for cuts in facts["cuts"])
-        params = safetensors.numpy.load(weights)
         return Agent(
             problem, Encoding(problem.features, cuts), np.array(facts["mean"]), np.array(facts["spread"]),
             float(facts["effort"]), params, NetworkConfig(**facts["network"]),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise PlanError(f"{path}: damaged ({error}); train the agent again") from None
+
+    return kept(folder, WHAT, VERSION, problem, build)

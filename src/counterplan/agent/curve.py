@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from counterplan.files import write_whole
-
-BLUE, ORANGE = "#0072B2", "#D55E00"
+from counterplan.figures import BLUE, ORANGE, new_figure, write_figure
 
 
 def draw_curve(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
     """Success and cost over the questions asked, on training and validation people, written to `path`."""
-    from matplotlib.figure import Figure
-
     checked = [row for row in metrics if row["validation_success"] is not None]
-    figure = Figure(figsize=(7, 5), layout="constrained")
+    figure = new_figure()
     success, cost = figure.subplots(2, 1, sharex=True)
     for axis, key, label in ((success, "success", "people with a plan"), (cost, "cost", "mean effort of plans")):
         trained = "solved" if key == "success" else "cost"
@@ -31,6 +26,4 @@ def draw_curve(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
     success.set_title(title)
     success.legend(loc="lower right", frameon=False)
     cost.set_xlabel("questions to the black box")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=120)
-    write_whole(path, buffer.getvalue())
+    write_figure(figure, path)

@@ -61,16 +61,26 @@ class Candidates(NamedTuple):
         return np.asarray((self.actions != NO_ACTION).sum(axis=1), np.intp)
 
 
+class Hints(NamedTuple):
+    """What worked for others: favourable states [n, F], and plans [K, T] filled with NO_ACTION."""
+
+    anchors: Floats
+    examples: Ints
+
+
 def propose(
     problem: Problem, starts: Floats, allowed: Bools, logit: Logit, settings: SetSettings | None = None, *,
-    anchors: Floats | None = None,
+    anchors: Floats | None = None, examples: Ints | None = None,
 ) -> Candidates:  # fmt: skip
     """Plans of people in `starts` [B, F] that are promising by `logit`, each person's best first; asks nobody.
 
-    Only `allowed` [B, A] actions are taken. `anchors` [n, F] are states known to be favourable.
+    Only `allowed` [B, A] actions are taken. `anchors` [n, F] are states known to be favourable, `examples` [K, T] plans
+    that worked for others.
     """
     search = _Search(problem, starts, allowed, logit, settings or SetSettings())
     if len(starts) and search.changes.reachable.any():
+        if examples is not None and len(examples):
+            search.imitate(examples)
         search.backward(anchors)
         search.forward()
         search.climb()
@@ -103,6 +113,11 @@ class _Search:
     def logit(self, states: Floats) -> Floats:
         """The logit [n], finite."""
         return np.clip(np.nan_to_num(self._logit(states)), -_LARGEST, _LARGEST) if len(states) else np.empty(0)
+
+    def imitate(self, examples: Ints) -> None:
+        """Follow plans [K, T] that worked for others, as far as they are legal here."""
+        person = np.repeat(np.arange(len(self.starts)), len(examples))
+        self.weigh(person, self.changes.make(person, np.tile(examples, (len(self.starts), 1))))
 
     def weigh(self, person: Ints, made: Followed) -> Candidates:
         """Plans with their cost and logit; those that are short enough are noted."""

@@ -1,9 +1,10 @@
-"""Ways to find plans, behind one interface. They know problems, black boxes, plans and agents, and nothing above."""
+"""Ways to find plans, behind one interface. They know problems, black boxes, plans, agents, surrogates."""
 
 from counterplan.planners.base import Planner
 from counterplan.planners.cascade import CascadePlanner
 from counterplan.planners.exact import ExactPlanner
+from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.policy import PolicyPlanner
 from counterplan.planners.search import SearchPlanner
 
-__all__ = ["CascadePlanner", "ExactPlanner", "Planner", "PolicyPlanner", "SearchPlanner"]
+__all__ = ["CascadePlanner", "ExactPlanner", "GuidedPlanner", "Planner", "PolicyPlanner", "SearchPlanner"]

@@ -81,7 +81,8 @@ class Planner(ABC):
 
         `forbid` names what cannot be done, `allowed` [B, A] says the same as a mask; `budget` limits the questions
         to the black box for each person. Each person is asked about first as they are, unless it is known that all
-        are `refused`. `progress` is told how many people are done.
+        are `refused`; with a budget of 0 that is taken for granted, and no plan is verified. `progress` is told how
+        many people are done.
         """
         if budget is not None and (budget < 0 or budget != int(budget)):
             raise PlanError("the budget of questions is a whole number, zero or more")
@@ -94,11 +95,14 @@ class Planner(ABC):
         return Plans(made, label, self.box.queries - queries, self.box.cached - cached)
 
     def _plan(self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress) -> Result:
-        """Ask about people as they are, unless they are known to be refused, and search for those who are."""
-        if refused:
+        """Ask about people as they are, unless they are known to be refused, and search for those who are.
+
+        If nothing may be asked, everybody is taken to be refused.
+        """
+        if len(people) and (refused or budget == 0):
             return self.search(people, allowed, budget, progress)
         result = Result.empty(len(people), self.problem.max_actions)
-        known, favourable = self._as_they_are(people, budget)
+        known, favourable = self._as_they_are(people)
         for row in np.flatnonzero(favourable).tolist():
             result.status[row] = Status.ALREADY_FAVOURABLE
         result.verified[favourable] = result.optimal[favourable] = True
@@ -109,10 +113,8 @@ class Planner(ABC):
         result.questions[known] += 1
         return result
 
-    def _as_they_are(self, people: People, budget: int | None) -> tuple[Bools, Bools]:
+    def _as_they_are(self, people: People) -> tuple[Bools, Bools]:
         """Which people [B] could be asked about, and which of them are favourable."""
-        if budget == 0 or not len(people):
-            return np.zeros(len(people), bool), np.zeros(len(people), bool)
         try:
             favourable = self.box.about(self.problem, people)(people.states, np.arange(len(people)))
             return np.ones(len(people), bool), favourable

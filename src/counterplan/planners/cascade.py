@@ -17,7 +17,10 @@ from counterplan.problem.transitions import Bools, Ints
 
 
 class CascadePlanner(Planner):
-    """Hands people from planner to planner until a plan holds; a plan that was not checked costs one question."""
+    """Hands people from planner to planner until a plan holds; a plan that was not checked costs one question.
+
+    With a budget of 0 nothing can be checked: the first plan is given, not `verified`.
+    """
 
     name: ClassVar[str] = "cascade"
 
@@ -56,6 +59,8 @@ class CascadePlanner(Planner):
             limit = None if budget is None else int(room)
             part.put(rows, planner.search(people.take(rows), allowed[rows], limit, lambda done: None))
         unchecked = np.flatnonzero([status is Status.FOUND for status in part.status] & ~part.verified)
+        if budget == 0:
+            return part
         if budget is not None:
             short = unchecked[rooms[unchecked] - part.questions[unchecked] <= 0]
             self._withdraw(part, short)

@@ -11,7 +11,7 @@ from counterplan.errors import PlanError
 from counterplan.plan import Status
 from counterplan.planners.base import Planner, Progress, Result
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats
+from counterplan.problem.transitions import Bools
 from counterplan.surrogate.asking import GuideSettings, Logit, guide
 from counterplan.surrogate.surrogate import Surrogate
 
@@ -20,15 +20,15 @@ class GuidedPlanner(Planner):
     """Asks about the state with the largest chance × saving, until no question is worth its price.
 
     `surrogate` is a Surrogate, or any function that gives the log odds [n] of states [n, F]: a wrong one costs
-    questions, never correctness. `anchors` [n, F] are states known to be favourable. With a budget of 0 the cheapest
-    state that the surrogate is sure of is believed, and the plan is not `verified`.
+    questions, never correctness. With a budget of 0 the cheapest state that it is sure of is believed, and the plan is
+    not `verified`.
     """
 
     name: ClassVar[str] = "guided"
 
     def __init__(
         self, problem: Problem, box: BlackBox | object, surrogate: Surrogate | Logit, *,
-        settings: GuideSettings | None = None, anchors: Floats | None = None,
+        settings: GuideSettings | None = None,
     ) -> None:  # fmt: skip
         super().__init__(problem, box)
         if isinstance(surrogate, Surrogate) and surrogate.problem.fingerprint != problem.fingerprint:
@@ -37,15 +37,13 @@ class GuidedPlanner(Planner):
             )
         self.surrogate = surrogate
         self.settings = settings or GuideSettings()
-        self.anchors = anchors
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
         """See `Planner.search`."""
         ask = Inquiry(self.box.about(self.problem, people), len(people), paid=set())
         logit = self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate
-        found = guide(
-            self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, self.anchors
-        )  # fmt: skip
+        hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
+        found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)
         result = Result.empty(len(people), self.problem.max_actions)
         result.actions, result.questions, result.verified = found.actions, found.questions, found.verified
         result.lower_bound = found.lower_bound

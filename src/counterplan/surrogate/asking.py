@@ -14,7 +14,7 @@ import numpy as np
 from counterplan.blackbox import Inquiry
 from counterplan.paths.frontier import Frontier, Labels
 from counterplan.paths.orders import NO_ACTION
-from counterplan.paths.sets import SetSettings, propose
+from counterplan.paths.sets import Hints, SetSettings, propose
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.surrogate.pool import Pool
@@ -33,7 +33,7 @@ class GuideSettings:
 
     price: float | None = None
     """What a question costs in units of effort: a smaller gain is not worth one. None: `share` of the plan's cost."""
-    share: float = 0.02
+    share: float = 0.015
     sure: float = 0.9
     """The chance from which on a state is believed to be favourable."""
     questions: int | None = 10
@@ -67,17 +67,17 @@ class Guided:
 
 def guide(
     problem: Problem, states: Floats, allowed: Bools, logit: Logit, ask: Inquiry, settings: GuideSettings,
-    budget: int | None = None, progress: Callable[[int], None] = lambda done: None, anchors: Floats | None = None,
+    budget: int | None = None, progress: Callable[[int], None] = lambda done: None, hints: Hints | None = None,
 ) -> Guided:  # fmt: skip
     """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A].
 
-    `anchors` [n, F] are states known to be favourable: hints for people whose states are too many to enumerate.
+    `hints` of what worked for others help people whose states are too many to enumerate.
     """
     most = settings.questions if budget is None else budget
     found = Guided.nothing(len(states), problem.max_actions)
     for first in range(0, len(states), settings.together):
         rows = np.arange(first, min(first + settings.together, len(states)))
-        _Group(problem, states[rows], allowed[rows], logit, ask, settings, most, rows, found, anchors).run()
+        _Group(problem, states[rows], allowed[rows], logit, ask, settings, most, rows, found, hints).run()
         progress(len(rows))
     return found
 
@@ -87,11 +87,11 @@ class _Group:
 
     def __init__(
         self, problem: Problem, states: Floats, allowed: Bools, logit: Logit, ask: Inquiry, settings: GuideSettings,
-        most: int | None, rows: Ints, found: Guided, anchors: Floats | None,
+        most: int | None, rows: Ints, found: Guided, hints: Hints | None,
     ) -> None:  # fmt: skip
         count = len(rows)
         self.problem, self.logit, self.ask, self.settings = problem, logit, ask, settings
-        self.rows, self.found, self.anchors = rows, found, anchors
+        self.rows, self.found, self.hints = rows, found, hints
         self.most = np.iinfo(np.intp).max if most is None else most
         self.limit = np.inf if settings.steps is None else max(1, settings.steps // len(problem.transitions))
         """Most states enumerated for one person."""
@@ -200,7 +200,8 @@ class _Group:
             return
         self.proposed[people] = True
         starts, allowed = self.frontier.starts[people], self.frontier.allowed[people]
-        made = propose(self.problem, starts, allowed, self.logit, self.settings.sets, anchors=self.anchors)
+        hints = self.hints._asdict() if self.hints else {}
+        made = propose(self.problem, starts, allowed, self.logit, self.settings.sets, **hints)
         labels = self.frontier.labels(people[made.person], made.actions, made.states, made.cost)
         fresh = ~self.frontier.look_up(labels.key)[0]
         self.into_pool(labels.take(fresh), made.logit[fresh])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors.numpy
 
 from counterplan.errors import PlanError
-from counterplan.files import write_whole
+from counterplan.keeping import files_of, keep, kept
+from counterplan.paths.sets import Hints
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.surrogate.networks import Params, forward
@@ -47,6 +46,8 @@ class Surrogate:
     trees: Trees = field(repr=False)
     calibrations: Mapping[str, Calibration] = field(default_factory=UNCALIBRATED.copy)
     parts: str = "both"
+    hints: Hints | None = field(default=None, repr=False)
+    """What was seen to work while it was learned."""
 
     def __post_init__(self) -> None:
         if self.parts not in PARTS:
@@ -95,8 +96,8 @@ def reliability(surrogate: Surrogate, states: Floats, answers: Bools, bins: int 
     return [(float(chance[i].mean()), float(np.asarray(answers)[i].mean()), len(i)) for i in inside if len(i)]
 
 
-WEIGHTS = "surrogate.safetensors"
-FACTS = "surrogate.json"
+WHAT = "surrogate"
+WEIGHTS, FACTS = files_of(WHAT)
 VERSION = 1
 
 
@@ -104,6 +105,8 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
     """A surrogate as arrays and plain facts."""
     arrays = {f"networks.{name}": np.asarray(value) for name, value in surrogate.networks.items()}
     arrays |= {f"trees.{name}": np.ascontiguousarray(value) for name, value in surrogate.trees.to_arrays().items()}
+    if surrogate.hints is not None:
+        arrays |= {f"hints.{name}": np.ascontiguousarray(value) for name, value in surrogate.hints._asdict().items()}
     facts = {
         "parts": surrogate.parts,
         "view": surrogate.view.to_data(),
@@ -114,6 +117,7 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
     """The inverse of `to_arrays`."""
+    hints = _named(arrays, "hints.")
     return Surrogate(
         problem,
         View.from_data(problem, facts["view"]),
@@ -121,47 +125,18 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
         Trees.from_arrays(_named(arrays, "trees.")),
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
         facts["parts"],
+        Hints(**hints) if hints else None,
     )
 
 
 def save_surrogate(surrogate: Surrogate, folder: Path) -> None:
-    """Keep a surrogate in `folder`: arrays in safetensors, all else in JSON."""
-    arrays, facts = to_arrays(surrogate)
-    weights = safetensors.numpy.save(arrays)
-    facts = {"counterplan_surrogate": VERSION, "problem": surrogate.problem.fingerprint, **facts}
-    facts["check"] = _check(facts, weights)
-    write_whole(folder / WEIGHTS, weights)
-    write_whole(folder / FACTS, json.dumps(facts, indent=1))
-
-
-def _check(facts: dict[str, Any], weights: bytes) -> str:
-    """A hash of everything that is kept."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + weights).hexdigest()
+    """Keep a surrogate in `folder`."""
+    keep(folder, WHAT, VERSION, surrogate.problem, *to_arrays(surrogate))
 
 
 def load_surrogate(folder: Path, problem: Problem) -> Surrogate:
     """The surrogate kept in `folder`; a PlanError says so if it is damaged, or was learned for another problem."""
-    path = folder / FACTS
-    try:
-        facts = json.loads(path.read_text())
-        weights = (folder / WEIGHTS).read_bytes()
-    except FileNotFoundError as error:
-        raise PlanError(f"{error.filename}: there is no such file; learn a surrogate first") from None
-    except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error}); learn the surrogate again") from None
-    version = facts.get("counterplan_surrogate") if isinstance(facts, dict) else None
-    if not isinstance(version, int) or version < 1:
-        raise PlanError(f"{path}: this is not a surrogate of counterplan")
-    if version > VERSION:
-        raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
-    if facts.get("problem") != problem.fingerprint:
-        raise PlanError(f"{path}: the surrogate was learned for another problem than {problem.name}; learn one for it")
-    if facts.pop("check", None) != _check(facts, weights):
-        raise PlanError(f"{path}, {WEIGHTS}: damaged or changed since they were written; learn the surrogate again")
-    try:
-        return from_arrays(problem, safetensors.numpy.load(weights), facts)
-    except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise PlanError(f"{path}: damaged ({error}); learn the surrogate again") from None
+    return kept(folder, WHAT, VERSION, problem, partial(from_arrays, problem))
 
 
 def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:

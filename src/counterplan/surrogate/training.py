@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
 from counterplan.files import read_arrays, write_arrays, write_whole
 from counterplan.paths.people import cross, wander
+from counterplan.paths.sets import Hints
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.surrogate.asking import Guided, GuideSettings, guide
@@ -50,12 +52,16 @@ class LearningSettings:
     """Each round asks about so many more states, as a share of all that are known."""
     most: int = 20_000
     """Most answers to learn from: the last ones."""
+    anchors: int = 1_000
+    """Favourable states that are remembered as hints."""
+    examples: int = 200
+    """Plans that worked which are remembered as hints."""
     rounds: int = 20
-    patience: int = 3
-    """Learning ends after so many rounds in a row that planned no better for validation people ..."""
+    patience: int = 4
+    """Learning ends after so many rounds in a row (with invented people half as many) that planned no better ..."""
     better: float = 0.004
-    """... by at least so much, in shares of the least effort known."""
-    price: float = 0.01
+    """... for validation people by at least so much, in shares of the least effort known."""
+    price: float = 0.02
     """What a question counts in that comparison."""
     guide: GuideSettings = field(default_factory=GuideSettings)
     """How validation people are planned for."""
@@ -108,6 +114,8 @@ class Learning:
         self.round = self.worse = 0
         self.finished = False
         self.metrics: list[dict[str, Any]] = []
+        self.worked: Counter[tuple[int, ...]] = Counter()
+        """How often each plan was found to hold."""
 
     @property
     def queries(self) -> int:
@@ -134,6 +142,7 @@ class Learning:
             self.problem, self.ledger.states[known], self.ledger.answers[known], self.settings.fit, self.seed,
             self.surrogate,
         )  # fmt: skip
+        self.surrogate = replace(self.surrogate, hints=self._hints())
         report = self._validate(self.surrogate)
         self.metrics.append(asdict(report))
         self.round += 1
@@ -180,15 +189,19 @@ class Learning:
 
     def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> Guided:
         allowed = np.ones((len(people), len(self.problem.transitions)), bool)
-        ask = self.ledger.about(people)
-        return guide(
-            self.problem, people.states, allowed, surrogate.logit, ask, settings, anchors=self.anchors
+        found = guide(
+            self.problem, people.states, allowed, surrogate.logit, self.ledger.about(people), settings,
+            hints=surrogate.hints,
         )  # fmt: skip
+        for plan in found.actions[found.verified].tolist():
+            self.worked[tuple(plan)] += 1
+        return found
 
-    @property
-    def anchors(self) -> Floats:
-        """[n, F] the last states that were found to be favourable."""
-        return self.ledger.states[self.ledger.answers][-self.settings.most // 10 :]
+    def _hints(self) -> Hints:
+        """The plans that worked most often, and the last states that were found to be favourable."""
+        plans = [list(plan) for plan, _ in self.worked.most_common(self.settings.examples)]
+        anchors = self.ledger.states[self.ledger.answers][-self.settings.anchors :]
+        return Hints(anchors, np.array(plans, np.intp).reshape(len(plans), self.problem.max_actions))
 
     def _validate(self, surrogate: Surrogate) -> Progress:
         """How well `surrogate` plans for validation people; it is kept unless an earlier one did clearly better."""
@@ -204,7 +217,8 @@ class Learning:
                 self.best = surrogate
             if score < before:
                 self.best_cost, self.best_questions = found.cost, found.questions.astype(float)
-            self.worse = 0 if score < before - self.settings.better else self.worse + 1
+            tired = 2 if self.next_person == len(self.people) else 1
+            self.worse = 0 if score < before - self.settings.better else self.worse + tired
         return Progress(
             self.round, self.queries, len(self.ledger), float(solved.mean()) if len(solved) else 0.0,
             float(found.cost[solved].mean()) if solved.any() else 0.0,
@@ -230,7 +244,7 @@ class Learning:
             scores[parts] = found
         if not self.ledger.spent:
             told = {parts: self._score(found.cost, found.questions) for parts, found in scores.items()}
-            told["both"] -= self.settings.better
+            told["both"] -= 3 * self.settings.better
             self.best = self.best.with_parts(min(told, key=lambda parts: told[parts]))
 
     def save(self) -> None:
@@ -246,6 +260,7 @@ class Learning:
             "people": self.whom,
             "model": self.box.model.name,
             "spent": self.ledger.spent,
+            "worked": [[list(plan), count] for plan, count in self.worked.items()],
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | self.ledger.to_arrays()
         for name, surrogate in (("now", self.surrogate), ("best", self.best)):
@@ -279,6 +294,7 @@ class Learning:
             run.random.bit_generator.state = state["random"]
             run.ledger.restore(arrays)
             run.ledger.spent = state["spent"]
+            run.worked = Counter({tuple(plan): count for plan, count in state["worked"]})
             run.surrogate = from_arrays(problem, _named(arrays, "now."), state["now"])
             run.best = from_arrays(problem, _named(arrays, "best."), state["best"])
         except (KeyError, IndexError, TypeError, ValueError) as error:
