@@ -10,12 +10,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(READY)
 	$(BIN)/counterplan fit german --out demo --force
 	@echo
-	@echo "What the agent recommends to one refused person:"
-	$(BIN)/counterplan recommend demo --person 14 --planner search --json demo/plan.json --csv demo/plan.csv
+	@echo "What is recommended to one refused person:"
+	$(BIN)/counterplan recommend demo --person 14 --json demo/plan.json --csv demo/plan.csv
 	@echo
 	@echo "And the least possible effort, proved by exact search:"
 	$(BIN)/counterplan recommend german --person 14 --planner exact
-	@echo "Look at demo/learning.png, demo/plan.json and demo/plan.csv."
+	@echo "Look at demo/learning.png, demo/reliability.png, demo/plan.json and demo/plan.csv."
 
 test: lint
 	$(BIN)/pytest -n 2

@@ -1,4 +1,4 @@
-"""How fast the agent's search is: `python bench/search_speed.py` (one core; an agent trained for a minute, on syn)."""
+"""How fast the agent's search is, in CPU time of one core, on syn: `python bench/search_speed.py`."""
 
 import os
 
@@ -23,7 +23,7 @@ def main() -> None:
     benchmark = benchmarks.load("syn")
     problem, people = benchmark.problem, benchmark.refused_test
     training = Training(
-        problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), TrainingSettings(budget=5_000), 0
+        problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), TrainingSettings(), 0
     )
     agent = training.run()
     read = problem.read(people)
@@ -33,9 +33,9 @@ def main() -> None:
         for i in range(repeat):
             some = read.take(np.arange(i * count, (i + 1) * count) % len(read))
             planner = SearchPlanner(problem, BlackBox(benchmark.model), agent, settings=settings)
-            start = time.perf_counter()
+            start = time.process_time()
             planner.search(some, np.ones((count, len(problem.transitions)), bool), None, lambda done: None)
-            times.append((time.perf_counter() - start) * 1000 / count)
+            times.append((time.process_time() - start) * 1000 / count)
         return min(times)
 
     usual = SearchSettings()
@@ -55,18 +55,18 @@ def main() -> None:
         untrained = Agent.new(other.problem, some, NetworkConfig(), np.random.default_rng(0))
         settings = replace(usual, simulations=64, patience=1_000, again=0)
         planner = SearchPlanner(other.problem, BlackBox(other.model), untrained, settings=settings)
-        start = time.perf_counter()
+        start = time.process_time()
         planner.search(some, np.ones((256, len(other.problem.transitions)), bool), None, lambda done: None)
-        each = (time.perf_counter() - start) * 1000 / 256
+        each = (time.process_time() - start) * 1000 / 256
         print(f"{len(other.problem.transitions):6}: {each:6.2f} ms  ({name})")
     tracemalloc.start()
     milliseconds(256, usual, 1)
     print(f"memory at the peak, batch of 256: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
     tracemalloc.stop()
     planner = ExactPlanner(problem, BlackBox(benchmark.model, remember=0))
-    start = time.perf_counter()
+    start = time.process_time()
     planner.plan(people.head(256))
-    print(f"beside it, the exact planner: {(time.perf_counter() - start) * 1000 / 256:.2f} ms each in a batch of 256")
+    print(f"beside it, the exact planner: {(time.process_time() - start) * 1000 / 256:.2f} ms each in a batch of 256")
 
 
 if __name__ == "__main__":

@@ -176,11 +176,10 @@ def fit(
     recourse = Recourse(setting.problem, setting.box)
     if resume and any((out / name).exists() for name in (AGENT, SURROGATE)):
         recourse = Recourse.load(out, setting.box)
-    if force and not resume:
-        _clear(out, answers)
     stopped = _fit(
-        recourse, read, method, seed=seed, settings=preset, budget=budget, folder=out, resume=resume, answers=answers
-    )
+        recourse, read, lambda: None if resume else _clear(out), method=method, seed=seed, settings=preset,
+        budget=budget, folder=out, resume=resume, answers=answers,
+    )  # fmt: skip
     if recourse.agent_ is None and recourse.surrogate_ is None:
         if stopped is not None:
             _keep_answers(recourse, out)
@@ -195,14 +194,18 @@ def fit(
         raise typer.Exit(130) if isinstance(stopped, KeyboardInterrupt) else stopped
 
 
-def _fit(recourse: Recourse, people: People, method: str, **how: Any) -> KeyboardInterrupt | CounterplanError | None:
-    """Fit with a progress bar; what stopped it, if something did."""
+def _fit(
+    recourse: Recourse, people: People, begin: Callable[[], None], **how: Any
+) -> KeyboardInterrupt | CounterplanError | None:
+    """Fit with a progress bar, and call `begin` when there is something to report; gives what stopped it, if any."""
     console = Console(stderr=True)
     columns = (TextColumn("Learning"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("learning", total=None, told="")
 
         def show(report: Any) -> None:
+            if not bar.tasks[task].fields["told"]:
+                begin()
             if hasattr(report, "round"):
                 told = (
                     f"round {report.round + 1}: {report.success:.0%} of validation people with a plan, effort "
@@ -214,27 +217,24 @@ def _fit(recourse: Recourse, people: People, method: str, **how: Any) -> Keyboar
                 bar.update(task, total=report.total, completed=report.done, told=told)
 
         try:
-            recourse.fit(people, method=method, progress=show, **how)
+            recourse.fit(people, progress=show, **how)
         except (KeyboardInterrupt, CounterplanError) as error:
             return error
     return None
 
 
-def _clear(folder: Path, answers: Path | None) -> None:
-    """Remove what an earlier run left, but for `answers` that are to be used."""
+def _clear(folder: Path) -> None:
+    """Remove what an earlier run left."""
     for name in (*LEARNED, *FIGURES):
-        path = folder / name
-        if answers is None or not path.exists() or not answers.exists() or not path.samefile(answers):
-            path.unlink(missing_ok=True)
+        (folder / name).unlink(missing_ok=True)
 
 
 def _keep_answers(recourse: Recourse, folder: Path) -> None:
     """When fitting stopped before anything was learned: what was paid for is not lost."""
     if folder.is_dir() and recourse.box.queries:
-        recourse.save_answers(folder)
+        kept = recourse.save_answers(folder)
         typer.echo(
-            f"Nothing was learned yet; {_count(recourse.box.queries, 'answer')} kept in {folder}: "
-            "--resume does not ask them again.",
+            f"Nothing was learned yet; {_count(kept, 'answer')} kept in {folder}: --resume does not ask them again.",
             err=True,
         )
 

@@ -247,11 +247,12 @@ class Recourse:
             raise PlanError(f"{where}: cannot be written: {error.strerror}") from None
         self.save_answers(where)
 
-    def save_answers(self, folder: str | Path) -> None:
-        """Keep in `folder` every answer that the black box remembers about the problem, if there are any."""
+    def save_answers(self, folder: str | Path) -> int:
+        """Keep in `folder` every answer that the black box remembers about the problem; says how many there are."""
         known = replace(Answers.remembered(self.box, self.problem), model=decider(self.box))
         if len(known):
             known.save(Path(folder) / ANSWERS, self.problem)
+        return len(known)
 
     @classmethod
     def load(cls, folder: str | Path, model: BlackBox | object, *, answers: bool = True) -> Recourse:

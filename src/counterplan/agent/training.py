@@ -81,13 +81,17 @@ class TrainingSettings:
 
     @classmethod
     def preset(cls, name: str) -> TrainingSettings:
-        """The settings called "default", or "paper": stepwise, visit counts to imitate, reward λ^T, no refusals."""
+        """The settings called "default", or "paper": stepwise, visit counts to imitate, reward λ^T, no refusals, and
+        all passes to the end."""
         if name == "default":
             return cls()
         if name == "paper":
             search = SearchSettings.preset("paper")
             tree = replace(search.tree, noise=0.25)
-            return cls(refusal_weight=0.0, weight_decay=0.0, search=search, tree=tree, settled=0.0, questions=1_000)
+            return cls(
+                passes=15, patience=1_000_000, settled=0.0, refusal_weight=0.0, weight_decay=0.0, questions=1_000,
+                search=search, tree=tree,
+            )  # fmt: skip
         raise PlanError(f"there is no preset '{name}': there are default and paper")
 
 

@@ -1,0 +1,266 @@
+"""The front door: fit, recommend, save and load, with a surrogate, an agent or both; nothing is paid for twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterplan import Answers, BlackBox, PlanError, Recourse, benchmarks
+from counterplan.recourse import ANSWERS
+
+pytest.importorskip("jax")
+from counterplan.agent import NetworkConfig
+from counterplan.agent.training import TrainingSettings
+from counterplan.surrogate.learning import FitSettings
+from counterplan.surrogate.training import LearningSettings
+
+SYN = benchmarks.load("syn")
+PEOPLE = SYN.train.head(400)
+REFUSED = SYN.refused_test.head(25)
+GUIDED = LearningSettings(
+    people=60, plans=60, rounds=2, validation=12,
+    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
+)  # fmt: skip
+SEARCH = TrainingSettings(passes=1, enough_people=100, validation=10, network=NetworkConfig(16, 16))
+
+
+@pytest.fixture(scope="module")
+def both() -> Recourse:
+    return Recourse(SYN.problem, SYN.model).fit(PEOPLE, method="both", seed=1, settings=(GUIDED, SEARCH))
+
+
+@pytest.fixture
+def kept(both: Recourse, tmp_path: Path) -> Path:
+    both.save(tmp_path)
+    return tmp_path
+
+
+def test_guided_is_the_default(both: Recourse, tmp_path: Path) -> None:
+    recourse = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=GUIDED)
+    assert recourse.agent_ is None
+    assert recourse.surrogate_ is not None
+    assert both.surrogate_ is not None
+    states = SYN.problem.read(REFUSED).states
+    np.testing.assert_array_equal(recourse.surrogate_.logit(states), both.surrogate_.logit(states))
+    plans = recourse.recommend(REFUSED)
+    assert plans.counts["found"] > 20
+    assert all(plan.verified for plan in plans if plan.steps)
+    recourse.save(tmp_path)
+    assert not (tmp_path / "agent.json").exists()
+    loaded = Recourse.load(tmp_path, SYN.model)
+    assert loaded.agent_ is None
+    again = loaded.recommend(REFUSED)
+    assert again.to_json() == replace(plans, queries=0, cached=again.cached).to_json()
+    assert loaded.box.queries == 0
+
+
+def test_the_settings_choose_the_method() -> None:
+    recourse = Recourse(SYN.problem, SYN.model).fit(PEOPLE, settings=SEARCH)
+    assert recourse.surrogate_ is None
+    assert recourse.agent_ is not None
+    for method, settings in (("guided", SEARCH), ("guided", "paper"), ("search", GUIDED)):
+        with pytest.raises(PlanError, match=f"not for the method '{method}'"):
+            recourse.fit(PEOPLE, method=method, settings=settings)
+    with pytest.raises(PlanError, match="did you mean 'guided'"):
+        recourse.fit(PEOPLE, method="guide")
+    with pytest.raises(PlanError, match="there is no preset 'papr'"):
+        recourse.fit(PEOPLE, settings="papr")
+    with pytest.raises(PlanError, match="one or more"):
+        recourse.fit(PEOPLE, budget=0)
+
+
+def test_every_planner_comes_back_from_disk(both: Recourse, kept: Path) -> None:
+    loaded = Recourse.load(kept, SYN.model)
+    assert [planner.name for planner in loaded.planner("cascade").planners] == ["policy", "guided", "search"]  # type: ignore[attr-defined]
+    for planner in (None, "guided", "cascade", "search", "policy", "paper", "exact", "cascade+exact"):
+        mine, theirs = both.recommend(REFUSED, planner), loaded.recommend(REFUSED, planner)
+        assert [plan.actions for plan in mine] == [plan.actions for plan in theirs], planner
+    assert loaded.recommend(REFUSED).to_json() == loaded.recommend(REFUSED, "guided").to_json()
+    everybody = loaded.recommend(REFUSED, "cascade+exact")
+    assert everybody.counts["found"] == len(REFUSED)
+
+
+def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
+    nothing = Recourse(SYN.problem, SYN.model)
+    for planner in (None, "cascade", "cascade+exact"):
+        with pytest.raises(PlanError, match="needs an agent or a surrogate"):
+            nothing.recommend(REFUSED, planner)
+    with pytest.raises(PlanError, match=r"'guided' needs a surrogate.*method='guided'"):
+        Recourse(SYN.problem, SYN.model, agent=both.agent_).planner("guided")
+    for planner in ("search", "policy", "paper"):
+        with pytest.raises(PlanError, match=rf"'{planner}' needs an agent.*method='search'"):
+            Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).planner(planner)
+    with pytest.raises(PlanError, match="nothing to save"):
+        nothing.save(tmp_path)
+    both.save(tmp_path)
+    for path in (*tmp_path.glob("agent.*"), *tmp_path.glob("surrogate.*")):
+        path.unlink()
+    with pytest.raises(PlanError, match=r"surrogate\.json: there is no such file; make one with 'counterplan fit'"):
+        Recourse.load(tmp_path, SYN.model)
+
+
+def test_an_earlier_agent_does_not_outlive_a_surrogate_saved_in_its_place(both: Recourse, kept: Path) -> None:
+    Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).save(kept)
+    assert Recourse.load(kept, SYN.model).agent_ is None
+
+
+def test_nothing_is_asked_twice(both: Recourse, kept: Path) -> None:
+    others = SYN.refused_test.iloc[25:40]
+    recourse = Recourse.load(kept, SYN.model)
+    first = recourse.recommend(others)
+    assert first.queries > 0
+    again = recourse.recommend(others)
+    assert again.queries == 0
+    recourse.save(kept)
+    later = Recourse.load(kept, SYN.model)
+    assert [plan.actions for plan in later.recommend(others)] == [plan.actions for plan in first]
+    assert later.box.queries == 0
+    afresh = Recourse.load(kept, SYN.model, answers=False)
+    assert [plan.actions for plan in afresh.recommend(others)] == [plan.actions for plan in first]
+    assert afresh.box.queries > 0
+
+
+def test_another_models_answers_are_not_believed(kept: Path) -> None:
+    def lenient(frame: pd.DataFrame) -> list[str]:
+        return ["granted"] * len(frame)
+
+    plans = Recourse.load(kept, lenient).recommend(REFUSED)
+    assert plans.counts["already_favourable"] == len(REFUSED)
+    strict = BlackBox(lambda frame: np.full(len(frame), 0.6), threshold=0.5)
+    recourse = Recourse(SYN.problem, strict)
+    strict.favourable(SYN.problem, REFUSED)
+    recourse.save_answers(kept)
+    stricter = BlackBox(lambda frame: np.full(len(frame), 0.6), threshold=0.7)
+    assert Recourse.load(kept, stricter).recommend(REFUSED, budget=1).counts["already_favourable"] == 0
+    assert Recourse.load(kept, strict).box.favourable(SYN.problem, REFUSED).all()
+
+
+@pytest.mark.parametrize("damage", [b"", b"nothing", None])
+def test_damaged_answers_are_named(kept: Path, damage: bytes | None) -> None:
+    path = kept / ANSWERS
+    path.write_bytes(path.read_bytes()[:-50] if damage is None else damage)
+    with pytest.raises(PlanError, match=r"answers\.csv\.gz: .*nothing is lost but what its answers cost"):
+        Recourse.load(kept, SYN.model)
+    assert len(Recourse.load(kept, SYN.model, answers=False).recommend(REFUSED)) == len(REFUSED)
+    path.unlink()
+    assert len(Recourse.load(kept, SYN.model).recommend(REFUSED)) == len(REFUSED)
+
+
+def test_answers_handed_in_are_not_asked_again(both: Recourse, kept: Path) -> None:
+    answers = Answers.remembered(both.box, SYN.problem)
+    for given in (answers, kept / ANSWERS, str(kept / ANSWERS)):
+        recourse = Recourse(SYN.problem, SYN.model)
+        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given)
+        assert recourse.box.queries < GUIDED.people
+        assert len(Answers.remembered(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
+
+    def decide(frame: pd.DataFrame) -> list[str]:
+        return ["refused"] * len(frame)
+
+    with pytest.raises(PlanError, match="these are answers of model of syn, not of model 'decide'"):
+        Recourse(SYN.problem, decide).fit(PEOPLE, settings=GUIDED, answers=answers)
+    with pytest.raises(PlanError, match="no such file"):
+        Recourse(SYN.problem, SYN.model).fit(PEOPLE, settings=GUIDED, answers="nothing.csv.gz")
+
+
+def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -> None:
+    def impatient(report) -> None:  # type: ignore[no-untyped-def]
+        if report.round == 0:
+            raise KeyboardInterrupt
+
+    recourse = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(KeyboardInterrupt):
+        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), progress=impatient)
+    assert recourse.recommend(REFUSED).counts["found"] > 10
+    rows = 0
+
+    def fragile(frame: pd.DataFrame) -> np.ndarray:
+        nonlocal rows
+        rows += len(frame)
+        if rows > 200:
+            raise KeyboardInterrupt
+        return SYN.model.labels(frame)
+
+    broken = Recourse(SYN.problem, fragile)
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path)
+    broken.save_answers(tmp_path)
+
+    def decide(frame: pd.DataFrame) -> np.ndarray:
+        return SYN.model.labels(frame)
+
+    decide.__name__ = "fragile"
+    resumed = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
+    whole = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED)
+    assert resumed.surrogate_ is not None
+    assert whole.surrogate_ is not None
+    states = SYN.problem.read(REFUSED).states
+    np.testing.assert_array_equal(resumed.surrogate_.logit(states), whole.surrogate_.logit(states))
+    assert resumed.box.queries < whole.box.queries
+
+
+@pytest.mark.parametrize("budget", [1, 5, 50, 300])
+def test_the_budget_is_kept(budget: int) -> None:
+    recourse = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED, budget=budget)
+    assert recourse.box.queries <= budget
+    assert len(recourse.recommend(REFUSED.head(2))) == 2
+
+
+def test_the_budget_is_for_both_together() -> None:
+    recourse = Recourse(SYN.problem, SYN.model)
+    recourse.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=700)
+    assert recourse.box.queries <= 700
+    assert recourse.agent_ is not None
+    spent = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(PlanError, match="spent on the surrogate; raise it"):
+        spent.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=100)
+    assert spent.surrogate_ is not None
+
+
+def test_odd_people() -> None:
+    happy = Recourse(SYN.problem, lambda frame: ["granted"] * len(frame))
+    with pytest.raises(PlanError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
+        happy.fit(PEOPLE, settings=GUIDED)
+    assert happy.surrogate_ is None
+    sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
+    assert sad.recommend(REFUSED.head(3)).counts["not_found"] == 3
+    two = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(2), settings=GUIDED)
+    assert len(two.recommend(REFUSED)) == len(REFUSED)
+    refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)
+    assert refused.recommend(REFUSED).counts["found"] > 20
+    with pytest.raises(PlanError, match="nobody to learn from"):
+        two.fit(PEOPLE.head(0), settings=GUIDED)
+
+
+def test_a_model_that_answers_slowly_is_asked_in_batches() -> None:
+    calls = []
+
+    def service(frame: pd.DataFrame) -> list[str]:
+        calls.append(len(frame))
+        return SYN.model.labels(frame).tolist()
+
+    box = BlackBox(service, batch=50)
+    recourse = Recourse(SYN.problem, box).fit(PEOPLE, settings=GUIDED)
+    plans = recourse.recommend(REFUSED)
+    assert plans.counts["found"] > 15
+    assert max(calls) <= 50
+    assert sum(calls) == box.queries
+    assert len(calls) < box.queries / 5
+
+
+def test_planning_needs_neither_jax_nor_matplotlib(kept: Path) -> None:
+    script = (
+        "import sys; from counterplan import Recourse, benchmarks\n"
+        f"b = benchmarks.load('syn'); r = Recourse.load({str(kept)!r}, b.model)\n"
+        "assert len(r.recommend(b.refused_test.head(2))) == 2\n"
+        "assert not [name for name in sys.modules if name.startswith(('jax', 'optax', 'sklearn', 'matplotlib'))]\n"
+        "import counterplan.cli\n"
+        "assert not [name for name in sys.modules if name.startswith(('jax', 'matplotlib'))]\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
