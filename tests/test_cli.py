@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import ExactPlanner, Plans, benchmarks, cli
+from counterplan import Answers, ExactPlanner, PlanError, Plans, benchmarks, cli
 from counterplan.cli import main
 
 LOAN = """\
@@ -225,7 +225,7 @@ def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
 
 def test_fits_an_agent_in_place_of_a_surrogate_or_beside_it(run, folder: Path) -> None:
     assert run("fit", "german", "--out", "learned", "--budget", "100").code == 0
-    beside = run("fit", "german", "--out", "learned", "--method", "search", "--budget", "300", "--resume")
+    beside = run("fit", "german", "--out", "learned", "--method", "search", "--budget", "100", "--resume")
     assert beside.code == 0, beside.err
     assert "by search" in beside.out
     kept = {path.name for path in (folder / "learned").iterdir()}
@@ -249,7 +249,10 @@ def test_fits_both_within_one_budget(run, folder: Path) -> None:
     assert "3 people" in run("recommend", "learned", "--limit", 3).out, "the surrogate is kept"
 
 
-def test_no_question_is_paid_for_twice(run, folder: Path) -> None:
+def test_no_question_is_paid_for_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments):
+        raise PlanError("the disk is full")
+
     run("fit", "german", "--out", "learned", "--budget", "400")
     answers = folder / "learned" / "answers.csv.gz"
     learned = answers.read_bytes()
@@ -268,6 +271,11 @@ def test_no_question_is_paid_for_twice(run, folder: Path) -> None:
     assert reused.code == 0, reused.err
     forced = run("fit", "german", "--out", "other", "--force", "--budget", "50", "--answers", "other/answers.csv.gz")
     assert forced.code == 0, forced.err
+    monkeypatch.setattr(Answers, "save", refuse)
+    unkept = run("recommend", "learned", "--limit", 9)
+    assert unkept.code == 0
+    assert "9 people" in unkept.out
+    assert "The answers could not be kept: the disk is full" in unkept.err
     answers.write_bytes(b"broken")
     broken = run("recommend", "learned", "--limit", 5)
     assert broken.code == 2
@@ -285,6 +293,11 @@ def test_another_models_answers_stay_as_they_are(run, folder: Path) -> None:
     assert "3 people: 3 already favourable" in other.out
     assert "--ask-again replaces them" in other.err
     assert answers.read_bytes() == kept
+    (folder / "loan.yaml").write_text(LOAN.replace("cost: 2", "cost: 3"))
+    changed = run("fit", "loan.yaml", *words, "bank:decide", "--out", "learned", "--resume")
+    assert changed.code == 2
+    assert "was fitted to another problem" in changed.err
+    (folder / "loan.yaml").write_text(LOAN)
     assert "nobody among" in run("fit", "loan.yaml", *words, "bank:lenient", "--out", "other").err
     assert "not of" in run("fit", "loan.yaml", *words, "bank:lenient", "--out", "third", "--answers", answers).err
 
@@ -336,7 +349,7 @@ def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch
         return advance(self)
 
     monkeypatch.setattr(Learning, "advance", impatient)
-    words = ("fit", "german", "--out", "learned", "--budget", "650")
+    words = ("fit", "german", "--out", "learned", "--budget", "1200")
     ran = run(*words)
     assert ran.code == 130
     assert "Interrupted in 1 round" in ran.out
@@ -346,7 +359,7 @@ def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch
     monkeypatch.chdir(folder)
     resumed = run(*words, "--resume")
     assert resumed.code == 0
-    whole = run("fit", "german", "--out", "whole", "--budget", "650")
+    whole = run("fit", "german", "--out", "whole", "--budget", "1200")
     assert whole.out.splitlines()[0] == resumed.out.splitlines()[0]
     kept = [(folder / name / "surrogate.safetensors").read_bytes() for name in ("learned", "whole")]
     assert kept[0] == kept[1]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Status, benchmarks
+from counterplan import Because, BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Status, benchmarks
 
 GERMAN = benchmarks.load("german")
 PLANS = ExactPlanner(GERMAN.problem, BlackBox(GERMAN.model)).plan(GERMAN.test.head(60))
@@ -39,7 +39,7 @@ def test_prints_as_a_person_would_write_it() -> None:
     for status, words in [
         (Status.ALREADY_FAVOURABLE, "nothing needs to change"),
         (Status.INFEASIBLE, "proved"),
-        (Status.NOT_FOUND, "no question could be asked"),
+        (Status.NOT_FOUND, "no question was asked"),
     ]:
         assert words in str(Plan(1, status, LONG.start))
     assert "found after 3 questions" in str(Plan(1, Status.NOT_FOUND, LONG.start, questions=3))
@@ -80,6 +80,24 @@ def test_json_keeps_everything(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plans.json"], "no temporary file is left"
     with pytest.raises(PlanError, match="cannot be written"):
         PLANS.save(tmp_path / "nowhere" / "plans.json")
+
+
+def test_reasons_are_kept_as_sentence_and_as_data() -> None:
+    rule = Because("rule", "age < 25", ({"feature": "age", "below": 25}, {"cannot": "CHANGE_JOB=skilled"}))
+    first = dataclasses.replace(LONG.steps[0], reason="you are young", because=rule)
+    rest = [dataclasses.replace(step, reason="without it: no", because=Because("contrast")) for step in LONG.steps[1:]]
+    plans = Plans((dataclasses.replace(LONG, steps=(first, *rest)), LONG))
+    assert Plans.from_json(plans.to_json()) == plans
+    sources = plans.to_frame()["source"].fillna("none").tolist()
+    assert sources == ["rule"] + ["contrast"] * len(rest) + ["none"] * len(LONG.steps)
+    data = json.loads(plans.to_json())
+    assert data["plans"][0]["steps"][0]["because"]["conditions"][0] == {"feature": "age", "below": 25}
+    for step in data["plans"][1]["steps"]:
+        del step["because"]
+    assert Plans.from_json(json.dumps(data)) == plans, "plans written before there were reasons as data"
+    data["plans"][0]["steps"][0]["because"]["source"] = "rumour"
+    with pytest.raises(PlanError, match=r"because\.source"):
+        Plans.from_json(json.dumps(data))
 
 
 @settings(max_examples=40)

@@ -1,20 +1,29 @@
-"""Explainable algorithmic recourse: which actions, in which order, overturn a decision at the least effort."""
+"""Explainable algorithmic recourse: which actions, in which order, overturn a decision at the least effort.
 
-from counterplan import benchmarks
-from counterplan.answers import Answers
-from counterplan.blackbox import BlackBox, BudgetSpent
-from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
-from counterplan.plan import Plan, Plans, Replay, Status, Step
-from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
-from counterplan.problem import People, Problem
-from counterplan.recourse import Recourse
-from counterplan.surrogate import Surrogate
-from counterplan.surrogate.asking import GuideSettings
+Each name is imported when it is first used, so that a program runs without what made it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterplan import benchmarks
+    from counterplan.answers import Answers
+    from counterplan.blackbox import BlackBox, BudgetSpent
+    from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
+    from counterplan.plan import Because, Plan, Plans, Replay, Status, Step
+    from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
+    from counterplan.problem import People, Problem
+    from counterplan.program import Program
+    from counterplan.recourse import Recourse
+    from counterplan.surrogate import Surrogate
+    from counterplan.surrogate.asking import GuideSettings
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answers",
+    "Because",
     "BlackBox",
     "BudgetSpent",
     "CascadePlanner",
@@ -32,6 +41,7 @@ __all__ = [
     "PolicyPlanner",
     "Problem",
     "ProblemError",
+    "Program",
     "Recourse",
     "Replay",
     "SearchPlanner",
@@ -40,3 +50,30 @@ __all__ = [
     "Surrogate",
     "benchmarks",
 ]
+
+_ROOMS = {
+    "answers": ("Answers",),
+    "blackbox": ("BlackBox", "BudgetSpent"),
+    "errors": ("CounterplanError", "ModelError", "PeopleError", "PlanError", "ProblemError"),
+    "plan": ("Because", "Plan", "Plans", "Replay", "Status", "Step"),
+    "planners": ("CascadePlanner", "ExactPlanner", "GuidedPlanner", "Planner", "PolicyPlanner", "SearchPlanner"),
+    "problem": ("People", "Problem"),
+    "program": ("Program",),
+    "recourse": ("Recourse",),
+    "surrogate": ("Surrogate",),
+    "surrogate.asking": ("GuideSettings",),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "benchmarks":
+        return import_module("counterplan.benchmarks")
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'counterplan' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"counterplan.{_ROOM_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -176,6 +176,8 @@ def fit(
     recourse = Recourse(setting.problem, setting.box)
     if resume and any((out / name).exists() for name in (AGENT, SURROGATE)):
         recourse = Recourse.load(out, setting.box)
+        if recourse.problem.fingerprint != setting.problem.fingerprint:
+            raise PlanError(f"{out}: was fitted to another problem than {problem}; start again with --force")
     stopped = _fit(
         recourse, read, lambda: None if resume else _clear(out), method=method, seed=seed, settings=preset,
         budget=budget, folder=out, resume=resume, answers=answers,
@@ -354,7 +356,10 @@ def recommend(
 
 
 def _add_answers(recourse: Recourse, folder: Path, replace_them: bool) -> None:
-    """Keep new answers with those in `folder`, so that no command asks twice; another model's stay as they are."""
+    """Keep new answers with those in `folder`, so that no command asks twice; another model's stay as they are.
+
+    A folder that cannot be written to is no reason to withhold plans.
+    """
     box = recourse.box
     if not box.queries:
         return
@@ -368,7 +373,10 @@ def _add_answers(recourse: Recourse, folder: Path, replace_them: bool) -> None:
             )
             return
         before.tell(box, recourse.problem)  # somebody else may have added some
-    recourse.save_answers(folder)
+    try:
+        recourse.save_answers(folder)
+    except PlanError as error:
+        typer.echo(f"The answers could not be kept: {error}", err=True)
 
 
 @dataclass

@@ -9,17 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.files import write_whole
 from counterplan.problem import Problem
 from counterplan.problem.values import Native, text_of
+
+if TYPE_CHECKING:
+    from counterplan.blackbox import BlackBox
 
 VERSION = 1
 TOLERANCE = 1e-6
@@ -37,6 +39,17 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Because:
+    """Where the reason for a step comes from: a rule of a program, or a contrast with what would be without it."""
+
+    source: Literal["rule", "contrast"]
+    rule: str = ""
+    """The rule in the language of conditions: `income < 50000 and housing in ['rent']`."""
+    conditions: tuple[dict[str, Any], ...] = ()
+    """The same as data, feature by feature."""
+
+
+@dataclass(frozen=True)
 class Step:
     """One action: what it is, what it costs, the state before and after it, and why it is taken, if known."""
 
@@ -47,6 +60,8 @@ class Step:
     before: dict[str, Native | None]
     after: dict[str, Native | None]
     reason: str | None = None
+    because: Because | None = None
+    """The reason as data."""
 
     @property
     def action(self) -> str:
@@ -122,7 +137,7 @@ def plan_text(plan: Plan) -> str:
         return f"Refused. No plan within the rules changes that (proved, {asked} asked)."
     if plan.status is Status.NOT_FOUND:
         if not plan.questions:
-            return "No plan was found: no question could be asked."
+            return "No plan was found; no question was asked."
         least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
         return f"Refused. No plan was found after {asked}{least}."
     count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
@@ -240,11 +255,12 @@ class Plans(Sequence[Plan]):
                     head
                     | {"step": number, "function": step.function, "argument": step.argument}
                     | {"cost": step.cost, "text": step.text, "reason": step.reason}
+                    | {"source": step.because.source if step.because else None}
                 )
             if not plan.steps:
                 rows.append(head | {"step": 0})
         columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions"]
-        columns += ["step", "function", "argument", "cost", "text", "reason"]
+        columns += ["step", "function", "argument", "cost", "text", "reason", "source"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_text(self, most: int | None = None) -> str:

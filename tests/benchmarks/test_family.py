@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, CounterplanError
-from counterplan.benchmarks.family import family
+from counterplan import BlackBox, CounterplanError, ExactPlanner
+from counterplan.benchmarks.family import Needle, family
 from counterplan.paths.sets import propose
 
 
@@ -51,6 +51,15 @@ def test_a_needle_can_be_reached_by_everybody(needed: int, actions: int) -> None
     found = propose(problem, states, np.ones((40, len(problem.transitions)), bool), lambda rows: 3.0 * has(rows) + 2.5)
     reached = found.person[member.model.score(found.states) >= 0.5]
     assert set(reached) == set(range(40))
+
+
+@pytest.mark.parametrize(("functions", "needed", "seed"), [(5, 2, 0), (6, 2, 1), (8, 2, 2), (6, 3, 3)])
+def test_what_a_needle_takes_is_what_the_exact_planner_finds(functions: int, needed: int, seed: int) -> None:
+    member = family(functions, "needle", needed, 6, seed)
+    people = member.refused_test.head(12)
+    assert isinstance(member.model, Needle)
+    found = ExactPlanner(member.problem, BlackBox(member.model)).plan(people, refused=True)
+    assert member.model.optimum(member.problem.read(people).states) == pytest.approx([plan.cost for plan in found])
 
 
 def test_refuses_what_cannot_be() -> None:

@@ -20,7 +20,7 @@ class SearchSettings:
 
     simulations: int = 128
     """Most of them in one tree at the root; or, with `stepwise`, before each step."""
-    round: int = 16
+    round: int = 8
     """After so many simulations, the most promising STOPs are asked about."""
     patience: int = 2
     """Whoever has a plan, and nothing worth asking in so many rounds, is done."""

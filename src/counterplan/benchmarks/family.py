@@ -46,6 +46,51 @@ class Boosted(Decider):
         return chance
 
 
+class Needle(Rule):
+    """Grants those who have certain values, or higher ones, of some ordered features; what that takes is known."""
+
+    def __init__(self, problem: Problem, goals: dict[str, str]) -> None:
+        super().__init__(problem, " and ".join(f"{name} >= '{value}'" for name, value in goals.items()))
+        ordered = [feature for feature in problem.features if feature.kind == "ordered"]
+        self.goals = {f.index: f.values.index(goals[f.name]) for f in ordered if f.name in goals}
+        self._parent = {cause.target: cause.source for cause in problem.transitions.causes}
+
+    def optimum(self, states: Floats) -> Floats:
+        """The cost [B] of the cheapest plan from `states` [B, F]: parents first, each to what is best for all below.
+
+        That is so because a higher parent makes its children's changes cheaper, and no fewer of them possible.
+        """
+        functions, features = self.problem.transitions.functions, self.problem.features
+        touched = set(self.goals)
+        for index in self.goals:
+            while index in self._parent:
+                touched.add(index := self._parent[index])
+        below = {index: np.zeros((len(states), len(features[index].natives))) for index in touched}
+        total = np.zeros(len(states))
+        number = {function.target: i for i, function in enumerate(functions)}
+        for index in sorted(touched, reverse=True):  # children come after their parents
+            value = np.arange(len(features[index].natives))
+            below[index][:, value < self.goals.get(index, 0)] = np.inf
+            parent = self._parent.get(index)
+            if parent is None:
+                total += (self._prices(states, number[index]) + below[index]).min(axis=1)
+                continue
+            for level in range(len(features[parent].natives)):
+                raised = states.copy()
+                raised[:, parent] = level
+                below[parent][:, level] += (self._prices(raised, number[index]) + below[index]).min(axis=1)
+        return total
+
+    def _prices(self, states: Floats, function: int) -> Floats:
+        """What it costs [B, n] in `states` [B, F] to bring a function's feature to each of its values, or leave it."""
+        transitions = self.problem.transitions
+        span, target = transitions.spans[function], transitions.functions[function].target
+        steps = [transitions.step(states, np.full(len(states), action)) for action in range(span.start, span.stop)]
+        prices = np.stack([np.where(legal, cost, np.inf) for _, cost, legal in steps], axis=1)
+        prices[np.arange(len(states)), states[:, target].astype(np.intp)] = 0.0
+        return prices
+
+
 def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_actions: int = 8, seed: int = 0) -> Benchmark:
     """A member of the family; the same arguments give the same one."""
     if functions < 1 or max_actions < 1 or not 1 <= needed <= functions:
@@ -57,7 +102,7 @@ def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_action
     model: Decider
     if box == "needle":
         goals = _goals(problem, parents, needed, random)
-        model = Rule(problem, " and ".join(f"{name} >= '{value}'" for name, value in goals.items()))
+        model = Needle(problem, goals)
         _grant(problem, people, goals, random)
     elif box == "network":
         model = _network(problem, problem.read(people).states, needed, random)

@@ -41,10 +41,8 @@ def cheapest_orders(transitions: Transitions, starts: Floats, actions: Ints) -> 
 def walk(transitions: Transitions, starts: Floats, actions: Ints) -> tuple[Floats, Floats, Bools]:
     """The final states [n, F], costs [n] and legality [n] of plans `actions` [n, T] from `starts` [n, F]."""
     states, cost, legal = starts, np.zeros(len(starts)), np.ones(len(starts), bool)
-    rows = np.arange(len(starts))
     for t in range(actions.shape[1]):
         chosen = np.where(actions[:, t] == NO_ACTION, transitions.stop, actions[:, t])
-        legal &= transitions.legal(states)[rows, chosen]
-        cost = cost + transitions.cost(states)[rows, chosen]
-        states = transitions.apply(states, chosen)
+        states, price, possible = transitions.step(states, chosen)
+        cost, legal = cost + price, legal & possible
     return states, cost, legal

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from counterplan.paths.orders import NO_ACTION
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
+from counterplan.problem.transitions import Bools, Floats, Ints, Transitions, _rounded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from counterplan.plan import Plans
+    from counterplan.problem import People
+    from counterplan.program.recommending import Verification
+    from counterplan.program.rules import Rule, Rules
+    from counterplan.results import Forbid
 
 INTERVENE = "INTERVENE"
 
@@ -55,7 +66,7 @@ class Choice:
             return np.where(legal[:, self.action], self.action, NO_ACTION)
         function = int(transitions.function_of[self.action])
         span, target = transitions.spans[function], transitions.functions[function].target
-        after = states[:, target, None] + transitions.functions[function].arguments
+        after = _rounded(states[:, target, None] + transitions.functions[function].arguments)
         possible = legal[:, span]
         enough = possible & (after >= self.reach)
         smallest = np.where(enough, after, np.inf).argmin(axis=1)
@@ -128,7 +139,7 @@ class Run(NamedTuple):
     """[B, F] where it ended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A tree for each node: `trees["INTERVENE"]`, and one for each function that a run can come to."""
 
@@ -141,6 +152,62 @@ class Program:
     def nodes(self) -> tuple[str, ...]:
         """The names of all nodes, by number: INTERVENE, then the functions."""
         return (INTERVENE, *(function.name for function in self.problem.transitions.functions))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Program:
+        """Read a program from a file; an error says where it goes wrong. Nothing in the file is executed."""
+        from counterplan.program.keeping import load
+
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the program to a file, whole or not at all; equal programs make equal files."""
+        from counterplan.program.keeping import save
+
+        save(self, path)
+
+    def recommend(self, people: pd.DataFrame | People, *, forbid: Forbid = (), allowed: Bools | None = None) -> Plans:
+        """A plan for each of `people`, who are taken to be refused, with a reason for every step; nobody is asked.
+
+        `forbid` names what cannot be done, `allowed` [B, A] says the same as a mask.
+        """
+        from counterplan.program.recommending import recommend
+
+        return recommend(self, people, forbid, allowed)
+
+    def verify(self, people: pd.DataFrame | People, model: object, *, forbid: Forbid = ()) -> Verification:
+        """Ask `model` one question about each of `people` who gets a plan: does it hold?"""
+        from counterplan.program.recommending import verify
+
+        return verify(self, people, model, forbid)
+
+    def rule(self, node: str, leaf: int, rank: int = 0) -> Rule:
+        """When the choice `rank` of a `leaf` of a `node` is taken, as short as it can be said."""
+        return self._rules(node, leaf, rank)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        from counterplan.program.rules import Rules
+
+        return Rules(self)
+
+    def tests_protected(self) -> tuple[str, ...]:
+        """The protected features that some tree asks about."""
+        asked = {test.feature for tree in self.trees.values() for path, _ in leaves(tree) for test, _ in path}
+        return tuple(feature.name for feature in self.problem.features if feature.protected and feature.index in asked)
+
+    def to_text(self) -> str:
+        """The whole program as an indented listing in plain words."""
+        from counterplan.program.text import program_text
+
+        return program_text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        count = sum(1 for tree in self.trees.values() for _ in leaves(tree))
+        return f"Program({self.problem.name!r}: {len(self.trees)} nodes, {count} leaves)"
 
     def run(self, states: Floats, allowed: Bools | None = None) -> Run:
         """Plans for people in `states` [B, F], who may take the actions `allowed` [B, A]; nobody is asked."""

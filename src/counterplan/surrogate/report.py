@@ -41,7 +41,7 @@ def draw_reliability(
     axis.scatter([row[0] for row in rows], [row[1] for row in rows], s=[8 + row[2] ** 0.5 * 6 for row in rows], c=BLUE)
     for chance, share, count in rows:
         axis.annotate(f"{count:,}", (chance, share), (6, -10), textcoords="offset points", fontsize=8)
-    told = "that it learned from (flattering)" if learned_from else "that it did not learn from"
+    told = "most of which it learned from" if learned_from else "that it did not learn from"
     axis.set_title(f"{title}\n{len(states):,} answers {told}")
     axis.set_xlabel("chance that the surrogate gives")
     axis.set_ylabel("share that the black box favours")

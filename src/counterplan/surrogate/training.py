@@ -21,6 +21,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
 from counterplan.files import read_arrays, write_arrays, write_whole
 from counterplan.paths.people import cross, wander
+from counterplan.paths.probes import probes
 from counterplan.paths.sets import Hints
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
@@ -31,6 +32,10 @@ from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_ar
 
 CHECKPOINT = "learning.npz"
 METRICS = "learning.jsonl"
+_FEWEST = 16
+"""A round plans for at least so many people."""
+_RESERVE = 1.5
+"""So many times the questions of a validation are left for the last one, and to choose parts."""
 _PLAIN = ("seed", "round", "worse", "next_person", "finished", "metrics")
 _ARRAYS = ("validation", "pupils", "least", "best_cost", "best_questions")
 """What a checkpoint holds of a run, besides surrogates, random state and answers."""
@@ -46,6 +51,10 @@ class LearningSettings:
     """People asked about as they are, at first."""
     plans: int = 240
     """States at the end of random plans that are asked about, at first."""
+    probes: int = 64
+    """Pairs of a refused and a favourable state between which the boundary is looked for, if there are ..."""
+    many: int = 100
+    """... more actions than this: plans that work are then too rare to be met by chance."""
     validation: int = 48
     """Refused people held out, on whom the best surrogate is chosen."""
     growth: float = 0.3
@@ -146,7 +155,8 @@ class Learning:
         report = self._validate(self.surrogate)
         self.metrics.append(asdict(report))
         self.round += 1
-        self.finished = self.ledger.spent or self.round >= self.settings.rounds or self.worse >= self.settings.patience
+        tired = self.round >= self.settings.rounds or self.worse >= self.settings.patience
+        self.finished = tired or self.ledger.spent or self._pupils_affordable() < _FEWEST
         if self.finished:
             self._choose_parts()
         return report
@@ -165,14 +175,34 @@ class Learning:
         if len(self.pupils):
             rows = self.pupils[self.random.integers(len(self.pupils), size=settings.plans)]
             self.ledger.about(self.people).ask(wander(self.problem, self.people.states[rows], self.random), rows)
+            if len(self.problem.transitions) > settings.many:
+                self._probe()
         if not len(self.ledger):
             raise PlanError("no question may be asked: raise the budget")
+
+    def _probe(self) -> None:
+        """Look for the boundary between pupils and what is favourable: other people, or states far beyond any plan."""
+        recorder = self.ledger.about(self.people)
+        rows = self.pupils[self.random.integers(len(self.pupils), size=self.settings.plans)]
+        if not self.ledger.answers.any():
+            far = self.people.states[rows]
+            for _ in range(-(-len(self.problem.transitions.functions) // self.problem.max_actions)):
+                far = wander(self.problem, far, self.random)
+            recorder.ask(far, rows)
+        favourable = self.ledger.states[self.ledger.answers]
+        if not len(favourable):
+            return
+        rows = rows[: self.settings.probes]
+        partners = favourable[self.random.integers(len(favourable), size=len(rows))]
+        ask = lambda states, which: recorder.ask(states, rows[which])[0]  # noqa: E731
+        probes(self.problem, self.people.states[rows], partners, ask, self.random)
 
     def _next_pupils(self) -> People:
         """People to plan for: those known to be refused, then those likely to be, then crossed ones."""
         assert self.surrogate is not None
         per_person = max(1.0, 0.7 * (self.settings.teach.questions or 1))
-        count = max(16, round(self.settings.growth * len(self.ledger) / per_person))
+        count = max(_FEWEST, round(self.settings.growth * len(self.ledger) / per_person))
+        count = min(count, self._pupils_affordable())
         rows, self.pupils = self.pupils[:count], self.pupils[count:]
         fresh = np.arange(self.next_person, min(self.next_person + 4 * count, len(self.people)))
         likely = fresh[self.surrogate.logit(self.people.states[fresh]) < 0][: count - len(rows)]
@@ -186,6 +216,12 @@ class Learning:
         states, source = states[likely], source[likely]
         tables = [people.table, self.people.frame(states, source)]
         return People(people.features, np.concatenate([people.states, states]), pd.concat(tables))
+
+    def _pupils_affordable(self) -> int:
+        """How many more people can be planned for so that what is learned from them can still be validated."""
+        asked = self.metrics[-1]["questions"] if self.metrics else 0.0
+        left = self.settings.budget - self.queries - _RESERVE * asked * len(self.validation)
+        return int(left / max(1, self.settings.teach.questions or 1))
 
     def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> Guided:
         allowed = np.ones((len(people), len(self.problem.transitions)), bool)
@@ -236,6 +272,8 @@ class Learning:
     def _choose_parts(self) -> None:
         """Networks alone, or trees alone, if they plan clearly better for validation people than both together."""
         assert self.best is not None
+        if self.ledger.spent:
+            return
         scores = {}
         people = self.people.take(self.validation)
         for parts in PARTS:

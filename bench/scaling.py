@@ -1,0 +1,204 @@
+"""How planners grow: `python bench/scaling.py [--functions 5 10 …] [--boxes network …] [--seeds 1] [--out FILE]`.
+
+The family of invented problems, 30 to 250 actions. For exact, search and guided: success, cost ÷ the best known, rows
+asked and milliseconds of CPU for each refused test person; for guided and search what training took. The best known is
+the true optimum for needles; for other boxes the cheapest plan that any planner found, or a wide search for sets of
+changes that is told the box's own score. Every problem runs in a process of its own, which gives the peak of memory.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+
+import argparse
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterplan import BlackBox, ExactPlanner, Plans, SearchPlanner
+from counterplan.agent.training import Training, TrainingSettings
+from counterplan.benchmarks import Benchmark
+from counterplan.benchmarks.family import Needle, family
+from counterplan.errors import CounterplanError
+from counterplan.paths.sets import SetSettings, propose
+from counterplan.planners.base import Planner
+from counterplan.planners.guided import GuidedPlanner
+from counterplan.surrogate.training import Learning, LearningSettings
+
+BOXES = {
+    "needle-2": ("needle", 2, 6),
+    "needle-4": ("needle", 4, 8),
+    "needle-6": ("needle", 6, 8),
+    "needle-8": ("needle", 8, 12),
+    "network": ("network", 4, 8),
+    "boosted": ("boosted", 4, 8),
+}
+"""The box, how many changes most people need, and how many actions a plan may have."""
+GENEROUS = SetSettings(beam=24, wide=60, rounds=12, anchors=6)
+FAR = 4.0
+"""The log odds that a refused person is believed to have in the middle, when the best plans are looked for."""
+EXACT_STEPS = 2_000_000
+"""The exact planner looks at so many steps (states × actions) for a person, and then gives up."""
+EXACT_PEOPLE = 20
+SEARCH_ACTIONS = 130
+"""The agent is not trained where there are more actions than this."""
+PLANNERS = ("exact", "search", "guided")
+
+
+def figures(planner: Planner, people: pd.DataFrame, benchmark: Benchmark) -> dict[str, Any]:
+    """What a planner finds for `people`; a plan counts if it is replayed step by step, and the model agrees."""
+    start = time.process_time()
+    plans = planner.plan(people, refused=True)
+    spent = time.process_time() - start
+    cost = costs(plans, benchmark)
+    return {"cost": cost, "asked": plans.queries / len(plans), "ms": spent / len(plans) * 1000}
+
+
+def costs(plans: Plans, benchmark: Benchmark) -> list[float]:
+    box = BlackBox(benchmark.model)
+    good = [plan.status == "found" and plan.replay(benchmark.problem, box).ok for plan in plans]
+    return [plan.cost if ok else float("inf") for plan, ok in zip(plans, good, strict=True)]
+
+
+def best_by_score(benchmark: Benchmark, people: pd.DataFrame) -> np.ndarray:
+    """The cost [B] of what a wide search for sets of changes finds that knows the box's own score."""
+    problem, model = benchmark.problem, benchmark.model
+    starts, others = (problem.read(table).states for table in (people, benchmark.train))
+
+    def logit(states: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        chance = np.clip(model.score(states), 1e-9, 1 - 1e-9)
+        return scale * np.log(chance / (1 - chance))
+
+    steep = FAR / max(float(np.median(np.abs(logit(starts)))), 1e-9)  # a box answers yes or no, however flat its score
+    allowed = np.ones((len(starts), len(problem.transitions)), bool)
+    found = propose(
+        problem, starts, allowed, partial(logit, scale=steep), GENEROUS, anchors=others[model.score(others) >= 0.5]
+    )
+    good = model.score(found.states) >= 0.5
+    cost = np.full(len(starts), np.inf)
+    np.minimum.at(cost, found.person[good], found.cost[good])
+    return cost
+
+
+def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+    """All figures of one problem."""
+    box, needed, max_actions = BOXES[name]
+    benchmark = family(functions, box, needed, max_actions, seed)
+    problem, people = benchmark.problem, benchmark.refused_test.head(options.people)
+    actions = len(problem.transitions) - 1
+    row: dict[str, Any] = {"functions": functions, "actions": actions, "box": name, "seed": seed, "left_out": {}}
+
+    start = time.process_time()
+    learning = Learning(
+        problem, problem.read(benchmark.train), BlackBox(benchmark.model),
+        replace(LearningSettings(), budget=options.budget), seed,
+    )  # fmt: skip
+    surrogate = learning.run()
+    row["training"] = {"guided": {"queries": learning.queries, "cpu": time.process_time() - start}}
+    row["guided"] = figures(GuidedPlanner(problem, BlackBox(benchmark.model), surrogate), people, benchmark)
+    row["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    limit = EXACT_STEPS // actions
+    exact = ExactPlanner(problem, BlackBox(benchmark.model, remember=0), state_limit=limit, together=4)
+    row["exact"] = figures(exact, people.head(EXACT_PEOPLE), benchmark)
+
+    if options.no_search:
+        row["left_out"]["search"] = "--no-search"
+    elif actions > SEARCH_ACTIONS:
+        row["left_out"]["search"] = f"training an agent for more than {SEARCH_ACTIONS} actions takes too long here"
+    else:
+        start = time.process_time()
+        settings = replace(TrainingSettings(), people=1_000, enough_people=1_000, passes=4)
+        training = Training(problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), settings, seed)
+        agent = training.run()
+        row["training"]["search"] = {"queries": training.queries, "cpu": time.process_time() - start}
+        row["search"] = figures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)
+
+    planners = [planner for planner in PLANNERS if planner in row]
+    if isinstance(benchmark.model, Needle):
+        best = benchmark.model.optimum(problem.read(people).states)
+    else:
+        best = best_by_score(benchmark, people)
+        for planner in planners:
+            found = row[planner]["cost"]
+            best[: len(found)] = np.minimum(best[: len(found)], found)
+    row["reachable"] = float(np.isfinite(best).mean())
+    for planner in planners:
+        found = np.array(row[planner].pop("cost"))
+        solved = np.isfinite(found)
+        row[planner]["success"] = float(solved.mean())
+        row[planner]["ratio"] = float((found / best[: len(found)])[solved].mean()) if solved.any() else float("nan")
+    return row
+
+
+def interval(values: Sequence[float], digits: int = 3) -> str:
+    """Mean and, over seeds, the half-width of a 95 % interval (Student's t)."""
+    wide = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}.get(len(values), 2.0)
+    mean = f"{np.mean(values):.{digits}f}"
+    return mean if len(values) < 2 else f"{mean} ± {wide * np.std(values, ddof=1) / np.sqrt(len(values)):.{digits}f}"
+
+
+def say(rows: list[dict[str, Any]]) -> None:
+    """The lines of a table for one kind of problem, over its seeds."""
+    first = rows[0]
+    actions = np.mean([row["actions"] for row in rows])
+    size = f"{first['functions']:3} functions {actions:4.0f} actions  {first['box']:8}"
+    for planner in PLANNERS:
+        if planner not in first:
+            print(f"{size} {planner:6} left out: {first['left_out'][planner]}")
+            continue
+        told = {key: [row[planner][key] for row in rows] for key in ("success", "ratio", "asked", "ms")}
+        line = f"{size} {planner:6} success {interval(told['success'])}  ratio {interval(told['ratio'])}"
+        line += f"  asked {interval(told['asked'], 2)}  {interval(told['ms'], 0)} ms"
+        if planner in first["training"]:
+            paid = [[row["training"][planner][key] for row in rows] for key in ("queries", "cpu")]
+            line += f"; trained with {interval(paid[0], 0)} rows, {interval(paid[1], 0)} CPU s"
+        if planner == "guided":
+            line += f"; {np.max([row['memory'] for row in rows]):.0f} MB"
+        print(line)
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--functions", type=int, nargs="+", default=[5, 10, 20, 40])
+    parser.add_argument("--boxes", nargs="+", default=list(BOXES), choices=list(BOXES))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=10, help="the first seed (choices were made looking at 0 to 2)")
+    parser.add_argument("--people", type=int, default=50, help="refused test people to plan for")
+    parser.add_argument("--budget", type=int, default=5_000, help="questions to learn a surrogate with")
+    parser.add_argument("--no-search", action="store_true", help="leave the agent out")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    everything = []
+    spawn = multiprocessing.get_context("spawn")
+    for functions in options.functions:
+        for name in options.boxes:
+            rows = []
+            for seed in range(options.first, options.first + options.seeds):
+                print(f"{functions} functions, {name}, seed {seed} …", file=sys.stderr, flush=True)
+                try:
+                    with spawn.Pool(1) as pool:
+                        rows.append(pool.apply(one, (functions, name, seed, options)))
+                except CounterplanError as error:
+                    print(f"{functions:3} functions {name}: {error}")
+            if rows:
+                say(rows)
+            everything += rows
+            if options.out:
+                options.out.write_text(json.dumps(everything, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Distilling a program: policy search over trees, judged by a surrogate that answers for free.
+
+One order of functions, causal parents first; a node leads to later functions, to itself if it adds, or to STOP. Trees
+first imitate plans that a teacher found; then, node by node from the last to the first, every row's every action is
+tried out with the rest of the program as it stands, and the tree is grown anew from what that loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from counterplan.paths.orders import NO_ACTION
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.program.automaton import Choice, Leaf, Program, Tree, decide, leaves
+from counterplan.program.trees import Grower, TreeSettings
+
+WORST = 5.0
+"""What a plan loses at most for its cost: six times the least is as bad as it gets."""
+
+
+@dataclass(frozen=True)
+class DistilSettings:
+    """How a program is distilled; one setting for every problem."""
+
+    rounds: int = 4
+    penalty: float = 3.0
+    """What a plan that fails loses, in units of the least effort."""
+    rows: int = 2_500
+    """Most rows from which a tree is grown."""
+    teacher: float = 0.25
+    """The share of them that the teacher came by, rather than the program."""
+    reaches: int = 8
+    """Values that an adding function may aim at."""
+    tree: TreeSettings = field(default_factory=TreeSettings)
+
+
+class Rows(NamedTuple):
+    """People on their way: at which node, in which state, after how many steps and what effort, and whose it is."""
+
+    node: Ints
+    states: Floats
+    steps: Ints
+    cost: Floats
+    person: Ints
+
+    def take(self, which: Ints | Bools) -> Rows:
+        """Some of them."""
+        return Rows(*(array[which] for array in self))
+
+    @staticmethod
+    def join(parts: Sequence[Rows]) -> Rows:
+        """All of them."""
+        return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+class Distillation:
+    """One distillation for people in `starts` [B, F], whose cheapest likely plans cost `least` [B].
+
+    `plans` [P, B, T] are what teachers would do (filled up with NO_ACTION; empty: no plan), the safest last. `logit`
+    says how likely states are favourable.
+    """
+
+    def __init__(
+        self, problem: Problem, starts: Floats, least: Floats, plans: Ints, logit: Callable[[Floats], Floats],
+        settings: DistilSettings, random: np.random.Generator, avoid: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        self.problem, self.transitions, self.settings = problem, problem.transitions, settings
+        self.starts, self.least, self.logit, self.random = starts, np.maximum(least, 1e-9), logit, random
+        self.features = [feature for feature in problem.features if feature.index not in avoid]
+        self.names = Program(problem, {}).nodes
+        self.place = np.empty(len(self.transitions.functions) + 1, np.intp)
+        self.place[self.transitions.parents_first] = np.arange(len(self.transitions.functions))
+        self.place[-1] = len(self.transitions.functions)
+        self.choices = self._choices(plans)
+        self.taught = self._taught(plans)
+        self.trees: dict[int, Tree] = {}
+
+    def _choices(self, plans: Ints) -> list[Choice]:
+        """Every action, and what adding functions may aim at: values where teachers' plans went."""
+        choices = [Choice(action) for action in range(len(self.transitions))]
+        for index, function in enumerate(self.transitions.functions):
+            if not function.adds or len(function.natives) < 2:
+                continue
+            span = self.transitions.spans[index]
+            ends = []
+            for some in plans:
+                states = self.starts
+                touched = np.zeros(len(states), bool)
+                for t in range(some.shape[1]):
+                    action = np.where(some[:, t] == NO_ACTION, self.transitions.stop, some[:, t])
+                    states = self.transitions.apply(states, action)
+                    touched |= self.transitions.function_of[action] == index
+                ends.append(states[touched, function.target])
+            values = np.concatenate(ends)
+            if len(values):
+                aims = np.unique(_rounded(np.quantile(values, np.linspace(0, 1, self.settings.reaches))))
+                choices += [Choice(span.start, float(aim)) for aim in aims]
+        return choices
+
+    def open(self, node: int) -> Bools:
+        """[C] the choices that a node may have."""
+        function = np.array([self.transitions.function_of[choice.action] for choice in self.choices])
+        if node == 0:
+            return np.asarray(function < len(self.transitions.functions))
+        mine = node - 1
+        later = self.place[function] > self.place[mine]
+        if self.transitions.functions[mine].adds:
+            later |= function == mine
+        return np.asarray(later)
+
+    def _taught(self, plans: Ints) -> list[tuple[Rows, Ints]]:
+        """What each teacher did: the rows it came by, and the action taken at each."""
+        result = []
+        for some in plans:
+            some = self._sorted(some)
+            has = np.flatnonzero((some != NO_ACTION).any(axis=1))
+            rows, taken = [], []
+            now = self.begin().take(has)
+            for t in range(some.shape[1] + 1):
+                action = np.full(len(now.person), self.transitions.stop)
+                if t < some.shape[1]:
+                    given = some[now.person, t]
+                    action = np.where(given == NO_ACTION, self.transitions.stop, given)
+                rows.append(now)
+                taken.append(action)
+                on = action != self.transitions.stop
+                now = self._step(now.take(on), action[on])
+            result.append((Rows.join(rows), np.concatenate(taken)))
+        return result
+
+    def _sorted(self, plans: Ints) -> Ints:
+        """Plans [B, T] in the order of functions; those that would be illegal or dearer so are left out."""
+        place = np.where(plans == NO_ACTION, len(self.place), self.place[self.transitions.function_of[plans]])
+        order = np.argsort(place, axis=1, kind="stable")
+        tidy = plans[np.arange(len(plans))[:, None], order]
+        return np.where(self._walk(tidy)[:, None], tidy, NO_ACTION)
+
+    def _walk(self, plans: Ints) -> Bools:
+        states, fine = self.starts, np.ones(len(plans), bool)
+        for t in range(plans.shape[1]):
+            action = np.where(plans[:, t] == NO_ACTION, self.transitions.stop, plans[:, t])
+            after, _, legal = self.transitions.step(states, action)
+            fine &= legal | (action == self.transitions.stop)
+            states = np.where((action == self.transitions.stop)[:, None], states, after)
+        return fine
+
+    def _step(self, rows: Rows, action: Ints) -> Rows:
+        """`rows` after an action each [n]."""
+        after, price, _ = self.transitions.step(rows.states, action)
+        return Rows(self.transitions.function_of[action] + 1, after, rows.steps + 1, rows.cost + price, rows.person)
+
+    def legal(self, rows: Rows) -> Bools:
+        """[n, A] what may be done; STOP not at the very beginning, and nothing else at the very end."""
+        legal = self.transitions.legal(rows.states)
+        legal[:, self.transitions.stop] = rows.steps > 0
+        legal[rows.steps >= self.problem.max_actions, :-1] = False
+        return legal
+
+    def finish(self, rows: Rows, trees: Mapping[int, Tree], seen: list[Rows] | None = None) -> Floats:
+        """What `rows` lose [n] if the program takes over; `seen` collects where they come by."""
+        loss = np.full(len(rows.person), WORST + self.settings.penalty)
+        going = np.arange(len(rows.person))
+        ends: list[tuple[Ints, Rows]] = []
+        while len(going):
+            if seen is not None:
+                seen.append(rows)
+            action = self.decide(rows, trees, self.legal(rows))
+            stop = action == self.transitions.stop
+            ends.append((going[stop], rows.take(stop)))
+            on = ~stop & (action != NO_ACTION)
+            going, rows = going[on], self._step(rows.take(on), action[on])
+        if ends:
+            loss[np.concatenate([which for which, _ in ends])] = self.loss(Rows.join([end for _, end in ends]))
+        return loss
+
+    def loss(self, ends: Rows) -> Floats:
+        """What plans that stop at `ends` lose [n]: effort beyond the least, and the chance that they fail."""
+        dear = np.minimum(ends.cost / self.least[ends.person] - 1, WORST)
+        chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
+        return dear + self.settings.penalty * (1 - chance)
+
+    def decide(self, rows: Rows, trees: Mapping[int, Tree], legal: Bools) -> Ints:
+        """The action [n] that the program takes; NO_ACTION if it knows none."""
+        action = np.full(len(rows.person), NO_ACTION, np.intp)
+        for node in np.unique(rows.node).tolist():
+            tree = trees.get(node)
+            if tree is None:
+                continue
+            here = np.flatnonzero(rows.node == node)
+            number = decide(tree, rows.states[here])
+            for index, (_, leaf) in enumerate(leaves(tree)):
+                some = here[number == index]
+                for choice in leaf.choices:
+                    some = some[action[some] == NO_ACTION]
+                    if not len(some):
+                        break
+                    action[some] = choice.pick(self.transitions, rows.states[some], legal[some])
+        return action
+
+    def picks(self, rows: Rows, legal: Bools) -> Ints:
+        """[n, C] the action that each choice means; NO_ACTION where it cannot be done."""
+        return np.stack([choice.pick(self.transitions, rows.states, legal) for choice in self.choices], axis=1)
+
+    def imitate(self) -> None:
+        """The first trees: do as the safest teacher does."""
+        rows, taken = self.taught[-1]
+        for node in range(len(self.names)):
+            here = np.flatnonzero(rows.node == node)
+            if not len(here):
+                self.trees[node] = Leaf((Choice(self.transitions.stop),))
+                continue
+            here = self._sample(here, self.settings.rows)
+            some = rows.take(here)
+            picks = self.picks(some, self.legal(some))
+            losses = (picks != taken[here][:, None]).astype(float)
+            self.trees[node] = self.tree(node, some, losses, int((rows.node == node).sum()))
+
+    def tree(self, node: int, rows: Rows, losses: Floats, visits: int) -> Tree:
+        """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for."""
+        open_ = np.flatnonzero(self.open(node))
+        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
+        grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree)
+        return grower.finish(grower.grow(), [self.choices[i] for i in open_])
+
+    def improve(self) -> bool:
+        """One round over all nodes, last to first; whether anything got better."""
+        better = False
+        for node in self._backwards():
+            seen: list[Rows] = []
+            now = self.price(self.trees, self.finish(self.begin(), self.trees, seen), seen)
+            came = Rows.join(seen)
+            here = np.flatnonzero(came.node == node)
+            taught = np.flatnonzero(self.taught[0][0].node == node)
+            if not len(here) and not len(taught):
+                continue
+            share = self.settings.teacher if len(here) else 1.0
+            mine = self._sample(here, round((1 - share) * self.settings.rows))
+            theirs = self._sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
+            rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
+            tree = self.tree(node, rows, self.losses(node, rows), max(len(here), len(rows.person)))
+            trial = {**self.trees, node: tree}
+            seen = []
+            then = self.price(trial, self.finish(self.begin(), trial, seen), seen)
+            if then < now - 1e-6:
+                self.trees, better = trial, True
+        return better
+
+    def losses(self, node: int, rows: Rows) -> Floats:
+        """[n, C] what each choice loses at `node`, if the program as it stands goes on from there."""
+        legal = self.legal(rows)
+        picks = self.picks(rows, legal)
+        picks[:, ~self.open(node)] = NO_ACTION
+        by_action = np.full((len(rows.person), len(self.transitions) + 1), WORST + self.settings.penalty)
+        wanted = np.zeros(by_action.shape, bool)
+        np.put_along_axis(wanted, picks, True, axis=1)
+        wanted[:, NO_ACTION] = False
+        row, action = np.nonzero(wanted)
+        stop = action == self.transitions.stop
+        if stop.any():
+            by_action[row[stop], action[stop]] = self.loss(rows.take(row[stop]))
+        on = np.flatnonzero(~stop)
+        after = self._step(rows.take(row[on]), action[on])
+        by_action[row[on], action[on]] = self.finish(after, self.trees)
+        return np.take_along_axis(by_action, picks, axis=1)
+
+    def price(self, trees: Mapping[int, Tree], loss: Floats, seen: list[Rows]) -> float:
+        """The mean loss of everybody, and the price of the program's words."""
+        words, count, settings = 0.0, 0, self.settings.tree
+        came = Rows.join(seen)
+        for node, tree in trees.items():
+            here = came.states[came.node == node]
+            lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
+            count += len(lengths)
+            words += float(lengths[decide(tree, here)].sum())
+        return float(loss.mean()) + settings.feature_price * words / len(self.starts) + settings.leaf_price * count
+
+    def begin(self) -> Rows:
+        """Everybody as they are."""
+        count = len(self.starts)
+        zeros = np.zeros(count, np.intp)
+        return Rows(zeros, self.starts, zeros.copy(), np.zeros(count), np.arange(count))
+
+    def _backwards(self) -> list[int]:
+        return [int(function) + 1 for function in self.transitions.parents_first[::-1]] + [0]
+
+    def _sample(self, rows: Ints, most: int) -> Ints:
+        return rows if len(rows) <= most else np.sort(self.random.choice(rows, most, replace=False))
+
+    def run(self, progress: Callable[[int], None] = lambda round: None) -> dict[str, Tree]:
+        """The trees of all nodes that people come to."""
+        self.imitate()
+        for number in range(self.settings.rounds):
+            progress(number)
+            if not self.improve():
+                break
+        return {self.names[node]: tree for node, tree in sorted(self.trees.items())}
+
+
+def _rounded(values: Floats) -> Floats:
+    """Values to two digits or as many as they have."""
+    size = np.maximum(np.abs(values), 1e-9)
+    digits = 10.0 ** (2 - np.ceil(np.log10(size)))
+    return np.floor(values * digits) / digits

@@ -1,0 +1,38 @@
+"""A program for others to read and run: drawn (.svg, .dot), as a Python module (.py), a page (.html), as it is (.json).
+
+Everything here is text made from a program and its problem; nobody is asked, and nothing here is run by counterplan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from counterplan.errors import PlanError
+from counterplan.files import write_whole
+from counterplan.program.automaton import Program
+from counterplan.program.export.dot import to_dot
+from counterplan.program.export.html import to_html
+from counterplan.program.export.python import to_python
+from counterplan.program.export.svg import to_svg
+from counterplan.program.keeping import to_json
+
+FORMATS: dict[str, Callable[[Program], str]] = {
+    ".json": to_json,
+    ".html": to_html,
+    ".py": to_python,
+    ".svg": to_svg,
+    ".dot": to_dot,
+}
+__all__ = ["FORMATS", "export", "to_dot", "to_html", "to_python", "to_svg"]
+
+
+def export(program: Program, path: str | Path) -> None:
+    """Write `program` to `path` in the format that its extension names, whole or not at all."""
+    write = FORMATS.get(Path(path).suffix.lower())
+    if write is None:
+        raise PlanError(f"{path}: cannot tell what to write; a program is exported to {', '.join(FORMATS)}")
+    try:
+        write_whole(path, write(program).encode("utf-8", "replace"))
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,49 @@
+"""The automaton as a picture to be: its nodes in causal order, and the transitions between them with their counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from counterplan.problem.parts import STOP
+from counterplan.program.automaton import INTERVENE, Program, leaves
+
+
+class Edge(NamedTuple):
+    """A way from one node to another, by name; `taken` is 0 where it is only a second choice, or was never taken."""
+
+    source: str
+    target: str
+    taken: int
+
+
+class Drawing(NamedTuple):
+    """What is drawn: nodes from INTERVENE to STOP, edges, and whether counts are people rather than rules."""
+
+    nodes: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    people: bool
+
+
+def drawing(program: Program) -> Drawing:
+    """The nodes that a run can come to, causes before what they make easier, and every way between them."""
+    transitions = program.problem.transitions
+    first: Counter[tuple[str, str]] = Counter()
+    for name, tree in program.trees.items():
+        for _, leaf in leaves(tree):
+            ways = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
+            first.update(ways[:1])
+            first.update(dict.fromkeys(ways[1:], 0))
+    seen = program.card.get("transitions") or {}
+    counts = {way: int(seen.get(">".join(way), 0)) for way in first} if seen else first
+    order = (INTERVENE, *(transitions.functions[i].name for i in transitions.parents_first), STOP)
+    reached, waiting = {INTERVENE, STOP}, [INTERVENE]
+    while waiting:
+        here = waiting.pop()
+        new = {target for source, target in first if source == here} - reached
+        reached |= new
+        waiting += new
+    nodes = tuple(name for name in order if name in reached)
+    place = {name: i for i, name in enumerate(nodes)}
+    edges = [Edge(*way, count) for way, count in counts.items() if way[0] in place]
+    return Drawing(nodes, tuple(sorted(edges, key=lambda edge: (place[edge.source], place[edge.target]))), bool(seen))

@@ -1,0 +1,143 @@
+"""A program as a page: one file that works offline from disk, in which everything is computed where it is read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from counterplan.errors import CounterplanError
+from counterplan.problem.parts import Feature
+from counterplan.problem.transitions import Floats
+from counterplan.program.automaton import Leaf, Program, Tree
+from counterplan.program.export.about import about, limits, listed, used
+from counterplan.program.export.drawing import drawing
+from counterplan.program.export.reasons import reasons
+from counterplan.program.export.resolved import resolved, title
+from counterplan.program.export.svg import figure
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_STEPS = 200
+"""How finely a slider moves."""
+
+
+def to_html(program: Program) -> str:
+    """The page as text: no network, no code but ours (the page's policy holds its hash), no markup of others."""
+    style = _read("drawing.css") + _read("page.css")
+    script = _read("engine.js") + _read("page.js")
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    unused = [feature.label for feature in program.problem.features if feature not in used(program)]
+    parts = {
+        "title": escape(title(program.problem)),
+        "policy": escape(policy),
+        "style": style,
+        "script": script,
+        "data": _json(page_data(program)),
+        "drawing": figure(program),
+        "counted": "people" if drawing(program).people else "rules",
+        "about": "".join(f"<div><dt>{escape(_capital(k))}</dt><dd>{escape(v)}</dd></div>" for k, v in about(program)),
+        "limits": "".join(f"<li>{escape(line)}</li>" for line in limits(program)),
+        "listing": escape(program.to_text()),
+        "unused": f"<p>It makes no difference to it: {escape(listed(unused))}.</p>" if unused else "",
+    }
+    return _SLOT.sub(lambda match: parts[match.group(1)], _read("page.html"))
+
+
+def page_data(program: Program) -> dict[str, Any]:
+    """What the page's script works with: the program in numbers, its reasons, and what its form shows."""
+    examples = _examples(program)
+    fields = [_field(program, feature, examples) for feature in used(program)]
+    middle = [_middle(program, feature, examples) for feature in program.problem.features]
+    said = reasons(program)
+    return resolved(program) | {
+        "reasons": [said.get(name, []) for name in program.nodes],
+        "fields": fields,
+        "examples": [_finite(example) for example in examples] or [middle],
+        "real": bool(examples),
+        "reached": [name in drawing(program).nodes for name in program.nodes[1:]],
+    }
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(data: Any) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _examples(program: Program) -> list[Floats]:
+    """The people on the card, as far as they fit the problem."""
+    found = []
+    for person in program.card.get("examples") or ():
+        try:
+            found.append(program.problem.state(person))
+        except (CounterplanError, AttributeError, TypeError):
+            continue
+    return found
+
+
+def _finite(state: Floats) -> list[float | None]:
+    return [None if math.isnan(number) else number for number in state.tolist()]
+
+
+def _field(program: Program, feature: Feature, examples: list[Floats]) -> dict[str, Any]:
+    """A field of the form; a number's slider goes a little beyond everything that the program asks about."""
+    if not feature.is_number:
+        return {"feature": feature.index}
+    low, high, step = _range(program, feature, examples)
+    return {"feature": feature.index, "low": low, "high": high, "step": step}
+
+
+def _range(program: Program, feature: Feature, examples: list[Floats]) -> tuple[float, float, float]:
+    """Where a number's slider begins, ends, and how it moves."""
+    marks = [example[feature.index] for example in examples if not math.isnan(example[feature.index])]
+    marks += [edge for edge in feature.bins or () if math.isfinite(edge)]
+    marks += [edge for edge in (feature.low, feature.high) if math.isfinite(edge)]
+    for tree in program.trees.values():
+        marks += _thresholds(tree, feature.index)
+    low, high = (min(marks), max(marks)) if marks else (0.0, 100.0)
+    room = 0.15 * (high - low) or max(abs(high), 1.0)
+    bottom = low if low == feature.low else max(low - room, feature.low, 0.0 if low >= 0 else -math.inf)
+    top = high if high == feature.high else min(high + room, feature.high)
+    step = 10 ** math.floor(math.log10((top - bottom) / _STEPS)) if top > bottom else 1.0
+    step = next((step * size for size in (1, 2, 5, 10) if step * size * _STEPS >= top - bottom), step)
+    if feature.integer:
+        bottom, top, step = math.ceil(bottom), math.floor(top), max(step, 1.0)
+    first = bottom if low == feature.low else math.floor(bottom / step) * step
+    last = top if high == feature.high else math.ceil(top / step) * step
+    return float(f"{first:.10g}"), float(f"{last:.10g}"), float(f"{step:.10g}")
+
+
+def _thresholds(tree: Tree, feature: int) -> list[float]:
+    if isinstance(tree, Leaf):
+        return []
+    here = [tree.test.at_least] if tree.test.feature == feature and tree.test.at_least is not None else []
+    return [*here, *_thresholds(tree.yes, feature), *_thresholds(tree.no, feature)]
+
+
+def _middle(program: Program, feature: Feature, examples: list[Floats]) -> float | None:
+    """A value to begin with where no example tells."""
+    if feature.kind == "category":
+        return 0.0
+    if feature.kind == "ordered":
+        return float(len(feature.natives) // 2)
+    low, high, step = _range(program, feature, examples)
+    middle = min(low + round((high - low) / 2 / step) * step, high)
+    return float(round(middle)) if feature.integer else float(f"{middle:.10g}")

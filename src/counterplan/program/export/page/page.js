@@ -1,0 +1,219 @@
+// The form, the plan and the picture. Texts of the problem are only ever put in as text, never as markup.
+(() => {
+  const program = JSON.parse(document.getElementById("program").textContent);
+  const engine = makeEngine(program);
+  const { features, functions, fields } = program;
+  const examples = program.examples.map((state) => state.map((number) => number ?? NaN));
+  const cannot = new Set();
+  const byId = (id) => document.getElementById(id);
+  let state = examples[0].slice();
+  let shown = 0;
+
+  function make(tag, options = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(options)) {
+      if (name === "text") element.textContent = value;
+      else if (name in element && name !== "list") element[name] = value;
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+  const effort = (number) => number.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const steps = (count) => (count === 1 ? "1 step" : `${count} steps`);
+
+  // A field knows how to show a number of the state, and writes what is entered into it.
+  const controls = fields.map((field) => {
+    const feature = features[field.feature];
+    return feature.kind === "number" ? numberField(field, feature) : choiceField(field, feature);
+  });
+
+  function choiceField(field, feature) {
+    const id = `feature-${field.feature}`;
+    const select = make("select", { id });
+    feature.labels.forEach((label, rank) => select.append(make("option", { value: rank, text: label })));
+    if (feature.missing) select.append(make("option", { value: "", text: "not known" }));
+    select.addEventListener("change", () => {
+      state[field.feature] = select.value === "" ? NaN : Number(select.value);
+      answer();
+    });
+    byId("fields").append(
+      make("div", { className: "field choice" }, make("label", { htmlFor: id, text: capital(feature.label) }), select),
+    );
+    return { show: () => { select.value = Number.isNaN(state[field.feature]) ? "" : state[field.feature]; }, fault: () => "" };
+  }
+
+  function numberField(field, feature) {
+    const id = `feature-${field.feature}`;
+    const entry = make("input", { id, type: "number", step: feature.integer ? 1 : "any", inputMode: "decimal" });
+    if (feature.low !== null) entry.min = feature.low;
+    if (feature.high !== null) entry.max = feature.high;
+    const slider = make("input", {
+      type: "range", className: "sliding", min: field.low, max: field.high, step: field.step,
+      "aria-label": `${capital(feature.label)}, slider`,
+    });
+    const wrong = make("p", { className: "wrong", id: `${id}-wrong` });
+    const unknown = make("input", { type: "checkbox" });
+    const read = () => (entry.value.trim() === "" ? NaN : Number(entry.value));
+    entry.setAttribute("aria-describedby", wrong.id);
+    entry.addEventListener("input", () => { take(read()); });
+    slider.addEventListener("input", () => { entry.value = slider.value; take(Number(slider.value)); });
+    unknown.addEventListener("change", () => {
+      take(unknown.checked ? NaN : Number(slider.value));
+      show();
+    });
+    const unit = make("span", { className: "unit", text: feature.unit ?? "" });
+    byId("fields").append(make("div", { className: "field" },
+      make("label", { htmlFor: id, text: capital(feature.label) }),
+      make("span", { className: "entry" }, entry, ...(feature.unit ? [unit] : [])), slider,
+      ...(feature.missing ? [make("label", { className: "unknown" }, unknown, "not known")] : []), wrong));
+
+    function take(number) {
+      state[field.feature] = number;
+      if (!Number.isNaN(number)) slider.value = number;
+      unknown.checked = Number.isNaN(number);
+      answer();
+    }
+    function show() {
+      const number = state[field.feature];
+      entry.value = Number.isNaN(number) ? "" : number;
+      if (!Number.isNaN(number)) slider.value = number;
+      unknown.checked = Number.isNaN(number);
+    }
+    function fault() {
+      const number = state[field.feature];
+      const fine = engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
+      const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
+        feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
+      wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}.`;
+      entry.setAttribute("aria-invalid", String(!fine));
+      return fine ? "" : feature.label;
+    }
+    return { show, fault };
+  }
+
+  const switches = functions.map((doing, index) => {
+    const box = make("input", { type: "checkbox", role: "switch", id: `cannot-${index}` });
+    box.addEventListener("change", () => {
+      if (box.checked) cannot.add(doing.name);
+      else cannot.delete(doing.name);
+      answer();
+    });
+    const words = make("span", {}, doing.spoken, make("small", { text: features[doing.target].label }));
+    if (program.reached[index]) byId("switches").append(make("label", { className: "switch" }, words, box));
+    return box;
+  });
+
+  function allow(names) {
+    functions.forEach((doing, index) => { if (names.includes(doing.name)) switches[index].checked = false; });
+    names.forEach((name) => cannot.delete(name));
+    answer();
+    byId("plan").focus();
+  }
+
+  // The plan
+
+  let soon;
+  function tell(text) {
+    byId("peek").textContent = `${text}: see the plan`;
+    clearTimeout(soon);
+    soon = setTimeout(() => { byId("said").textContent = text; }, 400);
+  }
+
+  function answer() {
+    const faults = controls.map((control) => control.fault()).filter(Boolean);
+    if (faults.length) {
+      light([]);
+      tell(`Please check ${faults.join(", ")}`);
+      byId("result").replaceChildren(make("p", { className: "note", text: `There is a plan as soon as this is right: ${faults.join(", ")}.` }));
+      return;
+    }
+    const plan = engine.recommend(state, cannot);
+    light(plan.ways);
+    byId("result").replaceChildren(...(plan.status === "found" ? timeline(plan) : noPlan(plan)));
+  }
+
+  function timeline(plan) {
+    tell(`${steps(plan.steps.length)}, effort ${effort(plan.cost)} in all`);
+    const most = Math.max(...plan.steps.map((step) => step.cost), 1e-9);
+    const items = plan.steps.map((step, i) => {
+      const bar = make("i");
+      bar.style.width = `${(45 * step.cost) / most}%`;
+      return make("li", {},
+        make("span", { className: "badge", text: i + 1, "aria-hidden": "true" }),
+        make("p", { className: "what", text: step.text }),
+        make("p", { className: "effort" }, bar, make("span", { text: `effort ${effort(step.cost)}` })),
+        make("p", { className: "why", text: `because ${step.reason}` }));
+    });
+    const end = make("li", { className: "end" },
+      make("span", { className: "badge", text: "✓", "aria-hidden": "true" }),
+      make("p", { className: "what", text: "Stop here: the decision should now be favourable" }),
+      make("p", { className: "why", text: `because ${plan.reason}` }));
+    return [
+      make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),
+        make("span", { text: `effort ${effort(plan.cost)} in all` })),
+      make("ol", { className: "timeline" }, ...items, end),
+      make("p", { className: "caution", text: "Not checked with the model that decides. Have it checked before you rely on it." }),
+    ];
+  }
+
+  function noPlan(plan) {
+    tell("No plan");
+    const begun = plan.tried.map((step) => step.text).join("; ");
+    const limit = plan.tried.length === program.longest ? `a plan may not be longer than ${steps(program.longest)}` : "its rules lead no further";
+    const off = functions.filter((doing) => cannot.has(doing.name));
+    const box = make("div", { className: "none" }, make("strong", { text: "No plan" }));
+    box.append(make("p", { text: begun
+      ? `The program would begin like this: ${begun}. But then ${limit}, so it promises nothing.`
+      : "The program knows no first step that is possible for you." }));
+    box.append(make("p", { text: "That does not prove that there is none: this program is a summary, and does not ask the model." }));
+    const tries = [...off.map((doing) => [doing]), ...(off.length > 1 ? [off] : [])].map((some) => {
+      const names = some.map((doing) => doing.name);
+      return { some, names, then: engine.recommend(state, new Set([...cannot].filter((name) => !names.includes(name)))) };
+    });
+    const helping = tries.filter(({ then }) => then.status === "found");
+    const items = helping.map(({ some, names, then }) => {
+      const button = make("button", { type: "button", text: some.length > 1 ? "Allow everything" : `Allow: ${some[0].spoken}` });
+      button.addEventListener("click", () => allow(names));
+      return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}` }));
+    });
+    const why = off.length ? "Even without the switches there is none. " : "";
+    box.append(make("p", { text: helping.length ? "What would help:"
+      : `${why}What you can try: check what you entered, or ask for a plan from a planner that may ask the model itself.` }));
+    if (items.length) box.append(make("ul", { className: "try" }, ...items));
+    return [box];
+  }
+
+  // The picture
+
+  const drawing = document.querySelector("svg.automaton");
+  function light(ways) {
+    drawing.querySelectorAll(".lit").forEach((part) => part.classList.remove("lit"));
+    drawing.classList.toggle("showing", ways.length > 0);
+    for (const [from, to] of ways) {
+      drawing.querySelectorAll(`[data-way="${from}-${to}"], [data-node="${from}"], [data-node="${to}"]`)
+        .forEach((part) => part.classList.add("lit"));
+    }
+  }
+
+  function showExample(number) {
+    shown = number % examples.length;
+    state = examples[shown].slice();
+    controls.forEach((control) => control.show());
+    byId("who").textContent = program.real
+      ? `Example person ${shown + 1} of ${examples.length}. Change anything.`
+      : "Values from the middle of what is possible. Change anything.";
+    answer();
+  }
+
+  byId("person").addEventListener("submit", (event) => event.preventDefault());
+  byId("example").textContent = examples.length > 1 ? "Another example" : program.real ? "Example person" : "Start over";
+  byId("example").addEventListener("click", () => showExample(shown + 1));
+  new IntersectionObserver(([entry]) => { byId("peek").hidden = entry.isIntersecting; }).observe(byId("plan"));
+  showExample(0);
+
+  // For tests, and for the curious.
+  window.counterplan = { program, recommend: engine.recommend };
+})();

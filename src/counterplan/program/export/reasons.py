@@ -1,0 +1,16 @@
+"""Why a program does what it does: the sentence of each choice, as `rules` says it."""
+
+from __future__ import annotations
+
+from counterplan.program.automaton import Program, leaves
+
+
+def reasons(program: Program) -> dict[str, list[list[str]]]:
+    """The reason of each choice of each leaf of each node, in their order: `reasons(program)[node][leaf][rank]`."""
+    return {
+        name: [
+            [program.rule(name, number, rank).text for rank in range(len(leaf.choices))]
+            for number, (_, leaf) in enumerate(leaves(tree))
+        ]
+        for name, tree in program.trees.items()
+    }

@@ -1,0 +1,137 @@
+"""A program in plain numbers, for those who run it elsewhere: no name is left to look up, no text to parse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from counterplan.problem import Problem
+from counterplan.problem.parts import Cause, Feature, Function
+from counterplan.problem.values import text_of
+from counterplan.program.automaton import Choice, Leaf, Program, Test, Tree
+from counterplan.program.export.expressions import Resolver
+
+
+def resolved(program: Program) -> dict[str, Any]:
+    """Features, functions, causes and trees, as JSON can hold them; null is missing, or a bound that is not there."""
+    problem = program.problem
+    transitions = problem.transitions
+    return {
+        "name": problem.name,
+        "title": title(problem),
+        "longest": problem.max_actions,
+        "features": [_feature(feature) for feature in problem.features],
+        "functions": [_function(problem, function) for function in transitions.functions],
+        "causes": [_cause(problem, cause) for cause in transitions.causes],
+        "nodes": [_node(program, name) for name in program.nodes],
+    }
+
+
+def title(problem: Problem) -> str:
+    """What people call the problem."""
+    return str(problem.to_dict().get("title") or problem.name)
+
+
+def spoken(name: str) -> str:
+    """A function's name for people: "Change job" for CHANGE_JOB."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:].lower() if words.isupper() else words
+
+
+def bases(problem: Problem, function: Function) -> Mapping[str, float]:
+    """The base costs by value that `base(…)` looks up in the condition of `function`."""
+    feature = problem.features[function.target]
+    if feature.is_number:
+        return {}
+    cost = problem.to_dict()["functions"][function.name]["cost"]
+    if isinstance(cost, Mapping) and isinstance(cost["base"], Mapping):
+        return {str(value): float(base) for value, base in cost["base"].items()}
+    return {feature.values[int(i)]: float(base) for i, base in zip(function.arguments, function.base, strict=True)}
+
+
+def _feature(feature: Feature) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "label": feature.label,
+        "kind": feature.kind,
+        "missing": feature.missing,
+        "integer": feature.integer,
+        "unit": feature.unit,
+        "low": _finite(feature.low),
+        "high": _finite(feature.high),
+        "natives": list(feature.natives),
+        "labels": list(feature.labels),
+    }
+
+
+def _function(problem: Problem, function: Function) -> dict[str, Any]:
+    resolve = Resolver(problem.features, function, bases(problem, function))
+    return {
+        "name": function.name,
+        "spoken": spoken(function.name),
+        "target": function.target,
+        "adds": function.adds,
+        "arguments": function.arguments.tolist(),
+        "natives": list(function.natives),
+        "actions": [f"{function.name}={text_of(native)}" for native in function.natives],
+        "when": resolve(function.when.tree),
+        "base": function.base.tolist(),
+        "surcharge": function.surcharge.tolist(),
+        "phrase": function.phrase,
+        "bounded": [cause.target for cause in problem.transitions._followers(function)],
+    }
+
+
+def _cause(problem: Problem, cause: Cause) -> dict[str, Any]:
+    resolve = Resolver(problem.features)
+    return {
+        "source": cause.source,
+        "target": cause.target,
+        "by_value": None if cause.scale is None or cause.scale.by_value is None else cause.scale.by_value.tolist(),
+        "intervals": None
+        if cause.scale is None or cause.scale.by_value is not None
+        else [
+            [_finite(low), low_in, _finite(high), high_in, scale]
+            for low, low_in, high, high_in, scale in cause.scale.intervals
+        ],
+        "table": None if cause.table is None else [_finite(number) for number in cause.table.tolist()],
+        "formula": None if cause.formula is None else resolve(cause.formula.tree),
+    }
+
+
+def _node(program: Program, name: str) -> dict[str, Any] | None:
+    tree = program.trees.get(name)
+    if tree is None:
+        return None
+    counter = iter(range(1 << 30))
+    return _tree(program, tree, counter)
+
+
+def _tree(program: Program, tree: Tree, counter: Any) -> dict[str, Any]:
+    """A tree with its leaves numbered from yes to no."""
+    if isinstance(tree, Leaf):
+        return {"leaf": next(counter), "do": [_choice(program, choice) for choice in tree.choices]}
+    yes = _tree(program, tree.yes, counter)
+    return {"if": _test(tree.test), "then": yes, "else": _tree(program, tree.no, counter)}
+
+
+def _test(test: Test) -> dict[str, Any]:
+    if test.at_least is not None:
+        return {"at": test.feature, "least": test.at_least}
+    return {"at": test.feature, "among": None if test.among is None else list(test.among)}
+
+
+def _choice(program: Program, choice: Choice) -> dict[str, Any]:
+    """A function and one of its arguments by number, or a goal; or nothing, which is STOP."""
+    transitions = program.problem.transitions
+    if choice.action == transitions.stop:
+        return {}
+    function = int(transitions.function_of[choice.action])
+    if choice.reach is not None:
+        return {"function": function, "reach": choice.reach}
+    return {"function": function, "argument": choice.action - transitions.spans[function].start}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

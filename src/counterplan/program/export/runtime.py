@@ -1,0 +1,250 @@
+"""What a program written as Python needs to run: the text of this file, from the line below, goes into the module.
+
+It uses nothing but the standard library of Python 3.9, and knows nothing of counterplan.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf, isnan, nan
+from typing import Any, NamedTuple
+
+# --- from here on
+
+State = dict[str, float]
+"""A person in numbers: a category is the rank of its value, what is not known is NaN."""
+
+
+class _Feature(NamedTuple):
+    kind: str
+    label: str
+    unit: str | None = None
+    integer: bool = False
+    missing: bool = False
+    low: float = -inf
+    high: float = inf
+    values: Sequence[Any] = ()
+    labels: Sequence[str] = ()
+
+
+class _Function(NamedTuple):
+    target: str
+    adds: bool
+    arguments: Sequence[float]
+    values: Sequence[Any]
+    base: Sequence[float]
+    surcharge: Sequence[float]
+    phrase: str
+    can: Callable[[State, float], bool]
+    bounded: Sequence[str] = ()
+    """Features that follow from its own and must stay within bounds."""
+
+
+class _Cause(NamedTuple):
+    source: str
+    target: str
+    scale: Callable[[float], float] | None = None
+    table: Sequence[float] | None = None
+    formula: Callable[[State], float] | None = None
+
+
+class _Choice(NamedTuple):
+    function: str
+    argument: Any = None
+    goal: float | None = None
+
+
+def do(function: str, argument: Any) -> _Choice:
+    """A function with this argument."""
+    return _Choice(function, argument)
+
+
+def reach(function: str, goal: float) -> _Choice:
+    """A function with the least argument that brings its feature to at least `goal`, or else the most."""
+    return _Choice(function, goal=goal)
+
+
+stop = _Choice("STOP")
+
+
+class _World(NamedTuple):
+    longest: int
+    features: Mapping[str, _Feature]
+    functions: Mapping[str, _Function]
+    causes: Sequence[_Cause]
+    nodes: Mapping[str, Callable[[State], tuple[int, Sequence[_Choice]]]]
+    """Each gives the number of a rule, and what it would do, the best first."""
+    because: Mapping[str, Sequence[Sequence[str]]]
+    """Why, in words: of each rule of each node, for each thing it would do."""
+
+
+def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
+    state = _read(world, person)
+    actions = {f"{name}={_text_of(value)}" for name, it in world.functions.items() for value in it.values}
+    for wish in cannot:
+        if wish not in world.functions and wish not in actions:
+            raise ValueError(f"there is no function or action {wish!r}; there are {', '.join(world.functions)}")
+    node = "INTERVENE"
+    steps: list[dict[str, Any]] = []
+    while node in world.nodes:
+        rule, choices = world.nodes[node](state)
+        chosen = _choose(world, state, choices, cannot, len(steps))
+        if chosen is None:
+            break
+        rank, which = chosen
+        reason, node = world.because[node][rule][rank], choices[rank].function
+        if node == "STOP":
+            cost = round(math.fsum(step["cost"] for step in steps), 9)
+            return {"status": "found", "steps": steps, "cost": cost, "reason": reason}
+        cost, after = _effort(world, node, which, state), _apply(world, node, which, state)
+        value, text = world.functions[node].values[which], _say(world, node, which, state, after)
+        steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
+        state = after
+    return {"status": "not_found", "steps": [], "cost": None, "reason": None}
+
+
+def _choose(
+    world: _World, state: State, choices: Sequence[_Choice], cannot: Collection[str], done: int
+) -> tuple[int, int] | None:
+    """The number of the first choice that is possible, and the place of its argument."""
+    for rank, choice in enumerate(choices):
+        name = choice.function
+        if name == "STOP" and done:
+            return rank, 0
+        if name == "STOP" or name in cannot or done == world.longest:
+            continue
+        function, goal = world.functions[name], choice.goal
+        possible = [
+            i
+            for i, value in enumerate(function.values)
+            if f"{name}={_text_of(value)}" not in cannot and _legal(world, name, i, state)
+        ]
+        if goal is None:
+            which = [i for i in possible if _text_of(function.values[i]) == _text_of(choice.argument)]
+        else:
+            after = [_rounded(state[function.target] + argument) for argument in function.arguments]
+            enough = [i for i in possible if after[i] >= goal]
+            which = sorted(enough, key=after.__getitem__) or sorted(possible, key=lambda i: -after[i])
+        if which:
+            return rank, which[0]
+    return None
+
+
+def _legal(world: _World, name: str, which: int, state: State) -> bool:
+    function = world.functions[name]
+    now, argument = state[function.target], float(function.arguments[which])
+    if function.adds:
+        feature, after = world.features[function.target], _rounded(now + argument)
+        if not (feature.low <= after <= feature.high and after != now):
+            return False
+    elif now == argument:
+        return False
+    if not function.can(state, argument):
+        return False
+    then = _apply(world, name, which, state) if function.bounded else state
+    return all(_within(world.features[other], then[other]) for other in function.bounded)
+
+
+def _within(feature: _Feature, number: float) -> bool:
+    return feature.missing if isnan(number) else math.isfinite(number) and feature.low <= number <= feature.high
+
+
+def _effort(world: _World, name: str, which: int, state: State) -> float:
+    function, scale = world.functions[name], 1.0
+    for cause in world.causes:
+        if cause.target == function.target and cause.scale is not None:
+            scale *= cause.scale(state[cause.source])
+    return round(function.surcharge[which] + function.base[which] * scale, 9)
+
+
+def _apply(world: _World, name: str, which: int, state: State) -> State:
+    function, after = world.functions[name], dict(state)
+    argument = float(function.arguments[which])
+    after[function.target] = _rounded(state[function.target] + argument) if function.adds else argument
+    for cause in world.causes:
+        before, now = state[cause.source], after[cause.source]
+        if before == now or (isnan(before) and isnan(now)):
+            continue
+        if cause.formula is not None:
+            value = cause.formula(after)
+            whole = world.features[cause.target].integer
+            after[cause.target] = _whole(value) if whole else _rounded(value)
+        elif cause.table is not None and not isnan(now) and not isnan(cause.table[int(now)]):
+            after[cause.target] = cause.table[int(now)]
+    return after
+
+
+def _say(world: _World, name: str, which: int, before: State, after: State) -> str:
+    function = world.functions[name]
+    target, feature, argument = function.target, world.features[function.target], function.arguments[which]
+    words = {
+        "argument": _in_words(feature, argument),
+        "amount": _in_words(feature, abs(argument)),
+        "before": _in_words(feature, before[target]),
+        "after": _in_words(feature, after[target]),
+    }
+    return re.sub(r"\{(argument|amount|before|after)\}", lambda match: words[match.group(1)], function.phrase)
+
+
+def _in_words(feature: _Feature, number: float) -> str:
+    if isnan(number):
+        return "unknown"
+    if feature.kind != "number":
+        return feature.labels[int(number)]
+    if float(number).is_integer():
+        text = f"{int(number):,}"
+    elif abs(number) < 0.01:
+        text = f"{number:.4g}"
+    else:
+        text = f"{number:,.4f}".rstrip("0").rstrip(".")
+    return f"{text} {feature.unit}" if feature.unit else text
+
+
+def _read(world: _World, person: Mapping[str, Any]) -> State:
+    for name in person:
+        if name not in world.features:
+            raise ValueError(f"there is no feature {name!r}; there are {', '.join(world.features)}")
+    return {name: _number(name, feature, person.get(name)) for name, feature in world.features.items()}
+
+
+def _number(name: str, feature: _Feature, value: Any) -> float:
+    if value is None or value != value:
+        if feature.missing:
+            return nan
+        raise ValueError(f"{name} is not known, and must be")
+    if feature.kind != "number":
+        texts = [_text_of(other) for other in feature.values]
+        if _text_of(value) not in texts:
+            raise ValueError(f"{name} is one of {', '.join(texts)}; not {value!r}")
+        return float(texts.index(_text_of(value)))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{name} is a number; not {value!r}")
+    if not _within(feature, value) or (feature.integer and value != int(value)):
+        kind = "a whole number" if feature.integer else "a number"
+        raise ValueError(f"{name} is {kind} from {feature.low:g} to {feature.high:g}; not {value!r}")
+    return float(value)
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _rounded(number: float) -> float:
+    """To nine decimals, so that two ways to one value give one value."""
+    return round(number * 1e9) / 1e9 if abs(number) < 2**53 / 1e9 else number
+
+
+def _whole(number: float) -> float:
+    return float(round(number)) if math.isfinite(number) else number
+
+
+def _over(number: float, by: float) -> float:
+    return number / by if by != 0 else nan
+
+
+def _look_up(table: Sequence[float], rank: float) -> float:
+    return 0.0 if isnan(rank) else table[int(rank)]

@@ -1,0 +1,73 @@
+"""Plans from a program, with reasons; and, if one cares to ask, whether they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from counterplan.paths.orders import NO_ACTION
+from counterplan.plan import Because, Plans, Status
+from counterplan.problem import People
+from counterplan.problem.transitions import Bools
+from counterplan.program.automaton import Program
+from counterplan.results import Forbid, Result, allowed_actions, label_of, plans_from
+
+
+def recommend(program: Program, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
+    """The work of `Program.recommend`."""
+    problem = program.problem
+    read = problem.read(people)
+    run = program.run(read.states, allowed_actions(problem, read, forbid, allowed))
+    result = Result.empty(len(read), problem.max_actions)
+    result.actions = run.actions
+    result.status = [Status.FOUND if stopped else Status.NOT_FOUND for stopped in run.stopped.tolist()]
+    names = program.nodes
+
+    def why(row: int, step: int) -> tuple[str, Because]:
+        rule = program.rule(names[run.nodes[row, step]], int(run.leaves[row, step]), int(run.ranks[row, step]))
+        return rule.text, rule.because
+
+    return Plans(plans_from(problem, read, result, why), f"{problem.name} {problem.fingerprint}")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a model says of a program's plans."""
+
+    people: int
+    plans: int
+    """People who got a plan."""
+    failing: tuple[int | str, ...]
+    """Those of them whose plan does not lead to a favourable decision, as the table calls them."""
+
+    @property
+    def hold(self) -> int:
+        """How many plans lead to a favourable decision."""
+        return self.plans - len(self.failing)
+
+    @property
+    def share(self) -> float:
+        """The share of all people who get a plan that holds; NaN if there is nobody."""
+        return self.hold / self.people if self.people else float("nan")
+
+    def __str__(self) -> str:
+        if not self.people:
+            return "There is nobody to plan for."
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{self.plans:,} of {people} got a plan; {self.hold:,} of these plans hold ({self.share:.1%} of all)."
+
+
+def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
+    """The work of `Program.verify`."""
+    from counterplan.blackbox import BlackBox
+
+    problem = program.problem
+    read = problem.read(people)
+    run = program.run(read.states, allowed_actions(problem, read, forbid, None))
+    rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
+    box = model if isinstance(model, BlackBox) else BlackBox(model)
+    holds = box.about(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
+    failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
+    return Verification(len(read), len(rows), failing)

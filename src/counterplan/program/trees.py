@@ -1,0 +1,253 @@
+"""Decision trees from losses: which choice is best where, in as few words as it is worth.
+
+Each row (somebody in some state) comes with what every choice would lose there. A split is worth the drop in the sum of
+the best choice's losses, less the price of a feature that the rule did not mention before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.problem import Feature
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.program.automaton import Choice, Leaf, Split, Test, Tree
+
+Single = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """What words cost. Prices are in units of loss, a whole population's losses being its mean."""
+
+    feature_price: float = 0.012
+    """For a feature that a rule mentions, per person whom the rule is about."""
+    leaf_price: float = 0.0004
+    max_conditions: int | None = None
+    """Most features in a rule."""
+    min_rows: int = 8
+    deepest: int = 14
+    thresholds: int = 24
+    """Most cut points tried for a number."""
+    foresight: float = 0.1
+    """What a split counts for telling rows apart, beyond what it gains at once: the same choice is often best on both
+    sides of a split that the next one needs."""
+    contenders: int = 8
+    """Choices that are looked at for that: the best ones."""
+    passes: int = 3
+    """Times that every split and leaf is chosen again, given the rest of the tree."""
+    spare: int = 4
+    """Choices kept in a leaf in case the first cannot be done."""
+
+
+def candidate_tests(features: Sequence[Feature], states: Floats, most: int) -> list[Test]:
+    """The tests worth trying on `states` [n, F]: thresholds that tell numbers or ranks apart, values, missing."""
+    tests: list[Test] = []
+    for feature in features:
+        column = states[:, feature.index]
+        known = np.unique(column[~np.isnan(column)])
+        if feature.is_number:
+            tests += [Test(feature.index, at_least=cut) for cut in cut_points(known, column, feature.integer, most)]
+        else:
+            if feature.kind == "ordered":
+                tests += [Test(feature.index, at_least=float(rank)) for rank in known[1:]]
+            if len(known) > 1:
+                tests += [Test(feature.index, among=(int(value),)) for value in known]
+        if len(known) and np.isnan(column).any():
+            tests.append(Test(feature.index))
+    return tests
+
+
+def cut_points(known: Floats, column: Floats, integer: bool, most: int) -> list[float]:
+    """Round numbers between the distinct values `known`; if these are many, near quantiles of `column` [n]."""
+    if len(known) < 2:
+        return []
+    places = np.arange(1, len(known))
+    if len(places) > most:
+        wanted = np.quantile(column[~np.isnan(column)], np.linspace(0, 1, most + 2)[1:-1])
+        places = np.unique(np.clip(np.searchsorted(known, wanted), 1, len(known) - 1))
+    return [roundest(float(known[place - 1]), float(known[place]), integer) for place in places]
+
+
+def roundest(low: float, high: float, integer: bool) -> float:
+    """The number with the fewest digits in (low, high], the nearest to the middle among those."""
+    middle = (low + high) / 2
+    for digits in range(-12, 13):
+        scale = 10.0**digits
+        for cut in (np.round(middle * scale) / scale, np.ceil(middle * scale) / scale, np.floor(middle * scale) / scale):
+            if low < cut <= high and (not integer or float(cut).is_integer()):
+                return float(cut)
+    return high
+
+
+def _told_apart(right: Floats, total: Floats, count: Ints, rows: int) -> Floats:
+    """[Q] how much of the spread of losses between rows each split explains, summed over choices [Q, C]."""
+    inside = right**2 / np.maximum(count, 1)[:, None]
+    outside = (total - right) ** 2 / np.maximum(rows - count, 1)[:, None]
+    explained: Floats = (inside + outside - total**2 / rows).sum(axis=1)
+    return explained
+
+
+@dataclass
+class _Branch:
+    """A tree while it grows: the rows it is about, and either a choice or a test."""
+
+    rows: Ints
+    path: frozenset[int]
+    """The features that the rule mentions above."""
+    choice: int = 0
+    test: Test | None = None
+    passed: Bools = field(default_factory=lambda: np.empty(0, bool))
+    yes: _Branch | None = None
+    no: _Branch | None = None
+
+
+class Grower:
+    """Grows one tree over rows in `states` [n, F] with `losses` [n, C]; `people` is how many losses are averaged over."""
+
+    def __init__(
+        self, features: Sequence[Feature], states: Floats, losses: Floats, people: int, settings: TreeSettings
+    ) -> None:
+        self.features, self.states, self.settings = features, states, settings
+        self.losses = losses.astype(np.float32)
+        self.people = people
+        self.tests = candidate_tests(features, states, settings.thresholds)
+        self.outcomes = np.stack([np.empty(len(states), bool), *(test(states) for test in self.tests)], axis=1)[:, 1:]
+        self.tested = np.array([test.feature for test in self.tests], np.intp)
+
+    def grow(self) -> _Branch:
+        """The tree that loses least, words counted."""
+        root = self._grow(np.arange(len(self.states)), frozenset(), 0)
+        self._prune(root)
+        for _ in range(self.settings.passes):
+            self._choose_again(root)
+            self._prune(root)
+        return root
+
+    def _grow(self, rows: Ints, path: frozenset[int], depth: int) -> _Branch:
+        losses = self.losses[rows]
+        total = losses.sum(axis=0, dtype=float)
+        branch = _Branch(rows, path, int(total.argmin()))
+        settings = self.settings
+        if len(rows) < 2 * settings.min_rows or depth == settings.deepest or not self.tests:
+            return branch
+        if total.min() - losses.min(axis=1).sum(dtype=float) <= settings.leaf_price * self.people:
+            return branch
+        passed = self.outcomes[rows]
+        right = passed.T.astype(np.float32) @ losses
+        count = passed.sum(axis=0)
+        drop = total.min() - right.min(axis=1) - (total[None] - right).min(axis=1)
+        new = np.array([feature not in path for feature in self.tested])
+        usable = (count >= settings.min_rows) & (len(rows) - count >= settings.min_rows)
+        top = total.argsort()[: settings.contenders]
+        told = _told_apart(right[:, top], total[top], count, len(rows))
+        gain = drop + settings.foresight * told - new * settings.feature_price * len(rows)
+        if settings.max_conditions is not None and len(path) >= settings.max_conditions:
+            usable &= ~new
+        if not usable.any():
+            return branch
+        best = int(np.where(usable, gain, -np.inf).argmax())
+        test, result = self._among(self.tests[best], rows, losses, total, float(gain[best]), path)
+        if result is None:
+            result = passed[:, best]
+        branch.test, branch.passed = test, result
+        below = path | {test.feature}
+        branch.yes = self._grow(rows[result], below, depth + 1)
+        branch.no = self._grow(rows[~result], below, depth + 1)
+        return branch
+
+    def _among(
+        self, test: Test, rows: Ints, losses: Single, total: Floats, gain: float, path: frozenset[int]
+    ) -> tuple[Test, Bools | None]:
+        """If a test for one value of a category is best: the set of values that does better still, if there is one."""
+        if test.among is None:
+            return test, None
+        column = self.states[rows, test.feature]
+        values = np.unique(column[~np.isnan(column)])
+        if len(values) < 3:
+            return test, None
+        mine = column == test.among[0]
+        inside, outside = int(losses[mine].sum(axis=0).argmin()), int(losses[~mine].sum(axis=0).argmin())
+        lean = np.array([float((losses[column == v, inside] - losses[column == v, outside]).mean()) for v in values])
+        values = values[np.argsort(lean)]
+        price = 0.0 if test.feature in path else self.settings.feature_price * len(rows)
+        best, chosen, outcome = gain, test, None
+        for size in range(1, len(values)):
+            result = np.isin(column, values[:size])
+            if min(int(result.sum()), int((~result).sum())) < self.settings.min_rows:
+                continue
+            right = losses[result].sum(axis=0, dtype=float)
+            value = float(total.min() - right.min() - (total - right).min() - price)
+            if value > best + 1e-9:
+                some = tuple(sorted(int(v) for v in values[:size]))
+                best, chosen, outcome = value, Test(test.feature, among=some), result
+        return chosen, outcome
+
+    def _prune(self, branch: _Branch) -> float:
+        """Cut what is not worth its words; gives what the branch costs, words included."""
+        leaf = float(self.losses[branch.rows, branch.choice].sum(dtype=float)) + self.settings.leaf_price * self.people
+        if branch.test is None or branch.yes is None or branch.no is None:
+            return leaf
+        words = 0.0 if branch.test.feature in branch.path else self.settings.feature_price * len(branch.rows)
+        total = self.losses[branch.rows].sum(axis=0, dtype=float)
+        alone = float(total.min()) + self.settings.leaf_price * self.people
+        whole = self._prune(branch.yes) + self._prune(branch.no) + words
+        if alone <= whole:
+            branch.test = branch.yes = branch.no = None
+            branch.choice = int(total.argmin())
+            return alone
+        return whole
+
+    def _choose_again(self, branch: _Branch) -> None:
+        """Choose each split again, given the trees below it, and each leaf, from the top down."""
+        losses = self.losses[branch.rows]
+        if branch.test is None or branch.yes is None or branch.no is None:
+            if len(branch.rows):
+                branch.choice = int(losses.sum(axis=0, dtype=float).argmin())
+            return
+        states = self.states[branch.rows]
+        each = np.arange(len(branch.rows))
+        if_yes = losses[each, _choices(branch.yes, states)]
+        if_no = losses[each, _choices(branch.no, states)]
+        passed = self.outcomes[branch.rows]
+        total = passed.T.astype(np.float32) @ (if_yes - if_no) + if_no.sum(dtype=float)
+        new = np.array([feature not in branch.path for feature in self.tested])
+        total = total + new * self.settings.feature_price * len(branch.rows)
+        if self.settings.max_conditions is not None:
+            total = np.where(new & (self.tested != branch.test.feature), np.inf, total)
+        now = float(np.where(branch.passed, if_yes, if_no).sum(dtype=float))
+        now += 0.0 if branch.test.feature in branch.path else self.settings.feature_price * len(branch.rows)
+        best = int(total.argmin())
+        if total[best] < now - 1e-6:
+            branch.test, branch.passed = self.tests[best], passed[:, best]
+        below = branch.path | {branch.test.feature}
+        for side, rows in ((branch.yes, branch.rows[branch.passed]), (branch.no, branch.rows[~branch.passed])):
+            side.rows, side.path = rows, below
+            if side.test is not None:
+                side.passed = side.test(self.states[rows])
+            self._choose_again(side)
+
+    def finish(self, branch: _Branch, choices: Sequence[Choice]) -> Tree:
+        """The tree as part of a program; each leaf keeps the next best choices in case the first cannot be done."""
+        if branch.test is None or branch.yes is None or branch.no is None:
+            order = [branch.choice]
+            if len(branch.rows):
+                ranked = self.losses[branch.rows].sum(axis=0, dtype=float).argsort(kind="stable").tolist()
+                order += [choice for choice in ranked if choice != branch.choice][: self.settings.spare]
+            return Leaf(tuple(choices[i] for i in order))
+        yes, no = self.finish(branch.yes, choices), self.finish(branch.no, choices)
+        return yes if yes == no else Split(branch.test, yes, no)
+
+
+def _choices(branch: _Branch, states: Floats) -> Ints:
+    """The choice [n] that a branch makes in `states` [n, F]."""
+    if branch.test is None or branch.yes is None or branch.no is None:
+        return np.full(len(states), branch.choice, np.intp)
+    result = np.empty(len(states), np.intp)
+    passed = branch.test(states)
+    result[passed] = _choices(branch.yes, states[passed])
+    result[~passed] = _choices(branch.no, states[~passed])
+    return result

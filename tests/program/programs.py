@@ -1,0 +1,125 @@
+"""Programs for tests: random ones with every kind of test and choice, and real ones that imitate exact plans."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import worlds
+from counterplan.benchmarks import suite
+from counterplan.blackbox import BlackBox
+from counterplan.paths.orders import NO_ACTION
+from counterplan.planners import ExactPlanner
+from counterplan.problem import Feature, Problem
+from counterplan.problem.parts import STOP
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+
+
+def random_program(problem: Problem, seed: int, depth: int = 4, stops: float = 0.8) -> Program:
+    """A program with a random tree in every node: it makes no sense, and uses everything that there is."""
+    random = Random(seed)
+    names = [INTERVENE, *(function.name for function in problem.transitions.functions)]
+    return Program(problem, {name: _tree(random, problem, depth, stops) for name in names})
+
+
+def _tree(random: Random, problem: Problem, depth: int, stops: float) -> Tree:
+    if depth == 0 or random.random() < 0.15:
+        choices = [_choice(random, problem) for _ in range(random.randint(1, 6))]
+        return Leaf((*choices, *([Choice(problem.transitions.stop)] if random.random() < stops else [])))
+    test = _test(random, random.choice(problem.features))
+    return Split(test, _tree(random, problem, depth - 1, stops), _tree(random, problem, depth - 1, stops))
+
+
+def _test(random: Random, feature: Feature) -> Test:
+    if feature.missing and random.random() < 0.3:
+        return Test(feature.index)
+    if feature.is_number:
+        return Test(feature.index, at_least=float(worlds._some_value(random, feature) or 0))
+    if feature.kind == "ordered" and random.random() < 0.5:
+        return Test(feature.index, at_least=float(random.randrange(len(feature.natives))))
+    ranks = range(len(feature.natives))
+    return Test(feature.index, among=tuple(sorted(random.sample(ranks, random.randint(1, len(ranks))))))
+
+
+def _choice(random: Random, problem: Problem) -> Choice:
+    transitions = problem.transitions
+    if random.random() < 0.2:
+        return Choice(transitions.stop)
+    index = random.randrange(len(transitions.functions))
+    function, span = transitions.functions[index], transitions.spans[index]
+    if function.adds and random.random() < 0.6:
+        now = worlds._some_value(random, problem.features[function.target])
+        return Choice(span.start, reach=float(now or 0))
+    return Choice(random.randrange(span.start, span.stop))
+
+
+@cache
+def imitated(name: str = "german", people: int = 80, depth: int = 4) -> Program:
+    """A program that imitates the cheapest plans of a benchmark's refused people, with scikit-learn's trees."""
+    world = suite.load(name)
+    problem, transitions = world.problem, world.problem.transitions
+    plans = ExactPlanner(problem, BlackBox(world.model)).plan(world.refused_train.iloc[:people])
+    by_name = {str(action): action.index for action in transitions.actions}
+    seen: dict[str, list[tuple[Any, int]]] = {}
+    transited: dict[str, int] = {}
+    for plan in plans:
+        node, state = INTERVENE, problem.state(plan.start)
+        for action in [*(by_name[step.action] for step in plan.steps), transitions.stop]:
+            if not plan.steps:
+                break
+            seen.setdefault(node, []).append((state, action))
+            way = f"{node}>{transitions.actions[action].function}"
+            transited[way] = transited.get(way, 0) + 1
+            node, state = transitions.actions[action].function, transitions.apply(state[None], np.array([action]))[0]
+    assert STOP in transited_to(transited)
+    trees = {node: _imitate(problem, rows, depth) for node, rows in seen.items()}
+    examples = [problem.describe(state) for state, _ in seen[INTERVENE][:5]]
+    card = {
+        "made_with": "scikit-learn trees, from the cheapest plans",
+        "people": len(plans),
+        "success": 0.72,
+        "cost_ratio": 1.14,
+        "questions": plans.queries,
+        "groups": {"sex": {"female": {"success": 0.7, "effort": 11.5}, "male": {"success": 0.74, "effort": 10.9}}},
+        "cannot": ["It was made from few people, for a test."],
+        "transitions": transited,
+        "examples": examples,
+    }
+    return Program(problem, trees, card)
+
+
+def transited_to(transited: dict[str, int]) -> set[str]:
+    return {way.split(">")[1] for way in transited}
+
+
+def _imitate(problem: Problem, rows: list[tuple[Any, int]], depth: int) -> Tree:
+    states, actions = np.array([state for state, _ in rows]), np.array([action for _, action in rows])
+    learned = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=2, random_state=0).fit(states, actions)
+    inner = learned.tree_
+
+    def grow(node: int) -> Tree:
+        if inner.children_left[node] < 0:
+            order = np.argsort(-inner.value[node][0], kind="stable")
+            likely = [int(learned.classes_[i]) for i in order if inner.value[node][0][i] > 0]
+            return Leaf(tuple(Choice(action) for action in [*likely, problem.transitions.stop]))
+        feature = problem.features[int(inner.feature[node])]
+        cut = float(inner.threshold[node])
+        whole = feature.integer or not feature.is_number
+        least = float(np.floor(cut)) + 1 if whole else float(np.nextafter(cut, np.inf))
+        test = Test(feature.index, at_least=least)
+        if feature.kind == "category":
+            test = Test(feature.index, among=tuple(range(int(least), len(feature.natives))))
+        return Split(test, grow(int(inner.children_right[node])), grow(int(inner.children_left[node])))
+
+    return grow(0)
+
+
+def actions_of(program: Program, states: np.ndarray, allowed: np.ndarray | None = None) -> list[list[str]]:
+    """What the program itself does for people in `states` [B, F], by name."""
+    names = [str(action) for action in program.problem.transitions.actions]
+    run = program.run(states, allowed)
+    return [[names[action] for action in row if action != NO_ACTION] for row in run.actions.tolist()]

@@ -1,0 +1,117 @@
+"""Random programs over random problems, and the states that their nodes can be in."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+from hypothesis import strategies as st
+
+import worlds
+from counterplan.problem import Feature, Problem
+from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
+
+
+def random_program(problem: Problem, seed: int | Random, depth: int = 3) -> Program:
+    """A tree in every node, or in most; every kind of test and of choice."""
+    random = Random(seed) if isinstance(seed, int) else seed
+    names = [function.name for function in problem.transitions.functions if random.random() < 0.95]
+    return Program(problem, {name: _tree(problem, random, depth) for name in (INTERVENE, *names)}, {"seed": 0})
+
+
+def programs(problem: Problem) -> st.SearchStrategy[Program]:
+    return st.randoms(use_true_random=False).map(lambda random: random_program(problem, random))
+
+
+def _tree(problem: Problem, random: Random, depth: int) -> Tree:
+    if depth == 0 or random.random() < 0.2:
+        return Leaf(tuple(_choice(problem, random) for _ in range(random.choice([0, 1, 1, 2, 3]))))
+    test = _test(random, random.choice(problem.features))
+    return Split(test, _tree(problem, random, depth - 1), _tree(problem, random, depth - 1))
+
+
+def _test(random: Random, feature: Feature) -> Test:
+    if random.random() < 0.15:
+        return Test(feature.index)
+    if feature.is_number:
+        return Test(feature.index, at_least=random.choice([-4, 0, 1, 2.5, 3, 5, 5.5, 8, 12, 0.1, 50, 10_000.0]))
+    places = range(len(feature.natives))
+    if feature.kind == "ordered" and random.random() < 0.6:
+        return Test(feature.index, at_least=float(random.choice(places)))
+    return Test(feature.index, among=tuple(sorted(random.sample(places, random.randint(1, len(places))))))
+
+
+def _choice(problem: Problem, random: Random) -> Choice:
+    transitions = problem.transitions
+    if random.random() < 0.25:
+        return Choice(transitions.stop)
+    number = random.randrange(len(transitions.functions))
+    span = transitions.spans[number]
+    if transitions.functions[number].adds and random.random() < 0.5:
+        return Choice(span.start, reach=random.choice([0, 1, 2.5, 4, 6.1, 9, 20, 60_000.0]))
+    return Choice(random.randrange(span.start, span.stop))
+
+
+def states_at(program: Program, node: str, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """States that `node` can be in: people, or what comes of them by the choices that lead to it."""
+    if node == INTERVENE:
+        return states
+    problem = program.problem
+    transitions = problem.transitions
+    span = transitions.spans[program.nodes.index(node) - 1]
+    on_the_way = worlds.random_plan_actions(problem, states, rng).states.reshape(-1, states.shape[1])
+    legal = transitions.legal(on_the_way)
+    found = [np.empty((0, states.shape[1]))]
+    for choice in {choice for tree in program.trees.values() for _, leaf in leaves(tree) for choice in leaf.choices}:
+        if span.start <= choice.action < span.stop:
+            action = choice.pick(transitions, on_the_way, legal)
+            rows = np.flatnonzero(action >= 0)
+            found.append(transitions.apply(on_the_way[rows], action[rows]))
+    return np.concatenate(found)
+
+
+def reference(program: Program, start: np.ndarray, allowed: np.ndarray) -> tuple[list[int], bool]:
+    """What the program does for one person, step by step, and whether it stops."""
+    transitions = program.problem.transitions
+    node, state, actions = INTERVENE, start, []
+    while node in program.trees:
+        tree = program.trees[node]
+        while isinstance(tree, Split):
+            tree = tree.yes if _passes(tree.test, float(state[tree.test.feature])) else tree.no
+        legal = transitions.legal(state[None])[0] & allowed
+        if len(actions) == program.problem.max_actions:
+            legal[:-1] = False
+        legal[-1] = len(actions) > 0
+        picks = [action for action in (_pick(program, choice, state, legal) for choice in tree.choices) if action >= 0]
+        if not picks:
+            return [], False
+        if picks[0] == transitions.stop:
+            return actions, True
+        actions.append(picks[0])
+        state = transitions.apply(state[None], np.array(picks[:1]))[0]
+        node = transitions.actions[picks[0]].function
+    return [], False
+
+
+def _passes(test: Test, value: float) -> bool:
+    if test.at_least is not None:
+        return value >= test.at_least
+    return value in test.among if test.among is not None else math.isnan(value)
+
+
+def _pick(program: Program, choice: Choice, state: np.ndarray, legal: np.ndarray) -> int:
+    transitions = program.problem.transitions
+    if choice.reach is None:
+        return choice.action if legal[choice.action] else -1
+    number = int(transitions.function_of[choice.action])
+    span, target = transitions.spans[number], transitions.functions[number].target
+    ends = {
+        action: float(transitions.apply(state[None], np.array([action]))[0, target])
+        for action in range(span.start, span.stop)
+        if legal[action]
+    }
+    enough = {action: end for action, end in ends.items() if end >= choice.reach}
+    if enough:
+        return min(enough, key=enough.__getitem__)
+    return max(ends, key=ends.__getitem__, default=-1)

@@ -1,0 +1,50 @@
+"""A program runs from its file alone: no agent, no planner, no black box, nothing that learns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from random_programs import random_program
+
+import counterplan
+import worlds
+
+NOT_NEEDED = [
+    *("jax", "sklearn", "optax", "matplotlib", "onnxruntime", "safetensors"),
+    *(
+        f"counterplan.{room}"
+        for room in ("agent", "planners", "surrogate", "blackbox", "models", "recourse", "keeping")
+    ),
+]
+SCRIPT = """
+import json, sys
+from counterplan.program import Program
+import pandas as pd
+program = Program.load(sys.argv[1])
+plans = program.recommend(pd.read_json(sys.argv[2], orient="split"))
+print(json.dumps({"text": plans.to_text() + str(program), "modules": sorted(sys.modules)}))
+"""
+
+
+def test_a_program_needs_nothing_that_made_it(tmp_path: Path) -> None:
+    problem = worlds.benchmark("german")
+    program = random_program(problem, 2, depth=4)
+    people = worlds.random_people(problem, 2, 20)
+    program.save(tmp_path / "program.json")
+    people.to_json(tmp_path / "people.json", orient="split")
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "program.json"), str(tmp_path / "people.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert [name for name in NOT_NEEDED if name in told["modules"]] == []
+    assert told["text"] == program.recommend(people).to_text() + str(program)
+
+
+def test_the_front_door_opens_when_it_is_used() -> None:
+    assert {*counterplan.__all__} <= {*dir(counterplan)}
+    assert all(getattr(counterplan, name) is not None for name in counterplan.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        counterplan.Nothing  # noqa: B018

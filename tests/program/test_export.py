@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlds
+from counterplan.errors import PlanError
+from counterplan.problem import Problem
+from counterplan.program import export as exporting
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
+from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
+from program import programs
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
+
+
+def module_of(program: Program) -> ModuleType:
+    """The exported module, as a Python file would be."""
+    module = ModuleType("exported")
+    exec(compile(to_python(program), "exported.py", "exec"), module.__dict__)  # only here: a test runs what it wrote
+    return module
+
+
+def expected(program: Program, people: Any, forbid: Any = ()) -> list[Any]:
+    """What the program itself answers: status, steps with costs, texts and reasons, and the whole cost."""
+    plans = program.recommend(people, forbid=forbid)
+    return [
+        [
+            plan.status.value,
+            [[step.function, step.argument, step.cost, step.text, step.reason] for step in plan.steps],
+            plan.cost if plan.steps else None,
+        ]
+        for plan in plans
+    ]
+
+
+def answered(plan: dict[str, Any]) -> list[Any]:
+    """The same of what an export answers."""
+    keys = ("function", "argument", "cost", "text", "reason")
+    return [plan["status"], [[step[key] for key in keys] for step in plan["steps"]], plan["cost"]]
+
+
+def rows(problem: Problem, people: Any) -> list[dict[str, Any]]:
+    return [problem.describe(state) for state in problem.read(people).states]
+
+
+def some_forbidden(problem: Problem) -> list[str]:
+    """A function and an action of another."""
+    return [problem.transitions.functions[0].name, str(problem.transitions.actions[-2])]
+
+
+@pytest.mark.parametrize("name", worlds.BENCHMARKS)
+def test_python_agrees_on_every_benchmark(name: str) -> None:
+    problem = worlds.benchmark(name)
+    found = 0
+    for seed, forbid in ((1, []), (2, some_forbidden(problem))):
+        program = programs.random_program(problem, seed)
+        people = worlds.random_people(problem, seed, 1000)
+        recommend = module_of(program).recommend
+        wanted = expected(program, people, forbid)
+        assert [answered(recommend(row, set(forbid))) for row in rows(problem, people)] == wanted
+        found += sum(status == "found" for status, _, _ in wanted)
+    assert found > 200
+
+
+def test_python_agrees_on_a_real_program() -> None:
+    program = programs.imitated()
+    people = worlds.random_people(program.problem, 3, 2000)
+    recommend = module_of(program).recommend
+    wanted = expected(program, people)
+    assert [answered(recommend(row)) for row in rows(program.problem, people)] == wanted
+    assert sum(status == "found" for status, _, _ in wanted) > 1000
+
+
+@given(st.integers(0, 10**6))
+def test_python_agrees_in_every_world(seed: int) -> None:
+    """Conditions, formulas, tables, bounds, missing values: whatever a problem file can say."""
+    problem = Problem.from_dict(worlds.random_problem(seed))
+    program = programs.random_program(problem, seed, depth=2)
+    people = worlds.random_people(problem, seed, 10)
+    recommend = module_of(program).recommend
+    assert [answered(recommend(row)) for row in rows(problem, people)] == expected(program, people)
+    ET.fromstring(to_svg(program))
+    assert to_html(program).count("<script") == 2
+
+
+def test_nothing_to_do() -> None:
+    data = worlds.benchmark("syn").to_dict() | {"functions": None}
+    program = Program(Problem.from_dict(data), {INTERVENE: Leaf(())})
+    person = rows(program.problem, worlds.random_people(program.problem, 0, 1))[0]
+    assert module_of(program).recommend(person)["status"] == "not_found"
+    assert all(write(program) for write in exporting.FORMATS.values())
+
+
+def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
+    path = tmp_path / "german.py"
+    export(programs.imitated(), path)
+    tree = ast.parse(path.read_text(), feature_version=(3, 9))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported <= {"__future__", "math", "re", "collections.abc", "typing"}
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not called & {"eval", "exec", "compile", "__import__", "open"}
+    person = programs.imitated().card["examples"][0]
+    code = f"import german; print(german.recommend({person!r})['status'], german.__doc__)"
+    ran = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = ['.']; {code}"], cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip  # noqa: E501
+    assert ran.stdout.startswith("found What would turn the decision around: German Credit.")
+    assert "not checked with the model" in ran.stdout
+
+
+def test_python_says_what_is_wrong_with_a_person() -> None:
+    program = programs.imitated()
+    recommend = module_of(program).recommend
+    person = program.card["examples"][0]
+    for wrong, told in (
+        ({"jbo": 1}, "there is no feature 'jbo'"),
+        ({"job": "mangaer"}, "job is one of"),
+        ({"age": None}, "age is not known"),
+        ({"age": 3.5}, "whole number"),
+        ({"age": "old"}, "age is a number"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            recommend(person | wrong)
+    with pytest.raises(ValueError, match="no function or action 'FLY'"):
+        recommend(person, {"FLY"})
+
+
+def test_extension_decides(tmp_path: Path) -> None:
+    program = programs.imitated()
+    for extension in exporting.FORMATS:
+        export(program, tmp_path / f"german{extension}")
+    assert json.loads((tmp_path / "german.json").read_text())["counterplan_program"] == 1
+    with pytest.raises(PlanError, match=r"\.json, \.html, \.py, \.svg, \.dot"):
+        export(program, tmp_path / "german.pdf")
+    with pytest.raises(PlanError, match="cannot be written"):
+        export(program, tmp_path / "nowhere" / "german.py")
+    assert {path.name for path in tmp_path.iterdir()} == {f"german{extension}" for extension in exporting.FORMATS}
+
+
+@pytest.mark.parametrize("write", [to_dot, to_html, to_python, to_svg])
+def test_same_program_same_text(write: Any) -> None:
+    program = programs.imitated()
+    assert write(program) == write(program)
+
+
+def test_drawing_holds_every_way() -> None:
+    program = programs.imitated()
+    svg = ET.fromstring(to_svg(program))
+    space = {"s": "http://www.w3.org/2000/svg"}
+    ways = {group.get("data-way") for group in svg.findall(".//s:g[@class]", space) if group.get("data-way")}
+    run = program.run(program.problem.read(worlds.random_people(program.problem, 0, 500)).states)
+    stop = len(program.nodes)
+    for nodes, stopped in zip(run.nodes.tolist(), run.stopped.tolist(), strict=True):
+        seen = [node for node in nodes if node >= 0] + ([stop] if stopped else [])
+        assert {f"{a}-{b}" for a, b in itertools.pairwise(seen)} <= ways
+    titles = [title.text for title in svg.findall(".//s:title", space)]
+    assert any("people" in str(title) for title in titles)
+    assert "prefers-color-scheme: dark" in to_svg(program)
+
+
+def test_drawing_without_counts_and_with_unreached_nodes() -> None:
+    problem = worlds.benchmark("german")
+    job = problem.transitions.spans[1].start + 3
+    stop = Choice(problem.transitions.stop)
+    program = Program(problem, {INTERVENE: Leaf((Choice(job), stop)), "CHANGE_JOB": Leaf((stop,))})
+    dot = to_dot(program)
+    assert '"INTERVENE" -> "CHANGE_JOB"' in dot
+    assert "CHANGE_HOUSING" not in dot
+    assert "rules" in to_svg(program)
+
+
+def hostile() -> Program:
+    """A program whose every text tries to break out."""
+    problem = worlds.benchmark("german").to_dict() | {"title": HOSTILE}
+    features = json.loads(json.dumps(problem["features"]))
+    features["age"] |= {"label": HOSTILE, "unit": HOSTILE}
+    features["job"]["labels"] = {"skilled": HOSTILE}
+    features["job"]["values"][3] = HOSTILE
+    functions = json.loads(json.dumps(problem["functions"]))
+    phrase = "{argument}" + HOSTILE.replace("{1}", "")
+    functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "phrase": phrase}
+    name = '"""</title><script>alert(1)</script>'
+    read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
+    program = programs.random_program(read, 5)
+    return dataclasses.replace(program, card={HOSTILE: HOSTILE, "cannot": [HOSTILE, '"""'], "made_with": '\\"""'})
+
+
+def test_no_text_breaks_out() -> None:
+    program = hostile()
+    assert HOSTILE in repr(program.problem.features[0].label) or program.problem.features[0].label == HOSTILE
+    for element in ET.fromstring(to_svg(program)).iter():
+        assert element.tag.split("}")[1] in {"svg", "title", "desc", "style", "rect", "g", "path", "text"}
+    page = to_html(program)
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "<img" not in page
+    people = worlds.random_people(program.problem, 0, 50)
+    recommend = module_of(program).recommend
+    assert [answered(recommend(row)) for row in rows(program.problem, people)] == expected(program, people)
+    for line in to_dot(program).splitlines():
+        assert line.endswith(("{", ";", "}"))
+
+
+def test_page_asks_nobody() -> None:
+    page = to_html(programs.imitated())
+    assert "default-src 'none'" in page.replace("&#x27;", "'")
+    for word in ("http:", "https:", "fetch(", "XMLHttpRequest", "import(", "innerHTML", "eval(", "Function("):
+        assert word not in page.replace("http://www.w3.org/2000/svg", "")

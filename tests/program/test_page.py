@@ -1,0 +1,248 @@
+"""The page in a real browser: Chromium, if there is one on this machine."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import worlds
+from counterplan.problem import Problem
+from counterplan.program.automaton import Program
+from counterplan.program.export import export
+from counterplan.program.export.html import page_data
+from program import programs
+from program.test_export import answered, expected, hostile, some_forbidden
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test the page")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="the page is tested in Chromium, and there is none: install chromium"
+)
+QUIET = [f"--{word}" for word in ("disable-background-networking", "disable-component-update", "disable-sync")]
+ASK = """([states, cannot]) => {
+  const started = performance.now();
+  const plans = states.map((state) => counterplan.recommend(state.map((number) => number ?? NaN), new Set(cannot)));
+  return [plans, performance.now() - started];
+}"""
+SCREENS = os.environ.get("COUNTERPLAN_SCREENSHOTS")
+"""A folder for pictures, for people to look at."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=QUIET + sandbox)
+        yield running
+        running.close()
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
+    """Opens the page of a program from disk; whatever it complains of or asks the network for is a failure."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_page(program: Program, **settings: Any) -> Any:
+        path = tmp_path / "page.html"
+        export(program, path)
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: None if request.url == path.as_uri() else wrong.append(request.url))
+        page.on("dialog", lambda dialog: wrong.append("a dialog"))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def shoot(page: Any, name: str, tmp_path: Path) -> None:
+    page.screenshot(path=str((Path(SCREENS) if SCREENS else tmp_path) / f"{name}.png"), full_page=True)
+
+
+def ask(page: Any, states: np.ndarray, cannot: list[str]) -> tuple[list[Any], float]:
+    """What the page's script answers, and the milliseconds it took."""
+    told = [[None if np.isnan(number) else number for number in state] for state in states.tolist()]
+    plans, took = page.evaluate(ASK, [told, cannot])
+    return [answered(plan) for plan in plans], took
+
+
+@pytest.mark.parametrize("name", worlds.BENCHMARKS)
+def test_script_agrees_on_every_benchmark(name: str, opened: Open) -> None:
+    problem = worlds.benchmark(name)
+    for seed, forbid in ((1, []), (2, some_forbidden(problem))):
+        program = programs.random_program(problem, seed)
+        people = worlds.random_people(problem, seed, 1000)
+        plans, took = ask(opened(program), problem.read(people).states, forbid)
+        assert plans == expected(program, people, forbid)
+        print(f"{name}: {took / len(plans):.3f} ms a plan")
+
+
+def test_script_agrees_on_a_real_program(opened: Open) -> None:
+    program = programs.imitated()
+    people = worlds.random_people(program.problem, 3, 2000)
+    plans, _ = ask(opened(program), program.problem.read(people).states, [])
+    assert plans == expected(program, people)
+
+
+def test_script_agrees_in_many_worlds(opened: Open) -> None:
+    """Conditions, formulas, tables, bounds, missing values: whatever a problem file can say."""
+    page = opened(programs.imitated())
+    for seed in range(150):
+        problem = Problem.from_dict(worlds.random_problem(seed))
+        program = programs.random_program(problem, seed, depth=2)
+        people = worlds.random_people(problem, seed, 20)
+        page.evaluate("(data) => { counterplan.recommend = makeEngine(data).recommend; }", page_data(program))
+        assert ask(page, problem.read(people).states, [])[0] == expected(program, people), f"world {seed}"
+
+
+def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
+    program = programs.imitated()
+    page = opened(program)
+    wanted = program.recommend(example_table(program))[0]
+    assert [text.strip() for text in page.locator(".timeline .what").all_inner_texts()][:-1] == [
+        step.text for step in wanted.steps
+    ]
+    assert f"because {wanted.steps[0].reason}" in page.locator("#result").inner_text()
+    assert page.locator(".node.lit").count() == len(wanted.steps) + 2
+    assert "Not checked with the model" in page.locator("#result").inner_text()
+    shoot(page, "desktop-light", tmp_path)
+
+    age = page.get_by_label("Your age", exact=True)
+    age.fill("20")
+    person = example_table(program).assign(age=20)
+    assert page.locator(".timeline .what").first.inner_text() == program.recommend(person)[0].steps[0].text
+    age.fill("")
+    assert "Please enter a whole number" in page.locator("form").inner_text()
+    assert age.get_attribute("aria-invalid") == "true"
+    assert page.locator(".timeline").count() == 0
+    age.fill("57")
+
+    for switch in page.get_by_role("switch").all():
+        switch.check()
+    playwright.expect(page.locator("#said")).to_have_text("No plan")
+    told = page.locator("#result").inner_text()
+    assert "No plan" in told
+    assert "does not prove that there is none" in told
+    shoot(page, "no-plan", tmp_path)
+    page.get_by_role("button", name="Allow everything").click()
+    assert page.locator(".timeline .what").first.inner_text() == wanted.steps[0].text
+    assert page.evaluate("document.activeElement.id") == "plan"
+
+    first = wanted.steps[0].function
+    page.locator(f"#cannot-{list(program.nodes).index(first) - 1}").check()
+    other = program.recommend(example_table(program), forbid=[first])[0]
+    shown = [text.strip() for text in page.locator(".timeline .what").all_inner_texts()][:-1]
+    assert shown == [step.text for step in other.steps]
+
+
+def example_table(program: Program) -> Any:
+    return pd.DataFrame([program.card["examples"][0]])
+
+
+def test_keyboard_alone_is_enough(opened: Open) -> None:
+    page = opened(programs.imitated())
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+        visible = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert visible != "none" or reached[-1] == "skip", reached[-1]
+        if reached[-1] == "feature-0":
+            page.keyboard.press("ArrowUp")
+            assert page.locator("#feature-0").input_value() == "58"
+        if reached[-1] == "cannot-0":
+            page.keyboard.press("Space")
+            assert page.locator("#cannot-0").is_checked()
+        if reached[-1] == "picture":
+            break
+    assert reached[:2] == ["skip", "example"]
+    assert {"feature-0", "feature-8", "cannot-0", "cannot-5", "picture"} <= set(reached)
+
+
+def test_every_control_has_a_name(opened: Open) -> None:
+    page = opened(programs.imitated())
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('input, select')].filter((it) => !it.labels?.length && !it.ariaLabel).length"
+    )
+    assert nameless == 0
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((it) => Number(it.tagName[1]))")
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert page.locator("#said").get_attribute("aria-live") == "polite"
+
+
+CONTRAST = """() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (c) => {
+    const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (it) => {
+    for (; it; it = it.parentElement) {
+      const found = rgb(getComputedStyle(it).backgroundColor);
+      if (found.length === 3 || found[3] > 0) return found;
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  for (const it of document.querySelectorAll("body *:not(svg *, script, noscript *, option)")) {
+    const own = [...it.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !it.getClientRects().length) continue;
+    const [a, b] = [light(rgb(getComputedStyle(it).color)), light(behind(it))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) low.push(`${it.tagName}.${it.className} ${(a + 0.05) / (b + 0.05)}`);
+  }
+  return low;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_and_dark(scheme: str, opened: Open, tmp_path: Path) -> None:
+    page = opened(programs.imitated(), color_scheme=scheme, reduced_motion="reduce")
+    assert page.evaluate(CONTRAST) == []
+    shoot(page, f"desktop-{scheme}", tmp_path)
+    for switch in page.get_by_role("switch").all():
+        switch.check()
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_fits_a_phone(opened: Open, tmp_path: Path) -> None:
+    page = opened(programs.imitated(), viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.locator("#peek").click()
+    playwright.expect(page.locator("#peek")).to_be_hidden()
+    shoot(page, "phone", tmp_path)
+
+
+def test_strangers_texts_stay_texts(opened: Open) -> None:
+    page = opened(hostile())
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert "<img src=x onerror=alert(1)>" in page.locator("form").inner_text()
+
+
+def test_answers_at_once(opened: Open) -> None:
+    page = opened(programs.imitated())
+    took = page.evaluate(
+        "() => { const box = document.getElementById('cannot-0'); const started = performance.now();"
+        " for (let i = 0; i < 20; i++) box.click(); document.body.offsetHeight;"
+        " return (performance.now() - started) / 20; }"
+    )
+    print(f"an answer, with everything shown: {took:.2f} ms")
