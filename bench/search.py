@@ -63,7 +63,7 @@ def our_way(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, row
     for budget in BUDGETS:
         recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
         plans = recourse.recommend(people, "search", refused=True, budget=budget)
-        row["budgets"][budget] = figures(plans, optimum, benchmark)  # type: ignore[index]
+        row["budgets"][budget] = figures(plans, optimum, benchmark.problem, benchmark.model)  # type: ignore[index]
 
 
 def main() -> None:

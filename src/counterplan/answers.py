@@ -47,7 +47,7 @@ class Answers:
         keys = split_keys(lengths, blob)
         width = 8 * len(problem.features)
         states = np.frombuffer(b"".join(key[:width] for key in keys)).reshape(-1, len(problem.features)).copy()
-        return cls(states, favourable, tuple(key[width:].decode() for key in keys), box.model.name)
+        return cls(states, favourable, tuple(key[width:].decode() for key in keys), box.decider)
 
     @property
     def keys(self) -> list[bytes]:

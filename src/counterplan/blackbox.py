@@ -78,6 +78,13 @@ class BlackBox:
         """How many rows may still be asked; None if there is no limit."""
         return None if self.budget is None else max(0, self.budget - self.queries)
 
+    @property
+    def decider(self) -> str:
+        """What tells this black box from others: the model's name, and what of its answers counts as favourable."""
+        threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
+        wanted = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
+        return f"{self.model.name}{threshold}{wanted}"
+
     def about(self, problem: Problem, people: People) -> Questions:
         """A way to ask about states of `people`."""
         return Questions(self, problem, people)

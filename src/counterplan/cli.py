@@ -32,7 +32,7 @@ from counterplan.problem import People, Problem, json_schema, read_table
 from counterplan.problem.problem import check as check_file
 from counterplan.problem.starting import starting_file_from
 from counterplan.problem.values import did_you_mean
-from counterplan.recourse import PLANNERS, Recourse, decider, load_answers, load_problem
+from counterplan.recourse import PLANNERS, Recourse, load_answers, load_problem
 from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, error_of
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
@@ -365,7 +365,7 @@ def _add_answers(recourse: Recourse, folder: Path, replace_them: bool) -> None:
         return
     if (folder / ANSWERS).exists() and not replace_them:
         before = load_answers(folder, recourse.problem)
-        if before.model != decider(box):
+        if before.model != box.decider:
             typer.echo(
                 f"The answers kept in {folder} are those of {before.model}, so new ones were not added; "
                 "--ask-again replaces them.",

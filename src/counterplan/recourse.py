@@ -180,8 +180,8 @@ class Recourse:
         if answers is None:
             return None
         told = answers if isinstance(answers, Answers) else Answers.load(answers, self.problem)
-        if told.model not in ("", decider(self.box)):
-            raise PlanError(f"these are answers of {told.model}, not of {decider(self.box)}")
+        if told.model not in ("", self.box.decider):
+            raise PlanError(f"these are answers of {told.model}, not of {self.box.decider}")
         told.tell(self.box, self.problem)
         return told
 
@@ -249,7 +249,7 @@ class Recourse:
 
     def save_answers(self, folder: str | Path) -> int:
         """Keep in `folder` every answer that the black box remembers about the problem; says how many there are."""
-        known = replace(Answers.remembered(self.box, self.problem), model=decider(self.box))
+        known = Answers.remembered(self.box, self.problem)
         if len(known):
             known.save(Path(folder) / ANSWERS, self.problem)
         return len(known)
@@ -277,7 +277,7 @@ class Recourse:
         """Have the black box remember the answers that are kept in `folder`, unless they are another model's."""
         if (folder / ANSWERS).exists():
             told = load_answers(folder, self.problem)
-            if told.model == decider(self.box):
+            if told.model == self.box.decider:
                 told.tell(self.box, self.problem)
 
 
@@ -297,13 +297,6 @@ def _settings(
         elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
             agent = preset
     return guide, agent
-
-
-def decider(box: BlackBox) -> str:
-    """What tells a black box from others: the model's name, and what of its answers counts as favourable."""
-    threshold = "" if box.threshold is None else f", threshold {box.threshold!r}"
-    wanted = "" if box._favourable is None else f", favourable {', '.join(sorted(box._favourable))}"
-    return f"{box.model.name}{threshold}{wanted}"
 
 
 def load_answers(folder: Path, problem: Problem) -> Answers:

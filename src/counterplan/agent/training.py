@@ -315,7 +315,7 @@ class Training:
             "settings": asdict(self.settings),
             "random": self.random.bit_generator.state,
             "people": self.whom,
-            "model": self.box.model.name,
+            "model": self.box.decider,
             "written": self.archive.written,
             "effort": self.agent.effort,
             "best_effort": self.best_agent.effort,
@@ -345,7 +345,7 @@ class Training:
                 ("a different problem", state["fingerprint"], problem.fingerprint),
                 ("a different seed", state["seed"], seed),
                 ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
-                ("a different model", state["model"], box.model.name),
+                ("a different model", state["model"], box.decider),
             ):
                 if stored != now:
                     raise PlanError(f"{path}: was made with {what}; start again with --force")

@@ -5,6 +5,7 @@ Both answer about DataFrames, like any model, and also about states directly, wh
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -111,6 +112,8 @@ class Network(Decider):
     def __init__(self, problem: Problem, weights: Weights) -> None:
         super().__init__(problem)
         self.weights = weights
+        digest = hashlib.sha256(b"".join(part.tobytes() for layer in weights.layers for part in layer)).hexdigest()
+        self.name = f"{self.name} ({digest[:8]})"  # what one network answered is no answer of another's
         first, bias = weights.layers[0]
         self._numbers = [feature.index for feature in problem.features if feature.is_number]
         # The first layer works on states directly: scaled numbers, and one row of weights per category value.

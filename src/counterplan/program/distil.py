@@ -50,7 +50,7 @@ class Rows(NamedTuple):
 
     def take(self, which: Ints | Bools) -> Rows:
         """Some of them."""
-        return Rows(*(array[which] for array in self))
+        return Rows(self.node[which], self.states[which], self.steps[which], self.cost[which], self.person[which])
 
     @staticmethod
     def join(parts: Sequence[Rows]) -> Rows:

@@ -17,6 +17,7 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import Choice, Leaf, Split, Test, Tree
 
 Single = npt.NDArray[np.float32]
+Losses = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,18 @@ def roundest(low: float, high: float, integer: bool) -> float:
     middle = (low + high) / 2
     for digits in range(-12, 13):
         scale = 10.0**digits
-        for cut in (np.round(middle * scale) / scale, np.ceil(middle * scale) / scale, np.floor(middle * scale) / scale):
+        for rounding in (np.round, np.ceil, np.floor):
+            cut = rounding(middle * scale) / scale
             if low < cut <= high and (not integer or float(cut).is_integer()):
                 return float(cut)
     return high
 
 
-def _told_apart(right: Floats, total: Floats, count: Ints, rows: int) -> Floats:
+def _told_apart(right: Losses, total: Losses, count: Ints, rows: int) -> Losses:
     """[Q] how much of the spread of losses between rows each split explains, summed over choices [Q, C]."""
     inside = right**2 / np.maximum(count, 1)[:, None]
     outside = (total - right) ** 2 / np.maximum(rows - count, 1)[:, None]
-    explained: Floats = (inside + outside - total**2 / rows).sum(axis=1)
+    explained: Losses = (inside + outside - total**2 / rows).sum(axis=1)
     return explained
 
 
@@ -106,7 +108,7 @@ class _Branch:
 
 
 class Grower:
-    """Grows one tree over rows in `states` [n, F] with `losses` [n, C]; `people` is how many losses are averaged over."""
+    """Grows one tree over rows in `states` [n, F] with `losses` [n, C], of which the mean over `people` counts."""
 
     def __init__(
         self, features: Sequence[Feature], states: Floats, losses: Floats, people: int, settings: TreeSettings

@@ -296,7 +296,7 @@ class Learning:
             "settings": asdict(self.settings),
             "random": self.random.bit_generator.state,
             "people": self.whom,
-            "model": self.box.model.name,
+            "model": self.box.decider,
             "spent": self.ledger.spent,
             "worked": [[list(plan), count] for plan, count in self.worked.items()],
         }
@@ -320,7 +320,7 @@ class Learning:
                 ("a different problem", state["fingerprint"], problem.fingerprint),
                 ("a different seed", state["seed"], seed),
                 ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
-                ("a different model", state["model"], box.model.name),
+                ("a different model", state["model"], box.decider),
                 ("different people", state["people"], run.whom),
             ):
                 if stored != now:
