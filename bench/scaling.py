@@ -119,8 +119,8 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
         row["left_out"]["search"] = f"training an agent for more than {SEARCH_ACTIONS} actions takes too long here"
     else:
         start = time.process_time()
-        settings = replace(TrainingSettings(), people=1_000, enough_people=1_000, passes=4)
-        training = Training(problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), settings, seed)
+        refused = problem.read(benchmark.refused_train)
+        training = Training(problem, refused, BlackBox(benchmark.model), TrainingSettings(), seed)
         agent = training.run()
         row["training"]["search"] = {"queries": training.queries, "cpu": time.process_time() - start}
         row["search"] = figures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)

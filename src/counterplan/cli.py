@@ -209,11 +209,7 @@ def _fit(
             if not bar.tasks[task].fields["told"]:
                 begin()
             if hasattr(report, "round"):
-                told = (
-                    f"round {report.round + 1}: {report.success:.0%} of validation people with a plan, effort "
-                    f"{report.cost:.1f}, {report.questions:.1f} questions each; {report.queries:,} asked"
-                )
-                bar.update(task, completed=report.round + 1, told=told)
+                bar.update(task, completed=report.round + 1, told=f"round {report.round + 1}: {report}")
             else:
                 told = f"{report.solved:.0%} with a plan, effort {report.cost:.1f}; {report.queries:,} asked"
                 bar.update(task, total=report.total, completed=report.done, told=told)
@@ -243,20 +239,18 @@ def _keep_answers(recourse: Recourse, folder: Path) -> None:
 
 def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
     """Draw figures of what came out, and say it in words."""
+    from counterplan.surrogate.training import Progress as LearningProgress
+
     rounds, groups = (_metrics(folder / name) for name in ("learning.jsonl", "metrics.jsonl"))
     if recourse.surrogate_ is not None and rounds:
         draw_learning(rounds, folder / "learning.png", title)
-        last = rounds[-1]
-        if not last["success"]:
+        if rounds[-1]["success"] == 0:
             typer.echo(
                 "Warning: no plan was found for anybody held out to validate, so the surrogate may know little; "
                 "try more refused people, or a larger --budget.",
                 err=True,
             )
-        typer.echo(
-            f"{how} in {_count(len(rounds), 'round')}: {last['success']:.1%} of validation people have a plan, mean "
-            f"effort {last['cost']:.1f}, {last['questions']:.1f} questions each; {last['queries']:,} questions asked."
-        )
+        typer.echo(f"{how} in {_count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
         _tell_reliability(recourse, folder / "reliability.png", title)
     if recourse.agent_ is not None and groups:
         draw_curve(groups, folder / "training.png", title)

@@ -131,14 +131,8 @@ class Recourse:
             learning = Learning.resumed(self.problem, people, self.box, settings, seed, folder)
         else:
             learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
-        learned: int | None = None
 
         def show(report: Progress) -> None:
-            nonlocal learned
-            assert learning.best is not None
-            assert learning.surrogate is not None
-            if learning.best.networks is learning.surrogate.networks:  # this round's is the best
-                learned = report.known
             self.surrogate_ = learning.best
             progress(report)
 
@@ -146,11 +140,9 @@ class Recourse:
             learning.run(show)
         finally:
             self.surrogate_ = learning.best or self.surrogate_
-            self.unseen_ = None
-            if learned is not None:
-                ledger = learning.ledger
-                late = ledger.answers[learned:]
-                self.unseen_ = Answers(ledger.states[learned:], late, ("",) * len(late), self.box.model.name)
+            ledger, late = learning.ledger, slice(learning.learned, None)
+            unseen = ledger.answers[late]
+            self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
         if learning.ledger.answers.all():
             self.surrogate_ = None
             raise PlanError(

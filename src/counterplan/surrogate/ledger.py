@@ -14,13 +14,15 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 
 
 class Ledger:
-    """Answers about states of one problem; `paid` are the questions of this run, at most `budget`."""
+    """Answers about states of one problem; `paid` are the questions of this run, at most `budget`, and given ones."""
 
     def __init__(self, problem: Problem, box: BlackBox, budget: int) -> None:
         self.problem = problem
         self.box = box
         self.budget = budget
         self.paid: set[bytes] = set()
+        self.given = 0
+        """How many of them were paid for by others."""
         self.spent = False
         self._keys: dict[bytes, None] = {}
         self._states = np.empty((0, len(problem.features)))
@@ -32,7 +34,7 @@ class Ledger:
     @property
     def queries(self) -> int:
         """Different questions asked by this run; what the box remembers from before costs nothing, but counts."""
-        return len(self.paid)
+        return len(self.paid) - self.given
 
     @property
     def states(self) -> Floats:
@@ -61,6 +63,9 @@ class Ledger:
     def hand_in(self, answers: Answers) -> None:
         """Answers that somebody has paid for already."""
         answers.tell(self.box, self.problem)
+        before = len(self.paid)
+        self.paid.update(answers.keys)
+        self.given += len(self.paid) - before
         self.write(answers.states, answers.keys, answers.favourable)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -72,6 +77,7 @@ class Ledger:
             "ledger.lengths": np.array([len(key) for key in keys], np.intp),
             "ledger.keys": np.frombuffer(b"".join(keys), np.uint8),
             "ledger.paid": np.array([key in self.paid for key in keys], bool),
+            "ledger.given": np.array(self.given),
         }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
@@ -81,6 +87,7 @@ class Ledger:
         self._keys = dict.fromkeys(keys)
         self._states, self._answers = arrays["ledger.states"], arrays["ledger.answers"]
         self.paid = {key for key, paid in zip(keys, arrays["ledger.paid"].tolist(), strict=True) if paid}
+        self.given = int(arrays["ledger.given"])
         self.box.recall(self.problem, lengths, blob, self._answers)
 
 

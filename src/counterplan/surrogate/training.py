@@ -36,7 +36,7 @@ _FEWEST = 16
 """A round plans for at least so many people."""
 _RESERVE = 1.5
 """So many times the questions of a validation are left for the last one, and to choose parts."""
-_PLAIN = ("seed", "round", "worse", "next_person", "finished", "metrics")
+_PLAIN = ("seed", "round", "worse", "next_person", "learned", "finished", "metrics")
 _ARRAYS = ("validation", "pupils", "least", "best_cost", "best_questions")
 """What a checkpoint holds of a run, besides surrogates, random state and answers."""
 
@@ -87,12 +87,20 @@ class Progress:
     queries: int
     known: int
     """Answers to learn from, those included that were handed in."""
-    success: float
-    """Share of validation people with a plan."""
+    success: float | None
+    """Share of validation people with a plan; None if nobody could be held out."""
     cost: float
     """Mean cost of these plans."""
     questions: float
     """Mean number of questions about a validation person."""
+
+    def __str__(self) -> str:
+        if self.success is None:
+            return f"nobody could be held out to validate; {self.queries:,} questions asked"
+        return (
+            f"{self.success:.0%} of validation people have a plan, mean effort {self.cost:.1f}, "
+            f"{self.questions:.1f} questions each; {self.queries:,} questions asked"
+        )
 
 
 class Learning:
@@ -117,6 +125,8 @@ class Learning:
         self.next_person = 0
         self.surrogate: Surrogate | None = None
         self.best: Surrogate | None = None
+        self.learned = self._fitted = 0
+        """How many of the ledger's answers the best surrogate learned from, and the last one."""
         self.least = self.best_cost = np.empty(0)
         """[V] the least cost of a plan known for each validation person, and what the best surrogate found."""
         self.best_questions = np.empty(0)
@@ -146,7 +156,7 @@ class Learning:
             self._begin()
         else:
             self._plan(self._next_pupils(), self.settings.teach, self.surrogate)
-        known = slice(-self.settings.most, None)
+        known, self._fitted = slice(-self.settings.most, None), len(self.ledger)
         self.surrogate = fit(
             self.problem, self.ledger.states[known], self.ledger.answers[known], self.settings.fit, self.seed,
             self.surrogate,
@@ -159,6 +169,8 @@ class Learning:
         self.finished = tired or self.ledger.spent or self._pupils_affordable() < _FEWEST
         if self.finished:
             self._choose_parts()
+            report = replace(report, queries=self.queries, known=len(self.ledger))
+            self.metrics[-1] = asdict(report)
         return report
 
     def _begin(self) -> None:
@@ -201,13 +213,16 @@ class Learning:
         """People to plan for: those known to be refused, then those likely to be, then crossed ones."""
         assert self.surrogate is not None
         per_person = max(1.0, 0.7 * (self.settings.teach.questions or 1))
-        count = max(_FEWEST, round(self.settings.growth * len(self.ledger) / per_person))
+        asked = max(self.queries, self.settings.people + self.settings.plans)
+        count = max(_FEWEST, round(self.settings.growth * asked / per_person))
         count = min(count, self._pupils_affordable())
         rows, self.pupils = self.pupils[:count], self.pupils[count:]
-        fresh = np.arange(self.next_person, min(self.next_person + 4 * count, len(self.people)))
-        likely = fresh[self.surrogate.logit(self.people.states[fresh]) < 0][: count - len(rows)]
-        self.next_person = len(self.people) if len(likely) + len(rows) < count else int(likely[-1:].sum()) + 1
-        rows = np.concatenate([rows, likely])
+        need = count - len(rows)
+        if need:
+            fresh = np.arange(self.next_person, min(self.next_person + 4 * need, len(self.people)))
+            likely = fresh[self.surrogate.logit(self.people.states[fresh]) < 0][:need]
+            self.next_person = int(likely[-1]) + 1 if len(likely) == need else self.next_person + len(fresh)
+            rows = np.concatenate([rows, likely])
         people = self.people.take(rows)
         if len(rows) == count:
             return people
@@ -250,13 +265,13 @@ class Learning:
             before = self._score(self.best_cost, self.best_questions) if self.best else np.inf
             score = self._score(found.cost, found.questions)
             if score < before + self.settings.better:
-                self.best = surrogate
+                self.best, self.learned = surrogate, self._fitted
             if score < before:
                 self.best_cost, self.best_questions = found.cost, found.questions.astype(float)
             tired = 2 if self.next_person == len(self.people) else 1
             self.worse = 0 if score < before - self.settings.better else self.worse + tired
         return Progress(
-            self.round, self.queries, len(self.ledger), float(solved.mean()) if len(solved) else 0.0,
+            self.round, self.queries, len(self.ledger), float(solved.mean()) if len(solved) else None,
             float(found.cost[solved].mean()) if solved.any() else 0.0,
             float(found.questions.mean()) if len(solved) else 0.0,
         )  # fmt: skip
