@@ -11,9 +11,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
-from common import BUDGETS, figures, interval, reachable, told
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, GuideSettings, Problem, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -50,7 +50,7 @@ def another_model(benchmark: Benchmark, kind: str) -> object:
 def one(benchmark: Benchmark, model: object) -> dict[str, object]:
     problem = benchmark.problem
     refused = benchmark.test[~BlackBox(model).favourable(problem, benchmark.test)].reset_index(drop=True)
-    people, optimum = reachable(problem, model, refused)
+    people, optimum = common.reachable(problem, model, refused)
     start = time.process_time()
     learning = Learning(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
     surrogate = learning.run()
@@ -60,18 +60,18 @@ def one(benchmark: Benchmark, model: object) -> dict[str, object]:
     start = time.process_time()
     plans = planner.plan(people, refused=True, budget=5)
     row["milliseconds"] = (time.process_time() - start) * 1000 / len(people)
-    row["guided"] = figures(plans, optimum, problem, model)
+    row["guided"] = common.figures(plans, optimum, problem, model)
     row["proved"] = float(np.mean([plan.optimal for plan in plans]))
     unasked = GuidedPlanner(problem, BlackBox(model), surrogate).plan(people, refused=True, budget=0)
-    row["unasked"] = figures(unasked, optimum, problem, model)
+    row["unasked"] = common.figures(unasked, optimum, problem, model)
     row["budgets"] = {
-        budget: figures(
+        budget: common.figures(
             GuidedPlanner(problem, BlackBox(model), surrogate, settings=replace(GuideSettings(), share=share)).plan(
                 people, refused=True, budget=budget
             ),
             optimum, problem, model,
         )
-        for budget, share in zip(BUDGETS, (0.015, 0.015, 0.015, 0.015, 0.005, 0.002, 0.0), strict=True)
+        for budget, share in zip(common.BUDGETS, (0.015, 0.015, 0.015, 0.015, 0.005, 0.002, 0.0), strict=True)
     }  # fmt: skip
     row["exact"] = {budget: by_exact(problem, model, people, optimum, budget) for budget in EXACT_BUDGETS}
     return row
@@ -81,7 +81,7 @@ def by_exact(
     problem: Problem, model: object, people: pd.DataFrame, optimum: np.ndarray, budget: int
 ) -> dict[str, float]:
     plans = ExactPlanner(problem, BlackBox(model)).plan(people, refused=True, budget=budget)
-    return figures(plans, optimum, problem, model)
+    return common.figures(plans, optimum, problem, model)
 
 
 def main() -> None:
@@ -103,10 +103,11 @@ def main() -> None:
                 mine.append(one(benchmark, model) | {"model": kind})
             rows += mine
             label = f"{name:9} {kind:9}"
-            print(f"{label} guided    {told(mine, 'guided')}")
-            print(f"{label} unasked   {told(mine, 'unasked')}")
+            print(f"{label} guided    {common.told(mine, 'guided')}")
+            print(f"{label} unasked   {common.told(mine, 'unasked')}")
             paid, cost, each = (
-                interval([row[key] for row in mine]) for key in ("training_queries", "training_cpu", "milliseconds")
+                common.interval([row[key] for row in mine])
+                for key in ("training_queries", "training_cpu", "milliseconds")
             )
             print(f"{label} training: {paid} rows, {cost} CPU s; {each} ms a person", flush=True)
             if options.out:

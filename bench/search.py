@@ -10,9 +10,9 @@ import json
 import time
 from pathlib import Path
 
+import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
-from common import BUDGETS, figures, interval, reachable, told
 
 from counterplan import BlackBox, Recourse, SearchPlanner, benchmarks
 from counterplan.agent.training import Training, TrainingSettings
@@ -29,16 +29,16 @@ def the_papers_way(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarr
     published = training.run()
     row |= {"paper_training_queries": training.queries, "paper_training_cpu": time.process_time() - start}
     planner = SearchPlanner(benchmark.problem, BlackBox(benchmark.model), published, settings="paper")
-    row["paper"] = figures(planner.plan(people, refused=True), optimum, benchmark.problem, benchmark.model)
+    row["paper"] = common.figures(planner.plan(people, refused=True), optimum, benchmark.problem, benchmark.model)
     alone = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=published)
-    row["paper_policy"] = figures(
+    row["paper_policy"] = common.figures(
         alone.recommend(people, "policy", refused=True), optimum, benchmark.problem, benchmark.model
     )
 
 
 def one(name: str, seed: int, ours: bool, paper: bool) -> dict[str, object]:
     benchmark = benchmarks.load(name, seed)
-    people, optimum = reachable(benchmark.problem, benchmark.model, benchmark.refused_test)
+    people, optimum = common.reachable(benchmark.problem, benchmark.model, benchmark.refused_test)
     row: dict[str, object] = {"benchmark": name, "seed": seed, "people": len(people)}
     if ours:
         our_way(benchmark, people, optimum, row)
@@ -56,14 +56,14 @@ def our_way(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, row
     row |= {"training_cpu": time.process_time() - start, "training_queries": training.queries}
     for planner in ("search", "policy", "cascade"):
         recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
-        row[planner] = figures(
+        row[planner] = common.figures(
             recourse.recommend(people, planner, refused=True), optimum, benchmark.problem, benchmark.model
         )
     row["budgets"] = {}
-    for budget in BUDGETS:
+    for budget in common.BUDGETS:
         recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
         plans = recourse.recommend(people, "search", refused=True, budget=budget)
-        row["budgets"][budget] = figures(plans, optimum, benchmark.problem, benchmark.model)  # type: ignore[index]
+        row["budgets"][budget] = common.figures(plans, optimum, benchmark.problem, benchmark.model)  # type: ignore[index]
 
 
 def main() -> None:
@@ -81,10 +81,12 @@ def main() -> None:
         mine = [one(name, seed, not options.only_paper, not options.no_paper) for seed in seeds]
         rows += mine
         for planner in [key for key in PLANNERS if key in mine[0]]:
-            print(f"{name:9} {planner:12} {told(mine, planner)}")
+            print(f"{name:9} {planner:12} {common.told(mine, planner)}")
         for way in ("", "paper_"):
             if f"{way}training_queries" in mine[0]:
-                paid, cost = (interval([row[f"{way}training_{what}"] for row in mine]) for what in ("queries", "cpu"))
+                paid, cost = (
+                    common.interval([row[f"{way}training_{what}"] for row in mine]) for what in ("queries", "cpu")
+                )
                 print(f"{name:9} {way}training: {paid} rows, {cost} CPU s", flush=True)
         if options.out:
             options.out.write_text(json.dumps(rows, indent=1))
