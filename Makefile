@@ -34,6 +34,9 @@ bench: $(READY)
 	$(BIN)/python bench/exact.py
 	$(BIN)/python bench/search_speed.py
 	$(BIN)/python bench/search.py
+	$(BIN)/python bench/guided.py
+	$(BIN)/python bench/guided.py --others
+	$(BIN)/python bench/scaling.py
 
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json

@@ -1,40 +1,84 @@
-"""Draws docs/figures from what `bench/search.py --out FILE` wrote: `python bench/figures.py FILE …`."""
+"""Draws docs/figures from what the benchmarks wrote: `python bench/figures.py SEARCH.json GUIDED.json`."""
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7"}
 MARKS = {"german": "o", "adult": "s", "syn": "^", "syn_long": "D"}
+PLANNERS = {"guided": ("#D55E00", "o"), "search": ("#0072B2", "s"), "exact": ("#666666", "^")}
+Rows = list[dict[str, Any]]
 
 
-def main() -> None:
-    rows = [row for name in sys.argv[1:] for row in json.loads(Path(name).read_text())]
+def means(rows: Rows, key: str, figure: str) -> list[float]:
+    """The mean over seeds, for each budget."""
+    return [sum(row[key][budget][figure] for row in rows) / len(rows) for budget in rows[0][key]]
+
+
+def label(axis: Axes, x: str, y: str) -> None:
+    axis.set_xscale("log")
+    axis.minorticks_off()
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+    axis.grid(alpha=0.3)
+
+
+def save(figure: Figure, name: str) -> None:
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for suffix in ("png", "svg"):
+        figure.savefig(FIGURES / f"{name}.{suffix}", dpi=130, metadata={"Date": None} if suffix == "svg" else None)
+
+
+def search_budget(rows: Rows) -> None:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     success, ratio = figure.subplots(1, 2)
     for name, colour in COLOURS.items():
-        mine = [row["budgets"] for row in rows if row["benchmark"] == name]
-        if not mine:
-            continue
-        budgets = list(mine[0])
-        for axis, key in ((success, "success"), (ratio, "ratio")):
-            mean = [sum(row[budget][key] for row in mine) / len(mine) for budget in budgets]
-            axis.plot([int(b) for b in budgets], mean, marker=MARKS[name], markersize=5, color=colour, label=name)
-    for axis, label in ((success, "people with a plan that holds"), (ratio, "effort ÷ least possible effort")):
-        axis.set_xscale("log")
+        mine = [row for row in rows if row["benchmark"] == name]
+        for axis, key in ((success, "success"), (ratio, "ratio")) if mine else ():
+            budgets = [int(budget) for budget in mine[0]["budgets"]]
+            axis.plot(
+                budgets, means(mine, "budgets", key), marker=MARKS[name], markersize=5, color=colour, label=name
+            )  # fmt: skip
+    for axis, words in ((success, "people with a plan that holds"), (ratio, "effort ÷ least possible effort")):
+        label(axis, "most questions allowed for a person", words)
         axis.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-        axis.minorticks_off()
-        axis.set_xlabel("most questions allowed for a person")
-        axis.set_ylabel(label)
-        axis.grid(alpha=0.3)
     ratio.axhline(1, color="grey", linewidth=1)
     success.legend(frameon=False)
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    for suffix in ("png", "svg"):
-        figure.savefig(FIGURES / f"search-budget.{suffix}", dpi=130)
+    save(figure, "search-budget")
+
+
+def trade_off(search: Rows, guided: Rows) -> None:
+    """Success and cost ratio over the questions that were really asked, of three planners, for each benchmark."""
+    figure = Figure(figsize=(12, 5.6), layout="constrained")
+    axes = figure.subplots(2, 4, sharex=True)
+    for column, name in enumerate(COLOURS):
+        sources = {"guided": (guided, "budgets"), "search": (search, "budgets"), "exact": (guided, "exact")}
+        for planner, (rows, key) in sources.items():
+            mine = [row for row in rows if row["benchmark"] == name and row.get("model", "own") == "own"]
+            colour, mark = PLANNERS[planner]
+            for axis, figure_of in zip(axes[:, column], ("success", "ratio"), strict=True) if mine else ():
+                asked = means(mine, key, "asked")
+                axis.plot(
+                    asked, means(mine, key, figure_of), marker=mark, markersize=5, color=colour, label=planner
+                )  # fmt: skip
+        axes[0, column].set_title(name)
+        label(axes[0, column], "", "people with a plan that holds" if column == 0 else "")
+        label(axes[1, column], "questions asked per person", "effort ÷ least possible" if column == 0 else "")
+        axes[0, column].set_ylim(-0.03, 1.03)
+        axes[1, column].set_ylim(0.99, max(1.08, axes[1, column].get_ylim()[1]))
+    axes[0, 0].legend(frameon=False, loc="lower right")
+    save(figure, "trade-off")
+
+
+def main() -> None:
+    search, guided = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
+    search_budget(search)
+    trade_off(search, guided)
 
 
 if __name__ == "__main__":

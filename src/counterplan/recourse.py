@@ -20,25 +20,30 @@ from counterplan.files import write_whole
 from counterplan.keeping import files_of
 from counterplan.plan import Plans
 from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
+from counterplan.planners.program import ProgramPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean
+from counterplan.program import Program
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 
 if TYPE_CHECKING:
     from counterplan.agent.training import Report, TrainingSettings
+    from counterplan.distilling import Progress as DistilProgress
     from counterplan.surrogate.training import LearningSettings, Progress
 
     Settings = TrainingSettings | LearningSettings | str
 
 METHODS = ("guided", "search", "both")
-PLANNERS = ("guided", "cascade", "search", "policy", "exact")
+PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact")
 PROBLEM = "problem.json"
+PROGRAM = "program.json"
 
 
 class Recourse:
     """A problem, a model, and what was learned about them.
 
-    Once `fit` or `load` has made them, there are a `surrogate_` (method "guided"), an `agent_` ("search"), or both.
+    Once `fit` or `load` has made them, there are a `surrogate_` (method "guided"), an `agent_` ("search"), or both;
+    once `distil` has, a `program_`.
     """
 
     def __init__(
@@ -48,11 +53,13 @@ class Recourse:
         *,
         agent: Agent | None = None,
         surrogate: Surrogate | None = None,
+        program: Program | None = None,
     ) -> None:
         self.problem = problem
         self.box = model if isinstance(model, BlackBox) else BlackBox(model)
         self.agent_ = agent
         self.surrogate_ = surrogate
+        self.program_ = program
         self.unseen_: Answers | None = None
         """Answers that came too late for the surrogate to learn from: what it can be judged by."""
 
@@ -136,6 +143,7 @@ class Recourse:
             self.surrogate_ = learning.best
             progress(report)
 
+        self.program_ = None  # it was made from what was learned before
         try:
             learning.run(show)
         finally:
@@ -177,6 +185,47 @@ class Recourse:
         told.tell(self.box, self.problem)
         return told
 
+    def distil(
+        self,
+        people: pd.DataFrame | People,
+        *,
+        traces: int | None = None,
+        rounds: int | None = None,
+        max_conditions: int | None = None,
+        prefer: str | None = None,
+        preset: str = "default",
+        protected: bool = False,
+        seed: int = 0,
+        progress: DistilProgress | None = None,
+    ) -> Program:
+        """Write what was learned down as a program, kept as `program_`: the same seed and people, the same program.
+
+        The "default" preset searches for the program that does best on the surrogate, which takes no question;
+        `traces` is then how many refused people, if need be invented ones, it is made for (default 4,000), and
+        `rounds` how often it is improved. It balances success, effort and short rules; `prefer` one of "success",
+        "effort" and "short". The preset "paper" imitates `traces` (default 250) of the agent's plans.
+        `max_conditions` limits the features in a rule. No rule tests a protected feature unless `protected` says so.
+
+        Some of the people are held back to try the program on, with real questions: see `program_.card`.
+        """
+        from counterplan.distilling import Distilling, Wishes
+
+        wishes = Wishes(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        read, show = self.problem.read(people), progress or (lambda what, done, total: None)
+        run = Distilling(self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show)
+        self.program_ = run.run()
+        return self.program_
+
+    def explain(self, plans: Plans, *, ask: bool = False) -> Plans:
+        """The same plans with a reason for every step: the program's rule where it would do the same, else a contrast.
+
+        A contrast says what follows without the step. It uses what the model is known to answer; `ask` allows one
+        question a step for what is not known.
+        """
+        from counterplan.explaining import explain
+
+        return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask)
+
     def recommend(self, people: pd.DataFrame | People, planner: str | Planner | None = None, **wishes: Any) -> Plans:
         """A plan for each of `people`; `wishes` as for `Planner.plan`: forbid, allowed, budget, refused, progress.
 
@@ -186,9 +235,10 @@ class Recourse:
         return chosen.plan(people, **wishes)
 
     def planner(self, name: str | None = None) -> Planner:
-        """A planner by name: guided, search, policy, exact, paper, or several in a row.
+        """A planner by name: guided, program, search, policy, exact, paper, or several in a row.
 
-        cascade is policy, guided and search, as far as they are fitted; cascade+exact has a last resort.
+        cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
+        has a last resort.
         """
         name = name or ("cascade" if self.surrogate_ is None else "guided")
         if name == "exact":
@@ -199,6 +249,8 @@ class Recourse:
                 f"there is no planner '{name}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
             )
         made: dict[str, Planner] = {}
+        if self.program_ is not None:
+            made["program"] = ProgramPlanner(self.problem, self.box, self.program_)
         if self.agent_ is not None:
             made["policy"] = PolicyPlanner(self.problem, self.box, self.agent_)
         if self.surrogate_ is not None:
@@ -208,6 +260,10 @@ class Recourse:
             made["paper"] = SearchPlanner(self.problem, self.box, self.agent_, settings="paper")
         if name in made:
             return made[name]
+        if name == "program":
+            raise PlanError(
+                "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
+            )
         if not made or not name.startswith("cascade"):
             what, method = ("a surrogate", "guided") if name == "guided" else ("an agent", "search")
             if name.startswith("cascade"):
@@ -217,12 +273,14 @@ class Recourse:
                 f"or 'counterplan fit --method {method}', first"
             )
         made.pop("paper", None)
+        if "program" in made:
+            made.pop("policy", None)
         last = [ExactPlanner(self.problem, self.box)] if name == "cascade+exact" else []
         return CascadePlanner(self.problem, self.box, [*made.values(), *last])
 
     def save(self, folder: str | Path) -> None:
         """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
-        if self.agent_ is None and self.surrogate_ is None:
+        if self.agent_ is None and self.surrogate_ is None and self.program_ is None:
             raise PlanError("there is nothing to save yet: call fit first")
         where = Path(folder)
         try:
@@ -232,6 +290,10 @@ class Recourse:
                 save_agent(self.agent_, where)
             if self.surrogate_ is not None:
                 save_surrogate(self.surrogate_, where)
+            if self.program_ is not None:
+                self.program_.save(where / PROGRAM)
+            else:
+                (where / PROGRAM).unlink(missing_ok=True)
             for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
                 for name in files_of(what) if there is None else ():  # an earlier one goes with nothing here
                     (where / name).unlink(missing_ok=True)
@@ -255,11 +317,13 @@ class Recourse:
         """
         where, problem = Path(folder), load_problem(folder)
         agent, surrogate = ((where / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
+        program = load_program(where, problem) if (where / PROGRAM).exists() else None
         recourse = cls(
             problem,
             model,
             agent=load_agent(where, problem) if agent else None,
-            surrogate=load_surrogate(where, problem) if surrogate or not agent else None,
+            surrogate=load_surrogate(where, problem) if surrogate or not (agent or program) else None,
+            program=program,
         )
         if answers:
             recourse._recall(where)
@@ -297,6 +361,17 @@ def load_answers(folder: Path, problem: Problem) -> Answers:
         return Answers.load(folder / ANSWERS, problem)
     except PlanError as error:
         raise PlanError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
+
+
+def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
+    """The program kept in `folder`; a PlanError says so if there is none, or it is about another `problem`."""
+    path = Path(folder) / PROGRAM
+    if not path.exists():
+        raise PlanError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
+    program = Program.load(path)
+    if problem is not None and program.problem.fingerprint != problem.fingerprint:
+        raise PlanError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
+    return program
 
 
 def load_problem(folder: str | Path) -> Problem:

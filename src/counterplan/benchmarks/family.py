@@ -7,6 +7,7 @@ features, a network and boosted trees weigh everything up, and most people need 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from counterplan.benchmarks.deciders import Decider, Network, Rule, Weights
 from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
 from counterplan.errors import CounterplanError
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Floats
+from counterplan.problem.transitions import Bools, Floats
 
 Box = Literal["needle", "network", "boosted"]
 PEOPLE = 3_000
@@ -200,29 +201,39 @@ def _grant(problem: Problem, people: pd.DataFrame, goals: dict[str, str], random
 
 
 def _network(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Network:
-    """A network with random weights, mostly in favour of high values, that grants few of `states` [B, F]."""
-    rows = []
-    for feature in sorted(problem.features, key=lambda feature: not feature.is_number):
-        slope = random.normal(0.6, 0.6, HIDDEN) * random.gamma(1.0, 1.0)
-        share = np.ones((1, 1)) if feature.is_number else np.linspace(0, 1, len(feature.natives))[:, None]
-        rows.append(share * slope + random.normal(0, 0.1, (len(share), HIDDEN)) * (len(share) > 1))
+    """A network fitted to a random score, that grants few of `states` [B, F]."""
+    from sklearn.neural_network import MLPClassifier
+
+    sample, good = _scored(problem, random)
     numbers = [feature for feature in problem.features if feature.is_number]
-    low, width = np.array([(feature.low, feature.high - feature.low) for feature in numbers]).T
-    first = np.concatenate(rows)
-    hidden = (first, random.normal(0, 1, HIDDEN) - 0.1 * first.sum(axis=0))
-    middle = (random.normal(0.15, 1, (HIDDEN, HIDDEN)) / np.sqrt(HIDDEN), random.normal(0, 0.3, HIDDEN))
-    last = random.normal(0.5, 0.7, (HIDDEN, 1)) / np.sqrt(HIDDEN)
+    low, width = np.array([(feature.low, feature.high - feature.low) for feature in numbers]).reshape(-1, 2).T
+    columns = [(sample[:, [feature.index for feature in numbers]] - low) / width]
+    columns += [np.eye(len(f.natives))[sample[:, f.index].astype(int)] for f in problem.features if not f.is_number]
+    network = MLPClassifier((HIDDEN, HIDDEN), alpha=0.01, max_iter=15, random_state=0, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is not meant to converge
+        network.fit(np.concatenate(columns, axis=1), good)
+    layers = list(zip(network.coefs_, network.intercepts_, strict=True))
 
     def with_bias(bias: float) -> Network:
-        return Network(problem, Weights(low, width, (hidden, middle, (last, np.array([bias])))))
+        return Network(problem, Weights(low, width, (*layers[:-1], (layers[-1][0], layers[-1][1] + bias))))
 
     return with_bias(_bias(with_bias(0.0), states, needed))
 
 
 def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Boosted:
-    """Trees fitted to a random score that rises with most features, in steps and in pairs; few `states` are granted."""
+    """Trees fitted to a random score, that grant few of `states` [B, F]."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
+    sample, good = _scored(problem, random)
+    trees = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
+    trees.fit(sample, good)
+    return Boosted(problem, trees, _bias(Boosted(problem, trees), states, needed))
+
+
+def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bools]:
+    """Invented states [n, F], and whether a random score of them is high [n]: it rises with most features, in steps and
+    in pairs."""
     tops = np.array([feature.high if feature.is_number else len(feature.natives) - 1 for feature in problem.features])
     count = len(tops)
     share = random.random((4 * PEOPLE, count))
@@ -230,9 +241,7 @@ def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Ge
     step, height = random.uniform(0.3, 0.9, count), random.gamma(1.0, 1.0, count)
     first, second = random.integers(0, count, (2, count))
     score = share @ slope + (share > step) @ height + 2 * (share[:, first] * share[:, second]).sum(axis=1)
-    trees = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
-    trees.fit(np.round(share * tops), score >= np.median(score))
-    return Boosted(problem, trees, _bias(Boosted(problem, trees), states, needed))
+    return np.round(share * tops), score >= np.median(score)
 
 
 def _bias(model: Decider, states: Floats, needed: int) -> float:

@@ -8,14 +8,16 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
 
-def cross(problem: Problem, people: People, count: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-    """Invented states [n, F]: people (whose rows [n] are told) with some features taken from somebody else.
+def cross(
+    problem: Problem, people: People, count: int, random: np.random.Generator, share: float = 0.3
+) -> tuple[Floats, Ints]:
+    """Invented states [n, F]: people (whose rows [n] are told) with a `share` of features taken from somebody else.
 
     A feature that follows from another one comes along with it.
     """
     rows = random.integers(len(people), size=count)
     others = random.integers(len(people), size=count)
-    taken = random.random((count, len(problem.features))) < 0.3
+    taken = random.random((count, len(problem.features))) < share
     for cause in problem.transitions.causes:
         if cause.sets:
             taken[:, cause.target] = taken[:, cause.source]

@@ -40,8 +40,8 @@ class GuideSettings:
     """Most questions about one person, unless a budget says less."""
     steps: int | None = 460_000
     """Most steps (states × actions) looked at for one person; beyond them, sets of changes are considered."""
-    together: int = 64
-    """People planned for at the same time."""
+    together: int = 3_200
+    """People × actions planned for at the same time."""
     sets: SetSettings = field(default_factory=SetSettings)
 
 
@@ -75,8 +75,9 @@ def guide(
     """
     most = settings.questions if budget is None else budget
     found = Guided.nothing(len(states), problem.max_actions)
-    for first in range(0, len(states), settings.together):
-        rows = np.arange(first, min(first + settings.together, len(states)))
+    together = max(1, settings.together // len(problem.transitions))
+    for first in range(0, len(states), together):
+        rows = np.arange(first, min(first + together, len(states)))
         _Group(problem, states[rows], allowed[rows], logit, ask, settings, most, rows, found, hints).run()
         progress(len(rows))
     return found
@@ -215,7 +216,9 @@ class _Group:
         self.aim(self.active & np.isinf(self.target), guess=True)
         worth = self.worth(_EVERYTHING)
         worth[~self.active[self.pool.person]] = 0.0
-        at = self.pool.best(np.where(worth > 0, worth, -np.inf))
+        last = np.isinf(self.cost) & (self.asked > 0) & (self.asked == self.most - 1)
+        score = np.where(last[self.pool.person], self.pool.odds, worth)  # a last chance goes to the likeliest
+        at = self.pool.best(np.where(worth > 0, score, -np.inf))
         person = self.pool.person[at]
         wanted = (worth[at] > self.price()[person]) & (self.asked[person] < self.most)
         at, person = at[wanted], person[wanted]

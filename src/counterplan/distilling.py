@@ -1,0 +1,251 @@
+"""How a program is made for a problem and a model: teach or sample, distil, and try it on people held back.
+
+The room `program` knows neither agents nor black boxes; whatever needs one of them is here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from counterplan.agent import Agent
+from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.errors import PlanError
+from counterplan.paths.orders import NO_ACTION, walk
+from counterplan.paths.people import cross
+from counterplan.plan import Status
+from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import did_you_mean
+from counterplan.program import Program
+from counterplan.program.card import EXAMPLES, Trial, card_of
+from counterplan.program.distil import Distillation, DistilSettings
+from counterplan.program.imitation import imitate, pairs_of
+from counterplan.program.teaching import TeachingSettings, teach
+from counterplan.surrogate import Surrogate
+
+PRESETS = ("default", "paper")
+PREFER = ("success", "effort", "short")
+TRACES = 250
+"""What the paper samples."""
+PASSES = 20
+"""Times that an agent may try everybody for want of traces."""
+HELD_BACK = 200
+"""Most people whom a program is tried on, and at most a fifth of those there are."""
+
+Progress = Callable[[str, int, int], None]
+"""What is being done ("teaching", "distilling"), how much of it is, and of how much."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of a distillation; see `Recourse.distil`."""
+
+    traces: int | None = None
+    rounds: int | None = None
+    max_conditions: int | None = None
+    prefer: str | None = None
+    preset: str = "default"
+    protected: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
+            if name is not None and name not in known:
+                raise PlanError(
+                    f"there is no {what} '{name}'{did_you_mean(str(name), known)}; there are {', '.join(known)}"
+                )
+        for what, number in (("traces", self.traces), ("rounds", self.rounds), ("max_conditions", self.max_conditions)):
+            if number is not None and (number != int(number) or number < 1):
+                raise PlanError(f"'{what}' is a whole number, one or more, not {number}")
+        if self.preset == "paper" and (self.prefer or self.rounds):
+            raise PlanError("the preset 'paper' imitates once: 'prefer' and 'rounds' are for the default")
+
+    def settings(self) -> DistilSettings:
+        """The settings of a distillation that they stand for."""
+        made = DistilSettings()
+        tree = replace(made.tree, max_conditions=self.max_conditions)
+        if self.prefer == "short":
+            tree = replace(tree, feature_price=2.5 * tree.feature_price)
+        penalty = made.penalty * {"success": 1.6, "effort": 0.65}.get(self.prefer or "", 1.0)
+        rounds = made.rounds if self.rounds is None else self.rounds
+        return replace(made, tree=tree, penalty=penalty, rounds=rounds)
+
+
+class Distilling:
+    """Makes one program from `people`, some of whom are held back to try it on."""
+
+    def __init__(
+        self, problem: Problem, people: People, box: BlackBox, agent: Agent | None, surrogate: Surrogate | None,
+        wishes: Wishes, progress: Progress = lambda what, done, total: None,
+    ) -> None:  # fmt: skip
+        self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
+        self.wishes, self.progress = wishes, progress
+        self.random = np.random.default_rng(wishes.seed)
+        self.avoid = () if wishes.protected else tuple(f.index for f in problem.features if f.protected)
+        self.questions: dict[str, int] = {}
+        self.people = people
+        if not len(people):
+            raise PlanError("there is nobody to distil a program from")
+
+    def run(self) -> Program:
+        """The program, with its card."""
+        if self.wishes.preset == "paper":
+            return self.by_imitation()
+        if self.surrogate is None:
+            raise PlanError(
+                "a program is distilled with a surrogate: call fit(people, method='guided'), or 'counterplan fit "
+                "--method guided', first; an agent alone will do for preset='paper'"
+            )
+        wishes, surrogate = self.wishes, self.surrogate
+        teaching = TeachingSettings() if wishes.traces is None else TeachingSettings(people=wishes.traces)
+        rows = np.flatnonzero(surrogate.logit(self.people.states) < 0)
+        mine, held = self.hold_back(rows)
+        lessons = teach(
+            self.problem, self.people.take(mine) if len(mine) else self.people, surrogate, teaching, self.random,
+            lambda done, total: self.progress("teaching", done, total),
+        )  # fmt: skip
+        settings = wishes.settings()
+        distillation = Distillation(
+            self.problem, lessons.starts, lessons.least, lessons.plans, surrogate.logit, settings, self.random,
+            self.avoid,
+        )  # fmt: skip
+        trees = distillation.run(lambda done: self.progress("distilling", done, settings.rounds))
+        made_with = {"method": "policy search on a surrogate", "prefer": wishes.prefer or "balanced"}
+        how = {"teaching": asdict(teaching), "distilling": asdict(settings)}
+        return self.with_card(Program(self.problem, trees), held, lessons.starts, lessons.real, made_with, how)
+
+    def by_imitation(self) -> Program:
+        """The paper's way: traces sampled from the agent, and a tree of scikit-learn in each node."""
+        if self.agent is None:
+            raise PlanError(
+                "the paper's program imitates an agent: call fit(people, method='search'), or 'counterplan fit "
+                "--method search', first"
+            )
+        mine, held = self.hold_back(np.flatnonzero(~self.as_they_are(self.people)))
+        if not len(mine):
+            raise PlanError("a program is distilled from refused people, and none of these are")
+        people, wanted = self.people.take(mine), self.wishes.traces or TRACES
+        starts, traces = self.sample(people, wanted)
+        if not len(traces):
+            raise PlanError("the agent found no plan for anybody among these people, so there is nothing to distil")
+        pairs = pairs_of(self.problem, starts, traces)
+        encoding = self.agent.encoding
+        trees = imitate(self.problem, encoding, pairs, self.wishes.seed, self.wishes.max_conditions, self.avoid)
+        made_with = {"method": "imitation of an agent's traces, as in the paper", "traces": len(traces)}
+        how = {"imitating": {"max_conditions": self.wishes.max_conditions}}
+        return self.with_card(Program(self.problem, trees), held, starts, len(starts), made_with, how)
+
+    def hold_back(self, rows: Ints) -> tuple[Ints, Ints]:
+        """The people `rows` [n], split into those to learn from and those to try the program on."""
+        count = min(HELD_BACK, len(rows) // 5)
+        mixed = self.random.permutation(rows)
+        return np.sort(mixed[count:]), np.sort(mixed[:count])
+
+    def as_they_are(self, people: People) -> Bools:
+        """Whether people [B] are favourable as they are."""
+        return self.ask("people_as_they_are", people, people.states, np.arange(len(people)))
+
+    def ask(self, purpose: str, people: People, states: Floats, rows: Ints) -> Bools:
+        """Ask about `states` [n, F] of the people `rows` [n], and count it; what is not answered counts as no."""
+        self.questions[purpose] = self.questions.get(purpose, 0) + len({state.tobytes() for state in states})
+        try:
+            return self.box.about(self.problem, people)(states, rows) if len(rows) else np.zeros(0, bool)
+        except BudgetSpent as stop:
+            return stop.answers & stop.known
+
+    def sample(self, people: People, wanted: int) -> tuple[Floats, Ints]:
+        """At most so many starts [n, F] and traces [n, T] that the black box confirms."""
+        starts, traces, count = [], [], 0
+        size = min(len(people), max(wanted, 1))
+        tries = -(-PASSES * wanted // size)
+        for number in range(tries):
+            rows = self.random.choice(len(people), size, replace=False)
+            actions = self.sampled(people.states[rows])
+            rows, actions = rows[actions[:, 0] != NO_ACTION], actions[actions[:, 0] != NO_ACTION]
+            ends, _, _ = walk(self.problem.transitions, people.states[rows], actions)
+            good = self.ask("traces", people, ends, rows)
+            starts.append(people.states[rows[good]])
+            traces.append(actions[good])
+            count += int(good.sum())
+            self.progress("sampling", min(count, wanted), wanted)
+            if count >= wanted:
+                break
+        return np.concatenate(starts)[:wanted], np.concatenate(traces)[:wanted]
+
+    def sampled(self, states: Floats) -> Ints:
+        """A trace [B, T] for each of `states` [B, F]: a function by its chance, then an argument, until STOP.
+
+        Both at once, as their chances multiply. Whoever never stops has no trace.
+        """
+        assert self.agent is not None
+        transitions, longest = self.problem.transitions, self.problem.max_actions
+        actions = np.full((len(states), longest), NO_ACTION, np.intp)
+        memory, going = self.agent.start(len(states)), np.ones(len(states), bool)
+        last = np.full(len(states), len(transitions.functions))
+        for t in range(longest + 1):
+            legal = transitions.legal(states) & transitions.in_order[last]
+            if t == 0:
+                legal[:, transitions.stop] = ~legal[:, :-1].any(axis=1)
+            log_policy, _, memory = self.agent(states, memory, legal)
+            chance = np.exp(log_policy.astype(float)) * legal
+            heap = np.cumsum(chance, axis=1)
+            action = (heap < (self.random.random(len(states)) * heap[:, -1])[:, None]).sum(axis=1)
+            going &= action != transitions.stop
+            if t < longest:
+                actions[going, t] = action[going]
+            action = np.where(going, action, transitions.stop)
+            last = transitions.function_of[action]
+            states = transitions.apply(states, action)
+        actions[going] = NO_ACTION
+        return actions
+
+    def with_card(
+        self, program: Program, held: Ints, starts: Floats, real: int, made_with: dict[str, Any], how: dict[str, Any]
+    ) -> Program:
+        """The program with a card that says how it did for the people `held` back, by the black box itself."""
+        self.progress("trying", 0, 1)
+        trial, questions = self.tried(program, self.people.take(held))
+        card = card_of(
+            program, trial, starts, made_with=made_with | how, seed=self.wishes.seed, real=real, questions=questions,
+            examples=self.examples(program), avoided=[self.problem.features[i].name for i in self.avoid],
+        )  # fmt: skip
+        self.progress("trying", 1, 1)
+        return replace(program, card=json.loads(json.dumps(card)))
+
+    def tried(self, program: Program, people: People) -> tuple[Trial, dict[str, int]]:
+        """How the program does for people: one question each, and what the least effort takes to find out."""
+        favourable = self.as_they_are(people)
+        people = people.take(np.flatnonzero(~favourable))
+        run = program.run(people.states)
+        rows = np.flatnonzero(run.stopped)
+        holds = np.zeros(len(people), bool)
+        holds[rows] = self.ask("its_plans", people, run.states[rows], rows)
+        plans = self.planner().plan(people, refused=True)
+        least = np.array([plan.cost if plan.status is Status.FOUND else np.inf for plan in plans], float)
+        self.questions["least_effort"] = sum(plan.questions for plan in plans)
+        encoding = self.problem.encoding(self.people)
+        return Trial(people.states, run, holds, least, encoding), self.questions
+
+    def planner(self) -> Planner:
+        """The best way at hand to find the least effort."""
+        if self.surrogate is not None:
+            return GuidedPlanner(self.problem, self.box, self.surrogate)
+        if self.agent is not None:
+            return SearchPlanner(self.problem, self.box, self.agent)
+        return ExactPlanner(self.problem, self.box)
+
+    def examples(self, program: Program) -> list[Floats]:
+        """Invented people with a plan, for a page to show: nobody's own data."""
+        invented, _ = cross(self.problem, self.people, 400, self.random)
+        known = {state.tobytes() for state in self.people.states}
+        fresh = np.array([state.tobytes() not in known for state in invented], bool)
+        if self.surrogate is not None:
+            fresh &= self.surrogate.logit(invented) < 0
+        invented = invented[fresh]
+        return list(invented[program.run(invented).stopped][:EXAMPLES])

@@ -1,0 +1,118 @@
+"""A program's card: how it was made, how it did on people it had not seen, and what it cannot do. Plain data.
+
+Nothing on it depends on the day or the machine: the same seed makes the same card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterplan.paths.orders import NO_ACTION, walk
+from counterplan.problem import Encoding, Problem
+from counterplan.problem.parts import STOP
+from counterplan.problem.transitions import Bools, Floats
+from counterplan.program.automaton import Program, Run, leaves
+from counterplan.program.rules import longest_rule, mean_rule_length
+
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a program did for B refused people whom it had not seen."""
+
+    states: Floats
+    """[B, F] as they are."""
+    run: Run
+    holds: Bools
+    """[B] whether the black box says yes to where the plan leads."""
+    least: Floats
+    """[B] the least effort that is known; infinite where no plan is."""
+    encoding: Encoding
+    """In which groups people are looked at, where these are numbers."""
+
+
+def card_of(
+    program: Program, trial: Trial, starts: Floats, *, made_with: Mapping[str, Any], seed: int, real: int,
+    questions: Mapping[str, int], examples: Sequence[Floats] = (), avoided: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """The card of a program that was made from people in `starts` [B, F], the first of them `real`, and tried."""
+    problem = program.problem
+    hopeful = np.isfinite(trial.least) | trial.holds
+    _, cost, _ = walk(problem.transitions, trial.states, trial.run.actions)
+    both = trial.holds & np.isfinite(trial.least) & (trial.least > 0)
+    ratio = cost[both] / np.minimum(trial.least, cost)[both]
+    return {
+        "made_with": dict(made_with),
+        "seed": seed,
+        "people": {"real": real, "invented": len(starts) - real},
+        "tried_on": {"people": int(hopeful.sum()), "without_any_known_plan": int((~hopeful).sum())},
+        "success": _mean(trial.holds[hopeful]),
+        "cost_ratio": _mean(ratio),
+        "questions": dict(questions),
+        "rule_length_mean": round(mean_rule_length(program, trial.run), 6),
+        "rule_length_longest": longest_rule(program, trial.run),
+        "leaves": sum(1 for tree in program.trees.values() for _ in leaves(tree)),
+        "groups": groups(problem, trial, cost, hopeful),
+        "protected_tested": list(program.tests_protected()),
+        "protected_avoided": list(avoided),
+        "cannot": cannot(program, trial, hopeful),
+        "transitions": transitions_of(program, program.run(starts)),
+        "examples": [problem.describe(state) for state in examples],
+    }
+
+
+def groups(problem: Problem, trial: Trial, cost: Floats, hopeful: Bools) -> dict[str, Any]:
+    """Success and mean effort of the plans that hold, by the values of each protected feature."""
+    told: dict[str, Any] = {}
+    for feature in problem.features:
+        if not feature.protected:
+            continue
+        place = trial.encoding.features.index(feature)
+        view = Encoding((feature,), (trial.encoding.cuts[place],))
+        inside = {}
+        for name, bit in zip(view.names, view(trial.states).T, strict=True):
+            rows = bit & hopeful
+            if rows.any():
+                inside[name.removeprefix(f"{feature.name} = ")] = {
+                    "people": int(rows.sum()),
+                    "success": _mean(trial.holds[rows]),
+                    "mean_effort": _mean(cost[rows & trial.holds]),
+                }
+        told[feature.name] = inside
+    return told
+
+
+def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
+    """What a program cannot do, in sentences."""
+    most = program.problem.max_actions
+    said = [
+        f"It gives no plan of more than {most} step{'' if most == 1 else 's'}.",
+        "It was made for people like those it was made from; of others it may know nothing.",
+    ]
+    failing = int((hopeful & ~trial.holds).sum())
+    if failing:
+        said.append(f"For {failing} of {int(hopeful.sum())} people it was tried on, it had no plan that held.")
+    if (~hopeful).any():
+        said.append(f"For {int((~hopeful).sum())} more people it was tried on, no plan is known at all.")
+    return said
+
+
+def transitions_of(program: Program, run: Run) -> dict[str, int]:
+    """How often a run goes from node to node: `{"INTERVENE>CHANGE_JOB": 12}`."""
+    names = [*program.nodes, STOP]
+    functions = program.problem.transitions.function_of
+    taken = np.concatenate([run.actions, np.full((len(run.actions), 1), NO_ACTION)], axis=1)
+    decided = (run.nodes >= 0) & run.stopped[:, None]
+    after = np.where(taken == NO_ACTION, len(program.nodes), functions[taken] + 1)
+    ways, counts = np.unique(np.stack([run.nodes[decided], after[decided]], axis=1), axis=0, return_counts=True)
+    return {f"{names[a]}>{names[b]}": int(count) for (a, b), count in zip(ways.tolist(), counts.tolist(), strict=True)}
+
+
+def _mean(values: Bools | Floats) -> float | None:
+    """The mean, if there is anybody; short, so that it is the same everywhere."""
+    return round(float(np.mean(values)), 6) if len(values) else None

@@ -1,0 +1,100 @@
+"""Whom a program is distilled from: refused people, real and invented, and what a surrogate's plans for them are.
+
+The surrogate answers for free, so that nobody is asked. Teachers differ in how sure they want to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterplan.errors import PlanError
+from counterplan.paths.people import cross
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats, Ints
+from counterplan.surrogate.asking import GuideSettings, guide
+from counterplan.surrogate.surrogate import Surrogate
+
+
+@dataclass(frozen=True)
+class TeachingSettings:
+    """Whom to teach with, and how carefully."""
+
+    people: int = 4_000
+    """So many refused people, if need be invented ones."""
+    sure: tuple[float, ...] = (0.5, 0.9, 0.97)
+    """A teacher for each: how sure it is that its plans work."""
+    steps: int = 100_000
+    """Most steps looked at for one person."""
+
+
+class Lessons(NamedTuple):
+    """What `Distillation` learns from: people as they are [B, F], their least effort [B], and plans [P, B, T]."""
+
+    starts: Floats
+    least: Floats
+    plans: Ints
+    real: int
+    """How many people really exist; they come first."""
+
+
+class _Nobody:
+    """Is never asked."""
+
+    spent = False
+
+
+def teach(
+    problem: Problem, people: People, surrogate: Surrogate, settings: TeachingSettings, random: np.random.Generator,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Lessons:  # fmt: skip
+    """Refused people like `people`, with the plans of every teacher; whoever has none of these is left out.
+
+    `progress` is told how many plans are made, and of how many.
+    """
+    starts, real = refused(problem, people, surrogate, settings.people, random)
+    allowed = np.ones((len(starts), len(problem.transitions)), bool)
+    total, done = len(starts) * len(settings.sure), 0
+
+    def advance(some: int) -> None:
+        nonlocal done
+        done += some
+        progress(done, total)
+
+    nobody: Any = _Nobody()
+    plans, costs = [], []
+    for sure in settings.sure:
+        careful = GuideSettings(sure=sure, steps=settings.steps)
+        found = guide(problem, starts, allowed, surrogate.logit, nobody, careful, 0, advance, surrogate.hints)
+        plans.append(found.actions)
+        costs.append(found.cost)
+    least = np.min(costs, axis=0)
+    helped = np.isfinite(least)
+    if not helped.any():
+        raise PlanError(
+            "the surrogate knows no plan for anybody among these people, so there is nothing to distil; "
+            "fit it on more of them"
+        )
+    return Lessons(starts[helped], least[helped], np.stack(plans)[:, helped], int(helped[:real].sum()))
+
+
+def refused(
+    problem: Problem, people: People, surrogate: Surrogate, most: int, random: np.random.Generator
+) -> tuple[Floats, int]:
+    """At most so many states [n, F] that the surrogate finds refused, and how many of them (the first) are real.
+
+    If there are too few people, others are invented by crossing them.
+    """
+    rows = np.flatnonzero(surrogate.logit(people.states) < 0)
+    if not len(rows):
+        raise PlanError(
+            f"the surrogate finds none of the {len(people):,} people refused; a program is distilled from people who are"
+        )
+    if len(rows) >= most:
+        return people.states[np.sort(random.choice(rows, most, replace=False))], most
+    more, _ = cross(problem, people.take(rows), 3 * (most - len(rows)), random)
+    more = more[surrogate.logit(more) < 0][: most - len(rows)]
+    return np.concatenate([people.states[rows], more]), len(rows)
