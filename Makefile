@@ -15,6 +15,12 @@ demo: $(READY)
 	@echo
 	@echo "And the least possible effort, proved by exact search:"
 	$(BIN)/counterplan recommend german --person 14 --planner exact
+	@echo
+	@echo "What was learned as a program that people can read, and that needs no model:"
+	$(BIN)/counterplan distil demo
+	$(BIN)/counterplan export demo --to demo/program.html
+	$(BIN)/counterplan recommend demo --person 14 --planner program
+	@echo "Open $(CURDIR)/demo/program.html in a browser: the program for german, as a page."
 	@echo "Look at demo/learning.png, demo/reliability.png, demo/plan.json and demo/plan.csv."
 
 test: lint

@@ -1,4 +1,4 @@
-"""The command line: `counterplan check | init | schema | fit | recommend | benchmarks`."""
+"""The command line: `counterplan check | init | schema | fit | recommend | distil | show | export | benchmarks`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ from counterplan.problem import People, Problem, json_schema, read_table
 from counterplan.problem.problem import check as check_file
 from counterplan.problem.starting import starting_file_from
 from counterplan.problem.values import did_you_mean
-from counterplan.recourse import PLANNERS, Recourse, load_answers, load_problem
+from counterplan.program import Program
+from counterplan.program.keeping import to_json as program_json
+from counterplan.program.text import card_text
+from counterplan.recourse import PLANNERS, PROGRAM, QUESTIONS, Recourse, load_answers, load_problem, load_program
 from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, error_of
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
@@ -45,7 +48,9 @@ app = typer.Typer(
 )
 ORIGIN = "origin.json"
 """In the folder of a fitted benchmark: which one it is, so that its people and model come along."""
-LEARNED = (AGENT, SURROGATE, ANSWERS, "learning.npz", "learning.jsonl", "training.npz", "metrics.jsonl")
+LEARNED = (
+    AGENT, SURROGATE, ANSWERS, PROGRAM, QUESTIONS, "learning.npz", "learning.jsonl", "training.npz", "metrics.jsonl",
+)  # fmt: skip
 """What a run of 'fit' leaves that another one would overwrite."""
 FIGURES = ("learning.png", "reliability.png", "training.png")
 MOST_PRINTED = 20
@@ -322,7 +327,10 @@ def recommend(
             raise PlanError(f"{target}: there is no folder {target.parent}")
     if json_file is not None and json_file == csv_file:
         raise PlanError(f"--json and --csv cannot both go to {json_file}")
-    setting = _setting(problem, people, model, threshold, seed)
+    alone = planner == "program" and model is None
+    setting = _setting(problem, people, model, threshold, seed, model_needed=not alone)
+    if not setting.asks:
+        budget, refused = 0, True  # the program needs no model, and everybody is taken to be refused
     recourse = Recourse(setting.problem, setting.box)
     if setting.folder is not None:
         recourse = Recourse.load(setting.folder, setting.box, answers=not ask_again)
@@ -340,6 +348,8 @@ def recommend(
             stopped = error
     if setting.folder is not None:
         _add_answers(recourse, setting.folder, ask_again)
+    if setting.folder is not None and recourse.program_ is not None:
+        plans = recourse.explain(plans)
     if stopped is None or len(plans):
         _hand_over(plans, json_file, csv_file)
     if stopped is not None:
@@ -381,11 +391,14 @@ class _Setting:
     table: pd.DataFrame
     box: BlackBox
     folder: Path | None = None
+    asks: bool = True
+    """Whether there is anybody to ask."""
 
 
 def _setting(
-    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, own: str = "refused_test"
-) -> _Setting:
+    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, own: str = "refused_test",
+    model_needed: bool = True,
+) -> _Setting:  # fmt: skip
     """What the words of a command ask for; a benchmark, fitted or not, brings its `own` people and model."""
     folder = Path(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
     benchmark_name, seed = (name, seed) if folder is None else _origin(folder, seed)
@@ -401,9 +414,15 @@ def _setting(
     problem = Problem.load(name) if folder is None else load_problem(folder)
     if people is None:
         raise PlanError(f"{name}: whom to plan for? Give a table with --people FILE")
-    if model is None:
+    if model is None and model_needed:
         raise PlanError(f"{name}: who decides? Give a model with --model MODULE:ATTR, FILE.onnx or a URL")
-    return _Setting(problem, read_table(people, problem.features), BlackBox(model, threshold=threshold), folder)
+    box = BlackBox(model, threshold=threshold) if model is not None else BlackBox(_nobody)
+    return _Setting(problem, read_table(people, problem.features), box, folder, model is not None)
+
+
+def _nobody(people: pd.DataFrame) -> list[str]:
+    """In the place of a model where none is asked."""
+    raise ModelError("there is no model to ask; give one with --model MODULE:ATTR, FILE.onnx or a URL")
 
 
 def _origin(folder: Path, seed: int) -> tuple[str, int]:
@@ -443,6 +462,97 @@ def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> N
             _write(target, text())
     if on_screen:
         typer.echo(plans.to_text(MOST_PRINTED))
+
+
+@app.command()
+def distil(
+    folder: Annotated[str, typer.Argument(help="A folder that 'fit' wrote.")],
+    people: Annotated[
+        Path | None,
+        typer.Option(help="People to make the program for, as for 'fit': CSV or Parquet (a benchmark has some)."),
+    ] = None,
+    model: _Model = None,
+    threshold: _Threshold = None,
+    prefer: Annotated[
+        str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="default; or paper: imitate plans of the agent ('fit --method search').")
+    ] = "default",
+    max_conditions: Annotated[int | None, typer.Option(min=1, help="Most features in a rule.")] = None,
+    traces: Annotated[
+        int | None, typer.Option(min=1, help="People, or with --preset paper the agent's plans, to make it from.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Most rounds of improvement.")] = None,
+    protected: Annotated[bool, typer.Option("--protected", help="Let rules test protected features too.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
+) -> None:
+    """Write what was learned down as a program that people can read, and that needs no model."""
+    if not Path(folder).is_dir() or folder in benchmarks.NAMES:
+        raise PlanError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
+    where = Path(folder)
+    own = "refused_train" if preset == "paper" else "train"
+    load_problem(where)
+    setting = _setting(folder, people, model, threshold, 0, own)
+    recourse = Recourse.load(where, setting.box)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("Distilling", total=None)
+
+        def show_progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what.capitalize(), completed=done, total=total)
+
+        program = recourse.distil(
+            _read(setting, people), traces=traces, rounds=rounds, max_conditions=max_conditions, prefer=prefer,
+            preset=preset, protected=protected, seed=seed, progress=show_progress,
+        )  # fmt: skip
+    program.save(where / PROGRAM)
+    _add_answers(recourse, where, replace_them=False)
+    typer.echo(_card(program))
+    typer.echo(f"Kept in {where / PROGRAM}. Read it: counterplan show {folder}")
+    typer.echo(f"Make a page of it: counterplan export {folder} --to {where / 'program.html'}")
+
+
+@app.command()
+def show(
+    folder: Annotated[Path, typer.Argument(help="A folder with a program, or a program's file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the program's file instead.")] = False,
+) -> None:
+    """Print a program, rule by rule, and its card."""
+    program = _program(folder)
+    if as_json:
+        typer.echo(program_json(program).rstrip("\n"))
+        return
+    typer.echo(program.to_text())
+    typer.echo(f"\nThe card:\n{_card(program)}")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="A folder with a program, or a program's file.")],
+    to: Annotated[Path, typer.Option(help="The file to write: .html (a page), .py, .svg, .dot or .json.")],
+) -> None:
+    """Write a program as a page, a module, a drawing or a file."""
+    from counterplan.program.export import export as export_program
+
+    program = _program(folder)
+    if not to.absolute().parent.is_dir():
+        raise PlanError(f"{to}: there is no folder {to.parent}")
+    export_program(program, to)
+    typer.echo(f"Wrote {to}.")
+
+
+def _program(path: Path) -> Program:
+    """The program in a folder or a file."""
+    if str(path) in benchmarks.NAMES and not path.exists():
+        raise PlanError(f"'{path}' is a benchmark; fit it first, then distil a program")
+    return load_program(path) if path.is_dir() else Program.load(path)
+
+
+def _card(program: Program) -> str:
+    """A program's card, without what is there for drawings and forms."""
+    return card_text({key: value for key, value in program.card.items() if key not in ("transitions", "examples")})
 
 
 @app.command("benchmarks")

@@ -6,7 +6,7 @@ The room `program` knows neither agents nor black boxes; whatever needs one of t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -78,17 +78,22 @@ class Wishes:
 
 
 class Distilling:
-    """Makes one program from `people`, some of whom are held back to try it on."""
+    """Makes one program from `people`, some of whom are held back to try it on.
+
+    `asked` is how many questions the fit took, by method.
+    """
 
     def __init__(
         self, problem: Problem, people: People, box: BlackBox, agent: Agent | None, surrogate: Surrogate | None,
-        wishes: Wishes, progress: Progress = lambda what, done, total: None,
+        wishes: Wishes, progress: Progress = lambda what, done, total: None, asked: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
         self.wishes, self.progress = wishes, progress
         self.random = np.random.default_rng(wishes.seed)
         self.avoid = () if wishes.protected else tuple(f.index for f in problem.features if f.protected)
-        self.questions: dict[str, int] = {}
+        fitted = "search" if wishes.preset == "paper" else "guided"
+        self.questions = {"to_fit": asked[fitted]} if asked and fitted in asked else {}
+        """By purpose, as often as this run needs them: answers that the black box remembers are counted too."""
         self.people = people
         if not len(people):
             raise PlanError("there is nobody to distil a program from")
@@ -164,7 +169,7 @@ class Distilling:
         starts, traces, count = [], [], 0
         size = min(len(people), max(wanted, 1))
         tries = -(-PASSES * wanted // size)
-        for number in range(tries):
+        for _ in range(tries):
             rows = self.random.choice(len(people), size, replace=False)
             actions = self.sampled(people.states[rows])
             rows, actions = rows[actions[:, 0] != NO_ACTION], actions[actions[:, 0] != NO_ACTION]

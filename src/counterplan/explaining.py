@@ -117,11 +117,13 @@ class _Others(NamedTuple):
     @property
     def possible(self) -> Bools:
         """[n] whether all steps are."""
-        return self.legal.all(axis=1)
+        return np.asarray(self.legal.all(axis=1))
 
     def take(self, which: Ints | Bools) -> _Others:
         """Some of them."""
-        return _Others(*(part[which] for part in self))
+        return _Others(
+            self.row[which], self.t[which], self.action[which], self.costs[which], self.legal[which], self.states[which]
+        )
 
 
 class _Contrasts:

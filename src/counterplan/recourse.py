@@ -37,6 +37,7 @@ METHODS = ("guided", "search", "both")
 PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact")
 PROBLEM = "problem.json"
 PROGRAM = "program.json"
+QUESTIONS = "questions.json"
 
 
 class Recourse:
@@ -60,6 +61,8 @@ class Recourse:
         self.agent_ = agent
         self.surrogate_ = surrogate
         self.program_ = program
+        self.questions_: dict[str, int] = {}
+        """How many questions `fit` took, by method."""
         self.unseen_: Answers | None = None
         """Answers that came too late for the surrogate to learn from: what it can be judged by."""
 
@@ -148,6 +151,7 @@ class Recourse:
             learning.run(show)
         finally:
             self.surrogate_ = learning.best or self.surrogate_
+            self.questions_["guided"] = learning.queries
             ledger, late = learning.ledger, slice(learning.learned, None)
             unseen = ledger.answers[late]
             self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
@@ -174,6 +178,7 @@ class Recourse:
             training.run(progress)
         finally:
             self.agent_ = training.best_agent
+            self.questions_["search"] = training.queries
 
     def _told(self, answers: str | Path | Answers | None) -> Answers | None:
         """Answers that were handed in, which the black box now remembers; another model's are refused."""
@@ -212,7 +217,7 @@ class Recourse:
 
         wishes = Wishes(traces, rounds, max_conditions, prefer, preset, protected, seed)
         read, show = self.problem.read(people), progress or (lambda what, done, total: None)
-        run = Distilling(self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show)
+        run = Distilling(self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show, self.questions_)
         self.program_ = run.run()
         return self.program_
 
@@ -290,6 +295,8 @@ class Recourse:
                 save_agent(self.agent_, where)
             if self.surrogate_ is not None:
                 save_surrogate(self.surrogate_, where)
+            if self.questions_:
+                write_whole(where / QUESTIONS, json.dumps(self.questions_))
             if self.program_ is not None:
                 self.program_.save(where / PROGRAM)
             else:
@@ -325,6 +332,7 @@ class Recourse:
             surrogate=load_surrogate(where, problem) if surrogate or not (agent or program) else None,
             program=program,
         )
+        recourse.questions_ = _load_questions(where / QUESTIONS)
         if answers:
             recourse._recall(where)
         return recourse
@@ -353,6 +361,15 @@ def _settings(
         elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
             agent = preset
     return guide, agent
+
+
+def _load_questions(path: Path) -> dict[str, int]:
+    """How many questions a fit took, as far as that was written down."""
+    try:
+        told = json.loads(path.read_text())
+        return {method: int(told[method]) for method in METHODS if method in told}
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def load_answers(folder: Path, problem: Problem) -> Answers:

@@ -18,9 +18,9 @@ from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.curve import draw_curve
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
-from counterplan.paths.people import cross
 from counterplan.files import read_arrays, write_arrays
 from counterplan.models import FunctionModel
+from counterplan.paths.people import cross
 
 QUICK = TrainingSettings(
     people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,

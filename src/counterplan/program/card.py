@@ -47,7 +47,7 @@ def card_of(
     both = trial.holds & np.isfinite(trial.least) & (trial.least > 0)
     ratio = cost[both] / np.minimum(trial.least, cost)[both]
     return {
-        "made_with": dict(made_with),
+        "made_with": _given(made_with),
         "seed": seed,
         "people": {"real": real, "invented": len(starts) - real},
         "tried_on": {"people": int(hopeful.sum()), "without_any_known_plan": int((~hopeful).sum())},
@@ -97,8 +97,10 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
     failing = int((hopeful & ~trial.holds).sum())
     if failing:
         said.append(f"For {failing} of {int(hopeful.sum())} people it was tried on, it had no plan that held.")
-    if (~hopeful).any():
-        said.append(f"For {int((~hopeful).sum())} more people it was tried on, no plan is known at all.")
+    hopeless = int((~hopeful).sum())
+    if hopeless:
+        more = "1 more person" if hopeless == 1 else f"{hopeless} more people"
+        said.append(f"For {more} it was tried on, no plan is known at all.")
     return said
 
 
@@ -111,6 +113,12 @@ def transitions_of(program: Program, run: Run) -> dict[str, int]:
     after = np.where(taken == NO_ACTION, len(program.nodes), functions[taken] + 1)
     ways, counts = np.unique(np.stack([run.nodes[decided], after[decided]], axis=1), axis=0, return_counts=True)
     return {f"{names[a]}>{names[b]}": int(count) for (a, b), count in zip(ways.tolist(), counts.tolist(), strict=True)}
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without those that say nothing."""
+    told = {name: _given(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
+    return {name: value for name, value in told.items() if value is not None and value != {}}
 
 
 def _mean(values: Bools | Floats) -> float | None:

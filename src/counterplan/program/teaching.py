@@ -91,7 +91,8 @@ def refused(
     rows = np.flatnonzero(surrogate.logit(people.states) < 0)
     if not len(rows):
         raise PlanError(
-            f"the surrogate finds none of the {len(people):,} people refused; a program is distilled from people who are"
+            f"the surrogate finds none of the {len(people):,} people refused; "
+            "a program is distilled from people who are"
         )
     if len(rows) >= most:
         return people.states[np.sort(random.choice(rows, most, replace=False))], most
