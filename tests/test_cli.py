@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import Answers, ExactPlanner, PlanError, Plans, benchmarks, cli
+from counterplan import Answers, ExactPlanner, PlanError, Plans, Problem, Program, Recourse, benchmarks, cli
 from counterplan.cli import main
+from counterplan.program import Choice, Leaf
 
 LOAN = """\
 counterplan: 1
@@ -112,6 +113,15 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend german --planner magic", "there is no planner 'magic'"),
         ("recommend german --planner search", "needs an agent"),
         ("recommend german --planner guided", "needs a surrogate"),
+        ("recommend german --planner program", "needs a program"),
+        ("distil german", "'german' is not a folder that 'counterplan fit' wrote"),
+        ("distil .", "is . what 'counterplan fit' wrote"),
+        ("show .", "program.json: there is no program yet; make one with 'counterplan distil .'"),
+        ("show german", "'german' is a benchmark; fit it first"),
+        ("show nothing.json", "nothing.json: there is no such file"),
+        ("show people.csv", "people.csv: not JSON"),
+        ("export . --to page.html", "there is no program yet"),
+        ("export loan.yaml", "Missing option '--to'"),
         ("recommend . ", "is . what 'counterplan fit' wrote"),
         ("fit loan.yaml --out learned", "--people FILE"),
         ("fit german --out bank.py --budget 20", "cannot be made a folder"),
@@ -408,3 +418,60 @@ def flaky(people):
 def test_runs_as_a_program() -> None:
     ran = subprocess.run([sys.executable, "-m", "counterplan", "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("counterplan 0.")
+
+
+def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
+    assert run("fit", "syn", "--out", "learned", "--budget", "500").code == 0
+    nothing = run("recommend", "learned", "--planner", "program", "--limit", 3)
+    assert nothing.code == 2
+    assert "needs a program" in nothing.err
+    ran = run("distil", "learned", "--traces", 150, "--rounds", 1, "--prefer", "short", "--max-conditions", 3)
+    assert ran.code == 0, ran.err
+    assert "counterplan show learned" in ran.out
+    assert "to fit: 5" in ran.out
+    assert "INTERVENE" not in ran.out
+    program = Program.load(folder / "learned" / "program.json")
+    assert program.card["made_with"]["prefer"] == "short"
+    assert program.card["made_with"]["distilling"]["tree"]["max_conditions"] == 3
+    shown = run("show", "learned").out
+    assert shown.startswith(program.to_text())
+    assert "what it cannot do" in shown
+    assert run("show", "learned/program.json").out == shown
+    assert run("show", "learned", "--json").out == (folder / "learned" / "program.json").read_text()
+    for ending in ("html", "py", "svg", "dot", "json"):
+        assert f"Wrote page.{ending}" in run("export", "learned", "--to", f"page.{ending}").out
+        assert (folder / f"page.{ending}").stat().st_size > 500
+    unknown = run("export", "learned", "--to", "page.doc")
+    assert unknown.code == 2
+    assert ".html, .py, .svg, .dot" in unknown.err
+    assert "there is no folder nowhere" in run("export", "learned", "--to", "nowhere/page.html").err
+    for words, message in (("--prefer sucess", "did you mean 'success'"), ("--preset paper", "imitates an agent")):
+        wrong = run("distil", "learned", *words.split())
+        assert wrong.code == 2
+        assert message in wrong.err
+    told = run("recommend", "learned", "--planner", "program", "--refused", "--limit", 5).out
+    assert "because" in told
+    assert "0 questions asked." in told
+    plans = json.loads(run("recommend", "learned", "--limit", 5, "--json", "-").out)["plans"]
+    assert all(step["reason"] and step["because"]["source"] for plan in plans for step in plan["steps"])
+    assert run("fit", "syn", "--out", "learned", "--budget", "500", "--force").code == 0
+    assert not (folder / "learned" / "program.json").exists(), "it was made from what is gone"
+
+
+def test_a_program_needs_no_model(run, folder: Path) -> None:
+    problem = Problem.load("loan.yaml")
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    stop = Leaf((Choice(problem.transitions.stop),))
+    begin = Leaf((Choice(numbers["EARN=1000"]),))
+    program = Program(problem, {"INTERVENE": begin, "EARN": stop})
+    Recourse(problem, lambda people: ["no"] * len(people), program=program).save(folder / "learned")
+    ran = run("recommend", "learned", "--people", "people.csv", "--planner", "program")
+    assert ran.code == 0, ran.err
+    assert "Earn 1,000 € more" in ran.out
+    assert "Not checked with the model. 0 questions asked." in ran.out
+    other = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade")
+    assert other.code == 2
+    assert "--model MODULE:ATTR" in other.err
+    held = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade", "--model", "bank:decide")
+    assert held.code == 0
+    assert "3 people: 1 found, 1 already favourable, 1 not found." in held.out

@@ -220,7 +220,7 @@ class _Contrasts:
 
     def explained(self, i: int, step: Step) -> Step:
         parts = [*self.left_out(i), *self.done_by_halves(i)]
-        text = ", and ".join(text for text, _ in parts)
+        text = "; ".join(text for text, _ in parts)
         return replace(step, reason=text, because=Because("contrast", "", tuple(data for _, data in parts)))
 
     def left_out(self, i: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -233,6 +233,9 @@ class _Contrasts:
         cheaper = list(self.cheaper(i))
         if self.said[i] is False:
             yield "without it the decision would still be unfavourable", {"without": "unfavourable", "by": "model"}
+        elif self.said[i] is None and len(self.plans[row].steps) == 1:
+            text = "you were refused as things are, and this step is the whole plan"
+            yield text, {"without": "unfavourable", "by": "refusal"}
         elif self.said[i] is None:
             yield self.estimated(i)
         elif not cheaper:

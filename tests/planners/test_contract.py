@@ -30,6 +30,9 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.agent.training import Training, TrainingSettings
 from counterplan.benchmarks import Benchmark
+from counterplan.distilling import Distilling, Wishes
+from counterplan.planners.program import ProgramPlanner
+from counterplan.program import Choice, Leaf, Program
 from counterplan.surrogate.asking import Logit
 from counterplan.surrogate.surrogate import Surrogate
 from counterplan.surrogate.training import Learning, LearningSettings
@@ -61,6 +64,24 @@ def learned(problem: Problem) -> Surrogate | Logit:
     return SURROGATES[problem.fingerprint]
 
 
+def distilled(problem: Problem) -> Program:
+    """A hastily distilled program, if the problem is a benchmark's, otherwise one that does what comes first."""
+    if problem.name not in benchmarks.NAMES:
+        every = Leaf(tuple(Choice(action) for action in range(len(problem.transitions))))
+        stop = Leaf((Choice(problem.transitions.stop),))
+        nodes = Program(problem, {}).nodes
+        return Program(problem, {name: every if i % 2 == 0 else stop for i, name in enumerate(nodes)})
+    if problem.fingerprint not in PROGRAMS:
+        benchmark, surrogate = benchmarks.load(problem.name), learned(problem)
+        assert isinstance(surrogate, Surrogate)
+        people = problem.read(benchmark.train.head(400))
+        wishes = Wishes(traces=150, rounds=1)
+        run = Distilling(problem, people, BlackBox(benchmark.model), None, surrogate, wishes)
+        PROGRAMS[problem.fingerprint] = run.run()
+    return PROGRAMS[problem.fingerprint]
+
+
+PROGRAMS: dict[str, Program] = {}
 AGENTS: dict[str, Agent] = {}
 SURROGATES: dict[str, Surrogate] = {}
 
@@ -82,6 +103,7 @@ PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "paper": lambda problem, box: SearchPlanner(problem, box, trained(problem), settings="paper"),
     "guided": lambda problem, box: GuidedPlanner(problem, box, learned(problem)),
     "policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem)),
+    "program": lambda problem, box: ProgramPlanner(problem, box, distilled(problem)),
     "cascade": cascade,
 }
 UNFOUNDED = "the black box does not find the final state favourable"

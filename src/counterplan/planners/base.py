@@ -61,10 +61,15 @@ class Planner(ABC):
     def _plan(self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress) -> Result:
         """Ask about people as they are, unless they are known to be refused, and search for those who are.
 
-        If nothing may be asked, everybody is taken to be refused.
+        If nothing may be asked, everybody is taken to be refused, and nothing is claimed to be proved.
         """
         if len(people) and (refused or budget == 0):
-            return self.search(people, allowed, budget, progress)
+            result = self.search(people, allowed, budget, progress)
+            if not refused:
+                result.lower_bound[:] = 0.0
+                unproved = {Status.INFEASIBLE: Status.NOT_FOUND}
+                result.status = [unproved.get(status, status) for status in result.status]
+            return result
         result = Result.empty(len(people), self.problem.max_actions)
         known, favourable = self._as_they_are(people)
         for row in np.flatnonzero(favourable).tolist():

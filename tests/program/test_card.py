@@ -1,0 +1,199 @@
+"""From what was fitted to a program with a card: both presets, what they need, what they say, and that they keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from counterplan import BlackBox, PlanError, Program, Recourse, benchmarks
+from counterplan.program.keeping import to_json
+
+pytest.importorskip("jax")
+from counterplan.agent import NetworkConfig
+from counterplan.agent.training import TrainingSettings
+from counterplan.surrogate.learning import FitSettings
+from counterplan.surrogate.training import LearningSettings
+
+SYN = benchmarks.load("syn")
+PEOPLE = SYN.train.head(500)
+REFUSED = SYN.refused_test.head(30)
+GUIDED = LearningSettings(
+    people=80, plans=80, rounds=3, validation=12,
+    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
+)  # fmt: skip
+SEARCH = TrainingSettings(passes=1, enough_people=100, validation=10, network=NetworkConfig(16, 16))
+SMALL = {"traces": 200, "rounds": 1}
+
+
+@pytest.fixture(scope="module")
+def recourse() -> Recourse:
+    made = Recourse(SYN.problem, SYN.model).fit(PEOPLE, method="both", seed=1, settings=(GUIDED, SEARCH))
+    made.distil(PEOPLE, **SMALL)
+    return made
+
+
+@pytest.fixture(scope="module")
+def program(recourse: Recourse) -> Program:
+    assert recourse.program_ is not None
+    return recourse.program_
+
+
+def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, program: Program) -> None:
+    card = program.card
+    assert card["seed"] == 0
+    assert card["made_with"]["distilling"]["rounds"] == 1
+    assert card["people"]["real"] + card["people"]["invented"] <= 200
+    assert 0 < card["success"] <= 1
+    assert card["cost_ratio"] >= 1
+    assert card["rule_length_mean"] <= card["rule_length_longest"]
+    assert card["protected_tested"] == []
+    assert set(card["protected_avoided"]) == {f.name for f in SYN.problem.features if f.protected}
+    assert set(card["groups"]) == set(card["protected_avoided"])
+    tried = card["tried_on"]["people"]
+    assert tried > 10
+    for group in card["groups"].values():
+        assert sum(part["people"] for part in group.values()) == tried
+    assert card["questions"]["to_fit"] == recourse.questions_["guided"]
+    assert card["questions"]["its_plans"] <= tried + card["tried_on"]["without_any_known_plan"]
+    assert card["questions"]["least_effort"] > 0
+    assert "It gives no plan of more than" in card["cannot"][0]
+
+
+def test_success_is_what_the_model_says(program: Program) -> None:
+    """The card is about people held back; on others the program does about as well."""
+    check = program.verify(SYN.refused_test.head(150), SYN.model)
+    assert abs(check.share - program.card["success"]) < 0.25
+
+
+def test_ways_are_counted(program: Program) -> None:
+    ways = program.card["transitions"]
+    out = sum(count for way, count in ways.items() if way.startswith("INTERVENE>"))
+    stops = sum(count for way, count in ways.items() if way.endswith(">STOP"))
+    assert out == stops <= sum(program.card["people"].values())
+    for node in program.nodes[1:]:
+        inside = sum(count for way, count in ways.items() if way.endswith(f">{node}"))
+        outside = sum(count for way, count in ways.items() if way.startswith(f"{node}>"))
+        assert inside == outside
+
+
+def test_examples_are_nobodys_own_data(recourse: Recourse, program: Program) -> None:
+    assert program.card["examples"]
+    real = {state.tobytes() for state in SYN.problem.read(PEOPLE).states}
+    states = np.stack([SYN.problem.state(person) for person in program.card["examples"]])
+    assert not any(state.tobytes() in real for state in states)
+    assert program.run(states).stopped.all()
+
+
+def test_the_same_seed_the_same_file_whatever_is_remembered(
+    recourse: Recourse, program: Program, tmp_path: Path
+) -> None:
+    recourse.save(tmp_path)
+    assert (tmp_path / "program.json").read_text() == to_json(program)
+    fresh = Recourse.load(tmp_path, SYN.model, answers=False)
+    assert fresh.program_ is not None
+    assert to_json(fresh.program_) == to_json(program)
+    assert to_json(fresh.distil(PEOPLE, **SMALL)) == to_json(program)
+    assert fresh.box.queries > 0
+    assert to_json(fresh.distil(PEOPLE, **SMALL, seed=2)) != to_json(program)
+
+
+def test_a_program_goes_with_what_it_was_made_from(recourse: Recourse, tmp_path: Path) -> None:
+    recourse.save(tmp_path)
+    Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).save(tmp_path)
+    assert not (tmp_path / "program.json").exists()
+    Recourse(SYN.problem, SYN.model, program=recourse.program_).save(tmp_path / "alone")
+    alone = Recourse.load(tmp_path / "alone", SYN.model)
+    assert alone.surrogate_ is alone.agent_ is None
+    assert alone.recommend(REFUSED, "program").counts["found"] > 10
+    other = benchmarks.load("german")
+    foreign = json.loads((tmp_path / "alone" / "problem.json").read_text())
+    assert foreign != other.problem.to_dict()
+    (tmp_path / "alone" / "problem.json").write_text(json.dumps(other.problem.to_dict()))
+    with pytest.raises(PlanError, match="made for another problem than german"):
+        Recourse.load(tmp_path / "alone", other.model)
+
+
+def test_the_program_leads_the_cascade(recourse: Recourse) -> None:
+    cascade = recourse.planner("cascade+exact")
+    assert [planner.name for planner in cascade.planners] == ["program", "guided", "search", "exact"]  # type: ignore[attr-defined]
+    plans = cascade.plan(REFUSED, refused=True)
+    assert plans.counts["found"] == len(REFUSED)
+    assert all(plan.verified for plan in plans)
+    alone = recourse.recommend(REFUSED, "program", refused=True)
+    assert alone.queries == 0
+    assert all(step.because is not None and step.because.source == "rule" for plan in alone for step in plan.steps)
+    assert [plan.actions for plan in alone] == [plan.actions for plan in recourse.program_.recommend(REFUSED)]  # type: ignore[union-attr]
+
+
+def test_reasons_hold_when_something_is_forbidden(recourse: Recourse, program: Program) -> None:
+    free = recourse.recommend(REFUSED, "program", refused=True)
+    function = free[0].steps[0].function
+    plans = recourse.recommend(REFUSED, "program", refused=True, forbid=[function])
+    told = program.recommend(REFUSED, forbid=[function])
+    assert [[step.reason for step in plan.steps] for plan in plans] == [
+        [step.reason for step in plan.steps] for plan in told
+    ]
+
+
+def test_preferences(recourse: Recourse) -> None:
+    from counterplan.distilling import Wishes
+
+    plain, success, effort, short = (
+        Wishes(prefer=prefer).settings() for prefer in (None, "success", "effort", "short")
+    )
+    assert effort.penalty < plain.penalty < success.penalty
+    assert short.tree.feature_price > plain.tree.feature_price
+    assert short.penalty == plain.penalty
+    for wrong, message in (
+        ({"prefer": "sucess"}, "no preference 'sucess'; did you mean 'success'"),
+        ({"preset": "papr"}, "no preset 'papr'; did you mean 'paper'"),
+        ({"rounds": 0}, "'rounds' is a whole number"),
+        ({"max_conditions": 0}, "'max_conditions' is a whole number"),
+        ({"preset": "paper", "prefer": "short"}, "imitates once"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            recourse.distil(PEOPLE, **wrong)  # type: ignore[arg-type]
+
+
+def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> None:
+    mine = Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_)
+    made = mine.distil(PEOPLE, **SMALL, protected=True)
+    assert made.card["protected_avoided"] == []
+    assert made.card["protected_tested"] == list(made.tests_protected())
+
+
+def test_what_is_missing_is_named(recourse: Recourse) -> None:
+    with pytest.raises(PlanError, match=r"distilled with a surrogate: call fit\(people, method='guided'\)"):
+        Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
+    with pytest.raises(PlanError, match=r"imitates an agent: call fit\(people, method='search'\)"):
+        Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
+    with pytest.raises(PlanError, match=r"needs a program: call distil\(people\)"):
+        Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
+    with pytest.raises(PlanError, match="there is nobody"):
+        Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE.head(0))
+
+
+def test_progress_is_told(recourse: Recourse) -> None:
+    seen: list[str] = []
+    mine = Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_)
+    mine.distil(PEOPLE, **SMALL, progress=lambda what, done, total: seen.append(what))
+    assert list(dict.fromkeys(seen)) == ["teaching", "distilling", "trying"]
+
+
+def test_the_papers_program_imitates_what_the_agent_does(recourse: Recourse) -> None:
+    box = BlackBox(SYN.model)
+    mine = Recourse(SYN.problem, box, agent=recourse.agent_)
+    made = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60)
+    assert made.card["made_with"]["traces"] <= 60
+    assert made.card["questions"]["traces"] >= made.card["made_with"]["traces"] - 5
+    assert box.queries <= sum(made.card["questions"].values())
+    assert set(made.trees) <= set(made.nodes)
+    assert made.tests_protected() == ()
+    assert made.recommend(REFUSED).counts["found"] > 5
+    again = Recourse(SYN.problem, BlackBox(SYN.model), agent=recourse.agent_)
+    assert to_json(again.distil(SYN.refused_train.head(300), preset="paper", traces=60)) == to_json(made)
+    loaded = json.loads(to_json(made))
+    assert loaded["card"]["made_with"]["method"].startswith("imitation")

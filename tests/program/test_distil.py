@@ -1,0 +1,150 @@
+"""Distilling: people and teachers, one order of functions, and a program that works for others too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from counterplan import BlackBox, PlanError, benchmarks
+from counterplan.paths.orders import NO_ACTION, walk
+from counterplan.program import INTERVENE, Program, leaves
+from counterplan.program.distil import Distillation, DistilSettings
+from counterplan.program.teaching import Lessons, TeachingSettings, refused, teach
+
+SYN = benchmarks.load("syn")
+PROBLEM = SYN.problem
+PEOPLE = PROBLEM.read(SYN.train.head(600))
+SETTINGS = DistilSettings(rounds=2, rows=600)
+TEACHING = TeachingSettings(people=300, steps=20_000)
+
+
+class Knows:
+    """A surrogate that is never wrong."""
+
+    hints = None
+
+    def logit(self, states: np.ndarray) -> np.ndarray:
+        table = PEOPLE.take(np.zeros(len(states), int))
+        favourable = BlackBox(SYN.model).about(PROBLEM, table)(states, np.arange(len(states)))
+        return np.where(favourable, 5.0, -5.0)
+
+
+KNOWS: Any = Knows()
+
+
+@pytest.fixture(scope="module")
+def lessons() -> Lessons:
+    return teach(PROBLEM, PEOPLE, KNOWS, TEACHING, np.random.default_rng(0))
+
+
+def distilled(lessons: Lessons, settings: DistilSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> Distillation:
+    made = Distillation(
+        PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, settings, np.random.default_rng(0), avoid
+    )
+    made.run()
+    return made
+
+
+def test_teachers_have_plans_for_refused_people(lessons: Lessons) -> None:
+    assert len(lessons.starts) == len(lessons.least) == lessons.plans.shape[1] <= 300
+    assert (KNOWS.logit(lessons.starts) < 0).all()
+    for plans in lessons.plans:
+        ends, cost, legal = walk(PROBLEM.transitions, lessons.starts, plans)
+        has = plans[:, 0] != NO_ACTION
+        assert legal.all()
+        assert (KNOWS.logit(ends[has]) > 0).all()
+        assert (cost[has] >= lessons.least[has] - 1e-9).all()
+
+
+def test_too_few_people_are_crossed() -> None:
+    few = PEOPLE.take(slice(0, 40))
+    states, real = refused(PROBLEM, few, KNOWS, 200, np.random.default_rng(1))
+    assert real == (KNOWS.logit(few.states) < 0).sum()
+    assert real < len(states) <= 200
+    assert (KNOWS.logit(states) < 0).all()
+    states, real = refused(PROBLEM, PEOPLE, KNOWS, 30, np.random.default_rng(1))
+    assert len(states) == real == 30
+    lucky = PEOPLE.take(np.flatnonzero(KNOWS.logit(PEOPLE.states) > 0))
+    with pytest.raises(PlanError, match="people refused; a program is distilled from people who are"):
+        refused(PROBLEM, lucky, KNOWS, 30, np.random.default_rng(1))
+
+
+def test_nobody_can_be_helped() -> None:
+    class Hopeless(Knows):
+        def logit(self, states: np.ndarray) -> np.ndarray:
+            return np.full(len(states), -5.0)
+
+    hopeless: Any = Hopeless()
+    with pytest.raises(PlanError, match="knows no plan for anybody"):
+        teach(PROBLEM, PEOPLE, hopeless, replace(TEACHING, people=5), np.random.default_rng(0))
+
+
+def test_progress_counts_every_plan() -> None:
+    seen: list[tuple[int, int]] = []
+    few = replace(TEACHING, people=70)
+    teach(PROBLEM, PEOPLE, KNOWS, few, np.random.default_rng(0), lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (210, 210)
+
+
+def test_the_program_works_for_others_at_little_more_than_the_least_effort(lessons: Lessons) -> None:
+    made = distilled(lessons)
+    program = Program(PROBLEM, made.run())
+    others = PROBLEM.read(SYN.refused_test.head(80))
+    run = program.run(others.states)
+    good = run.stopped & (KNOWS.logit(run.states) > 0)
+    assert good.mean() > 0.8
+    train = program.run(lessons.starts)
+    _, cost, _ = walk(PROBLEM.transitions, lessons.starts, train.actions)
+    good = train.stopped & (KNOWS.logit(train.states) > 0)
+    assert good.mean() > 0.9
+    assert (cost[good] / lessons.least[good]).mean() < 1.3
+
+
+def test_a_round_never_makes_it_worse(lessons: Lessons) -> None:
+    made = Distillation(
+        PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, SETTINGS, np.random.default_rng(0)
+    )
+    made.imitate()
+
+    def price() -> float:
+        seen: list[Any] = []
+        return made.price(made.trees, made.finish(made.begin(), made.trees, seen), seen)
+
+    before = price()
+    made.improve()
+    assert price() <= before + 1e-6
+
+
+def test_functions_come_in_one_order(lessons: Lessons) -> None:
+    made = distilled(lessons)
+    transitions = PROBLEM.transitions
+    place = {int(function): i for i, function in enumerate(transitions.parents_first)} | {
+        len(transitions.functions): 99
+    }
+    for name, tree in made.run().items():
+        for _, leaf in leaves(tree):
+            for choice in leaf.choices:
+                function = int(transitions.function_of[choice.action])
+                if name == INTERVENE:
+                    assert choice.action != transitions.stop or len(leaf.choices) == 1
+                    continue
+                mine = made.names.index(name) - 1
+                again = function == mine and transitions.functions[mine].adds
+                assert again or place[function] > place[mine]
+
+
+def test_what_is_to_be_avoided_is_never_tested_and_the_seed_decides(lessons: Lessons) -> None:
+    avoid = tuple(feature.index for feature in PROBLEM.features if feature.protected)
+    assert avoid
+    first, second = distilled(lessons, avoid=avoid), distilled(lessons, avoid=avoid)
+    assert first.trees == second.trees
+    assert not Program(PROBLEM, first.run()).tests_protected()
+
+
+def test_max_conditions(lessons: Lessons) -> None:
+    settings = replace(SETTINGS, rounds=1, tree=replace(SETTINGS.tree, max_conditions=1))
+    for tree in distilled(lessons, settings).run().values():
+        assert all(len({test.feature for test, _ in path}) <= 1 for path, _ in leaves(tree))

@@ -1,0 +1,98 @@
+"""Trees from losses: they find what is there, in no more words than it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlds
+from counterplan.program import Choice, Leaf, Split, Tree, decide, leaves
+from counterplan.program.trees import Grower, TreeSettings, candidate_tests, cut_points, roundest
+
+PROBLEM = worlds.benchmark("german")
+FEATURES = {feature.name: feature for feature in PROBLEM.features}
+STATES = PROBLEM.read(worlds.random_people(PROBLEM, 3, 600)).states
+CHEAP = TreeSettings(feature_price=0.001, leaf_price=0.0001)
+
+
+def grown(losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES) -> Tree:
+    grower = Grower(PROBLEM.features, states, losses, len(states), settings)
+    return grower.finish(grower.grow(), [Choice(i) for i in range(losses.shape[1])])
+
+
+def first_choices(tree: Tree, states: np.ndarray = STATES) -> np.ndarray:
+    ends = [leaf.choices[0].action for _, leaf in leaves(tree)]
+    return np.array(ends)[decide(tree, states)]
+
+
+def planted() -> tuple[np.ndarray, np.ndarray]:
+    """What is best by a rule of two features, and losses that say so."""
+    old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
+    renting = STATES[:, FEATURES["housing"].index] == 0
+    best = np.where(old, np.where(renting, 2, 1), 0)
+    return best, 1.0 - np.eye(3)[best]
+
+
+def test_finds_a_rule_that_is_there() -> None:
+    best, losses = planted()
+    tree = grown(losses)
+    assert (first_choices(tree) == best).mean() > 0.98
+    used = {test.feature for path, _ in leaves(tree) for test, _ in path}
+    assert {FEATURES["age"].index, FEATURES["housing"].index} <= used
+
+
+def test_words_cost() -> None:
+    _, losses = planted()
+    assert isinstance(grown(losses, replace(CHEAP, feature_price=10.0)), Leaf)
+    assert isinstance(grown(losses, replace(CHEAP, leaf_price=10.0)), Leaf)
+    assert isinstance(grown(np.ones((len(STATES), 3))), Leaf)
+    noise = np.random.default_rng(0).random((len(STATES), 4))
+    few, many = (sum(1 for _ in leaves(grown(noise, replace(CHEAP, feature_price=p)))) for p in (0.05, 0.0))
+    assert few < many
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_rule_has_more_features_than_allowed(most: int) -> None:
+    noise = np.random.default_rng(1).random((len(STATES), 5))
+    tree = grown(noise, TreeSettings(feature_price=0.0, leaf_price=0.0, max_conditions=most))
+    assert isinstance(tree, Split)
+    assert max(len({test.feature for test, _ in path}) for path, _ in leaves(tree)) <= most
+
+
+def test_leaves_keep_other_choices_in_order_of_loss() -> None:
+    losses = np.tile([0.3, 0.1, 0.2, 0.9], (50, 1))
+    tree = grown(losses, states=STATES[:50])
+    assert isinstance(tree, Leaf)
+    assert [choice.action for choice in tree.choices] == [1, 2, 0, 3]
+
+
+def test_one_row_or_none_is_a_leaf() -> None:
+    assert isinstance(grown(np.zeros((1, 2)), states=STATES[:1]), Leaf)
+    assert isinstance(grown(np.zeros((0, 2)), states=STATES[:0]), Leaf)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.booleans())
+def test_cuts_are_round_and_in_between(low: float, width: float, integer: bool) -> None:
+    if integer:
+        low, width = float(round(low)), float(max(1, round(width)))
+    high = low + width
+    if not low < high:
+        return
+    cut = roundest(low, high, integer)
+    assert low < cut <= high
+    assert not integer or cut.is_integer()
+
+
+def test_a_few_good_cuts_are_tried() -> None:
+    column = np.repeat([1.0, 2.0, 3.0], 4)
+    assert cut_points(np.unique(column), column, True, 24) == [2.0, 3.0]
+    wide = np.arange(1_000.0)
+    assert len(cut_points(wide, wide, True, 24)) <= 24
+    tests = candidate_tests(PROBLEM.features, STATES, 24)
+    for test in tests:
+        passed = test(STATES)
+        assert 0 < passed.sum() < len(STATES), test

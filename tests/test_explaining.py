@@ -1,0 +1,176 @@
+"""Reasons: every step of every plan has one, and each is true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Step, benchmarks
+from counterplan.explaining import explain, sources
+from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+
+GERMAN = benchmarks.load("german")
+PEOPLE = GERMAN.refused_test.head(25)
+
+
+@pytest.fixture(scope="module")
+def plans() -> Plans:
+    return ExactPlanner(GERMAN.problem, GERMAN.model).plan(PEOPLE, refused=True)
+
+
+def without(problem: Problem, plan: Plan, t: int) -> tuple[np.ndarray, float, str]:
+    """The end and the cost of a plan without step t, and the first later step that is not legal then, if any."""
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    state, cost = problem.state(plan.start)[None], 0.0
+    for place, step in enumerate(plan.steps):
+        if place != t:
+            after, price, legal = problem.transitions.step(state, np.array([numbers[step.action]]))
+            if not legal[0]:
+                return state, cost, step.action
+            state, cost = after, cost + float(price[0])
+    return state, cost, ""
+
+
+def truths(problem: Problem, model: object, plan: Plan) -> None:
+    """Check every claim of every contrast against the model and the transitions."""
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    people = ExactPlanner(problem, model).problem.read(_frame(plan))
+    ask = BlackBox(model).about(problem, people)
+    for t, step in enumerate(plan.steps):
+        assert step.reason
+        assert step.because is not None
+        if step.because.source == "rule":
+            continue
+        assert step.because.conditions
+        end, _, blocked = without(problem, plan, t)
+        for claim in step.because.conditions:
+            if "needed_by" in claim:
+                assert claim["needed_by"] == blocked
+            if claim.get("by") == "model":
+                assert blocked == ""
+                assert ask(end, np.array([0]))[0] == (claim["without"] == "favourable")
+            if "cheaper" in claim:
+                assert claim["effort"] < claim["otherwise"]
+            if "tried" in claim:
+                state = problem.state(plan.start)[None]
+                spent = 0.0
+                for place, other in enumerate(plan.steps):
+                    action = numbers[claim["tried"] if place == t else other.action]
+                    state, price, legal = problem.transitions.step(state, np.array([action]))
+                    assert legal[0]
+                    spent += float(price[0])
+                assert spent < plan.cost
+                assert not ask(state, np.array([0]))[0]
+
+
+def _frame(plan: Plan):  # type: ignore[no-untyped-def]
+    import pandas as pd
+
+    return pd.DataFrame([[value for _, value in plan.row]], columns=[name for name, _ in plan.row])
+
+
+def test_every_step_has_a_reason_and_it_is_true(plans: Plans) -> None:
+    box = BlackBox(GERMAN.model)
+    told = explain(plans, GERMAN.problem, box, ask=True)
+    steps = sum(len(plan.steps) for plan in plans)
+    assert steps > 25
+    assert sources(told) == {"rule": 0, "contrast": steps, "none": 0}
+    assert 0 < box.queries <= steps
+    assert told.queries == plans.queries + box.queries
+    for plan in told:
+        truths(GERMAN.problem, GERMAN.model, plan)
+    bare = [replace(step, reason=None, because=None) for plan in told for step in plan.steps]
+    assert bare == [step for plan in plans for step in plan.steps]
+    text = told.to_text()
+    assert "because without it the decision would still be unfavourable" in text
+
+
+def test_nobody_is_asked_unless_it_is_wished(plans: Plans) -> None:
+    box = BlackBox(GERMAN.model)
+    told = explain(plans, GERMAN.problem, box)
+    assert box.queries == 0
+    assert sources(told)["none"] == 0
+    assert all(
+        "was not tried without it" in (step.reason or "") or step.because.conditions for p in told for step in p.steps
+    )  # type: ignore[union-attr]
+    assert Plans.from_json(told.to_json()) == told
+    spent = BlackBox(GERMAN.model, budget=2)
+    assert sources(explain(plans, GERMAN.problem, spent, ask=True))["none"] == 0
+    assert spent.queries <= 2
+
+
+def test_what_is_remembered_is_used(plans: Plans) -> None:
+    box = BlackBox(GERMAN.model)
+    again = ExactPlanner(GERMAN.problem, box).plan(PEOPLE, refused=True)
+    asked = box.queries
+    told = explain(again, GERMAN.problem, box)
+    assert box.queries == asked
+    known = [c for plan in told for step in plan.steps for c in step.because.conditions if c.get("by") == "model"]  # type: ignore[union-attr]
+    tried = [c for plan in told for step in plan.steps for c in step.because.conditions if "tried" in c]  # type: ignore[union-attr]
+    assert known
+    assert tried, "exact search has asked about everything cheaper"
+    for plan in told:
+        truths(GERMAN.problem, GERMAN.model, plan)
+    assert "was tried with the model and is not enough" in told.to_text()
+
+
+def test_estimates_are_called_so(plans: Plans) -> None:
+    class Believes:
+        def __call__(self, states: np.ndarray) -> np.ndarray:
+            return np.linspace(0.2, 0.8, len(states))
+
+    told = explain(plans, GERMAN.problem, BlackBox(GERMAN.model), surrogate=Believes())  # type: ignore[arg-type]
+    assert "estimated chance" in told.to_text()
+    assert "the model was not asked" in told.to_text()
+
+
+def test_the_programs_rule_comes_first(plans: Plans) -> None:
+    problem = GERMAN.problem
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    first = next(plan for plan in plans if plan.steps).steps[0]
+    age = next(feature for feature in problem.features if feature.name == "age")
+    tree = Split(
+        Test(age.index, at_least=0.0), Leaf((Choice(numbers[first.action]),)), Leaf((Choice(problem.transitions.stop),))
+    )
+    program = Program(problem, {INTERVENE: tree})
+    told = explain(plans, problem, BlackBox(GERMAN.model), program)
+    counted = sources(told)
+    assert counted["rule"] > 0
+    assert counted["contrast"] > 0
+    assert counted["none"] == 0
+    for plan in told:
+        for t, step in enumerate(plan.steps):
+            assert step.because is not None
+            assert (step.because.source == "rule") == (t == 0 and step.action == first.action)
+    assert explain(told, problem, BlackBox(GERMAN.model)) == told, "a rule that is there stays"
+
+
+def test_foreign_plans_are_refused(plans: Plans) -> None:
+    syn = benchmarks.load("syn")
+    with pytest.raises(PlanError, match="made for another problem"):
+        explain(plans, syn.problem, BlackBox(syn.model))
+    step = Step("FLY", "home", 1.0, "Fly home", plans[0].start, plans[0].start)
+    odd = Plans((replace(plans[0], steps=(step,)),))
+    with pytest.raises(PlanError, match="has no action FLY=home"):
+        explain(odd, GERMAN.problem, BlackBox(GERMAN.model))
+    assert len(explain(Plans(()), GERMAN.problem, BlackBox(GERMAN.model))) == 0
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_holds_in_random_worlds(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    model = data.draw(worlds.black_boxes(problem))
+    box = BlackBox(model)
+    plans = ExactPlanner(problem, box).plan(table)
+    told = explain(plans, problem, box, ask=data.draw(st.booleans()))
+    assert sources(told)["none"] == 0
+    for plan in told:
+        if plan.steps:
+            truths(problem, model, plan)
