@@ -195,7 +195,8 @@ def fit(
     own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
     _write(out / ORIGIN, json.dumps({"benchmark": problem if own else None, "seed": seed}))
     _tell(recourse, out, f"{setting.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
-    typer.echo(f"Kept in {out}. Plan with: counterplan recommend {out}")
+    needed = "" if own else " --people FILE --model MODEL"
+    typer.echo(f"Kept in {out}. Plan with: counterplan recommend {out}{needed}")
     if stopped is not None:
         typer.echo("What was learned so far is usable; --resume goes on.", err=True)
         raise typer.Exit(130) if isinstance(stopped, KeyboardInterrupt) else stopped
@@ -229,7 +230,10 @@ def _fit(
 def _clear(folder: Path) -> None:
     """Remove what an earlier run left."""
     for name in (*LEARNED, *FIGURES):
-        (folder / name).unlink(missing_ok=True)
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise PlanError(f"{folder / name}: cannot be removed: {error.strerror}") from None
 
 
 def _keep_answers(recourse: Recourse, folder: Path) -> None:
@@ -286,7 +290,10 @@ def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
 
 
 def _metrics(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    try:
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    except ValueError:
+        raise PlanError(f"{path}: damaged; remove it, it is only a record") from None
 
 
 @app.command()

@@ -35,11 +35,17 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any) -> None:
-    """Arrays and plain facts (as JSON) in one .npz file, whole or not at all; nothing in it is executable."""
+    """Arrays and plain facts (as JSON) in one .npz file, whole or not at all; nothing in it is executable.
+
+    A CounterplanError says so if it cannot be written.
+    """
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     np.savez(buffer, **{"facts": text, **arrays})  # type: ignore[arg-type]
-    write_whole(path, buffer.getvalue())
+    try:
+        write_whole(path, buffer.getvalue())
+    except OSError as error:
+        raise CounterplanError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, npt.NDArray[Any]], Any]:

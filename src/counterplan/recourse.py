@@ -142,9 +142,12 @@ class Recourse:
         else:
             learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
 
+        before = self.surrogate_
+
         def show(report: Progress) -> None:
-            self.surrogate_ = learning.best
-            progress(report)
+            if not learning.ledger.answers.all():  # otherwise nothing was learned
+                self.surrogate_ = learning.best
+                progress(report)
 
         self.program_ = None  # it was made from what was learned before
         try:
@@ -156,7 +159,7 @@ class Recourse:
             unseen = ledger.answers[late]
             self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
         if learning.ledger.answers.all():
-            self.surrogate_ = None
+            self.surrogate_ = before
             raise PlanError(
                 f"nobody among {len(learning.ledger):,} people asked about was refused, so there is nothing to learn; "
                 "hand in people who were, or see whether the favourable outcome is the right one"

@@ -1,4 +1,4 @@
 """Ways through a problem that ask nobody: the order of plans, states in order of cost, keys of states.
 
-May import `problem` only.
+May import `problem` and errors only.
 """

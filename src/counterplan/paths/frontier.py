@@ -82,8 +82,7 @@ class Frontier:
         self.keys = StateKeys(problem, starts)
         self.mutable = self.transitions.mutable
         self.unit = _unit(self.transitions, problem.max_actions)
-        usable = allowed[:, :-1].any(axis=0)
-        least = self.transitions.least_costs[:-1][usable]
+        least = self.transitions.least_costs[:-1]
         self.width = max(1, math.floor(float(least.min()) / self.unit)) if len(least) else 1
         self.free = len(least) > 0 and float(least.min()) / self.unit < 1
         """Whether some action may cost nothing: then a bucket is one cost and one number of steps."""
