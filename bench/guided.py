@@ -47,7 +47,8 @@ def another_model(benchmark: Benchmark, kind: str) -> object:
     return lambda people: model.predict(people[numbers + categories])
 
 
-def one(benchmark: Benchmark, model: object) -> dict[str, object]:
+def one(benchmark: Benchmark, model: object, curves: bool) -> dict[str, object]:
+    """All figures of one benchmark and seed; with `curves` also those for other budgets, and of exact search."""
     problem = benchmark.problem
     refused = benchmark.test[~BlackBox(model).favourable(problem, benchmark.test)].reset_index(drop=True)
     people, optimum = common.reachable(problem, model, refused)
@@ -64,6 +65,8 @@ def one(benchmark: Benchmark, model: object) -> dict[str, object]:
     row["proved"] = float(np.mean([plan.optimal for plan in plans]))
     unasked = GuidedPlanner(problem, BlackBox(model), surrogate).plan(people, refused=True, budget=0)
     row["unasked"] = common.figures(unasked, optimum, problem, model)
+    if not curves:
+        return row
     row["budgets"] = {
         budget: common.figures(
             GuidedPlanner(problem, BlackBox(model), surrogate, settings=replace(GuideSettings(), share=share)).plan(
@@ -100,7 +103,7 @@ def main() -> None:
             for seed in range(options.first, options.first + options.seeds):
                 benchmark = benchmarks.load(name, seed)
                 model = benchmark.model if kind == "own" else another_model(benchmark, kind)
-                mine.append(one(benchmark, model) | {"model": kind})
+                mine.append(one(benchmark, model, curves=not options.others) | {"model": kind})
             rows += mine
             label = f"{name:9} {kind:9}"
             print(f"{label} guided    {common.told(mine, 'guided')}")
