@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox, BudgetSpent
     from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
     from counterplan.plan import Because, Plan, Plans, Replay, Status, Step
-    from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
+    from counterplan.planners import (
+        CascadePlanner,
+        ExactPlanner,
+        GuidedPlanner,
+        Planner,
+        PolicyPlanner,
+        ProgramPlanner,
+        SearchPlanner,
+    )
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Recourse
@@ -42,6 +50,7 @@ __all__ = [
     "Problem",
     "ProblemError",
     "Program",
+    "ProgramPlanner",
     "Recourse",
     "Replay",
     "SearchPlanner",
@@ -56,7 +65,15 @@ _ROOMS = {
     "blackbox": ("BlackBox", "BudgetSpent"),
     "errors": ("CounterplanError", "ModelError", "PeopleError", "PlanError", "ProblemError"),
     "plan": ("Because", "Plan", "Plans", "Replay", "Status", "Step"),
-    "planners": ("CascadePlanner", "ExactPlanner", "GuidedPlanner", "Planner", "PolicyPlanner", "SearchPlanner"),
+    "planners": (
+        "CascadePlanner",
+        "ExactPlanner",
+        "GuidedPlanner",
+        "Planner",
+        "PolicyPlanner",
+        "ProgramPlanner",
+        "SearchPlanner",
+    ),
     "problem": ("People", "Problem"),
     "program": ("Program",),
     "recourse": ("Recourse",),

@@ -73,7 +73,7 @@ def with_rules(plans: Plans, program: Program) -> Plans:
     nodes = np.array([numbers.get(name, 0) for name in came], np.intp)
     legal = problem.transitions.legal(states)
     legal[:, problem.transitions.stop] = nodes > 0
-    leaf, rank, action = program._decide(nodes, states, legal)
+    leaf, rank, action = program.decide(nodes, states, legal)
     names = [str(one) for one in problem.transitions.actions]
     made = [list(plan.steps) for plan in plans]
     for i, (row, t) in enumerate(open_):

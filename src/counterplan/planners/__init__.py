@@ -5,6 +5,15 @@ from counterplan.planners.cascade import CascadePlanner
 from counterplan.planners.exact import ExactPlanner
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.policy import PolicyPlanner
+from counterplan.planners.program import ProgramPlanner
 from counterplan.planners.search import SearchPlanner
 
-__all__ = ["CascadePlanner", "ExactPlanner", "GuidedPlanner", "Planner", "PolicyPlanner", "SearchPlanner"]
+__all__ = [
+    "CascadePlanner",
+    "ExactPlanner",
+    "GuidedPlanner",
+    "Planner",
+    "PolicyPlanner",
+    "ProgramPlanner",
+    "SearchPlanner",
+]

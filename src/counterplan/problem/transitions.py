@@ -24,7 +24,8 @@ _COARSE = 2**53 / 10**_DECIMALS
 """From here on floats have no such decimals, and rounding would only blur them."""
 
 
-def _rounded(numbers: Floats) -> Floats:
+def rounded(numbers: Floats) -> Floats:
+    """Sums as they are kept: two ways to one value give one value."""
     return np.where(np.abs(numbers) < _COARSE, np.round(numbers, _DECIMALS), numbers)
 
 
@@ -68,7 +69,7 @@ class Transitions:
         for function, span in zip(self.functions, self.spans, strict=True):
             legal = np.broadcast_to(function.when(broad, function.arguments), result[:, span].shape)
             result[:, span] = legal & self._possible(function, states[:, function.target, None], function.arguments)
-            followers = self._followers(function)
+            followers = self.followers_of(function)
             if followers:
                 for i in range(len(function.natives)):
                     result[:, span.start + i] &= self._within_bounds(self._changed(states, function, i), followers)
@@ -90,7 +91,7 @@ class Transitions:
             cost[rows] = function.surcharge[which] + function.base[which] * self._scale(function, before)
             possible = self._possible(function, before[:, function.target], arguments)
             legal[rows] = possible & function.when(before, arguments)
-            followers = self._followers(function)
+            followers = self.followers_of(function)
             if followers:
                 legal[rows] &= self._within_bounds(after[rows], followers)
         return after, cost, legal
@@ -101,11 +102,11 @@ class Transitions:
         if not function.adds:
             changes: Bools = now != arguments
             return changes
-        after = _rounded(now + arguments)
+        after = rounded(now + arguments)
         within: Bools = (after >= feature.low) & (after <= feature.high) & (after != now)  # false if it is missing now
         return within
 
-    def _followers(self, function: Function) -> list[Cause]:
+    def followers_of(self, function: Function) -> list[Cause]:
         """The formulas that may lead out of bounds when `function` is used."""
         followers = [cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number]
         reached = any(function.target in self._ancestors(cause.target) for cause in followers)
@@ -154,7 +155,7 @@ class Transitions:
         target = self._target[chosen]
         now = states[rows, target]
         after[rows, target] = np.where(
-            self._adds[chosen], _rounded(now + self._argument[chosen]), self._argument[chosen]
+            self._adds[chosen], rounded(now + self._argument[chosen]), self._argument[chosen]
         )
         for cause in self._consequences:
             before, new = states[:, cause.source], after[:, cause.source]
@@ -167,7 +168,7 @@ class Transitions:
             else:
                 assert cause.formula is not None
                 value = np.broadcast_to(cause.formula(after[changed]), changed.shape)
-                value = np.round(value) if self._integers[cause.target] else _rounded(value)
+                value = np.round(value) if self._integers[cause.target] else rounded(value)
             after[changed, cause.target] = value
         return after
 
@@ -183,8 +184,8 @@ class Transitions:
         """Which pairs of functions [n, n] have nothing to do with each other: either order is legal, costs the same
         and leads to the same state."""
         count = len(self.functions)
-        changes = [self._changed_by(function) for function in self.functions]
-        reads = [self._read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
+        changes = [self.changed_by(function) for function in self.functions]
+        reads = [self.read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
         result = np.zeros((count, count), bool)
         for i in range(count):
             for j in range(count):
@@ -194,8 +195,8 @@ class Transitions:
     @cached_property
     def parents_first(self) -> Ints:
         """[n] the functions, each after those that change what it depends on (where circles allow)."""
-        changes = [self._changed_by(function) for function in self.functions]
-        reads = [self._read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
+        changes = [self.changed_by(function) for function in self.functions]
+        reads = [self.read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
         order: list[int] = []
         left = list(range(len(self.functions)))
         while left:
@@ -216,14 +217,15 @@ class Transitions:
         follows[:count, :count] = ~(self.independent & earlier)
         return follows[:, self.function_of]
 
-    def _changed_by(self, function: Function) -> set[int]:
+    def changed_by(self, function: Function) -> set[int]:
+        """The features that `function` changes, consequences included."""
         changed = {function.target}
         for cause in self._consequences:
             if cause.source in changed:
                 changed.add(cause.target)
         return changed
 
-    def _read_by(self, function: Function, changed: set[int]) -> set[int]:
+    def read_by(self, function: Function, changed: set[int]) -> set[int]:
         """The features on which the legality, the cost or the effect of `function` depends."""
         names = set(function.when.tree.names())
         reads = {cause.source for cause in self.causes if cause.target == function.target and cause.scale is not None}

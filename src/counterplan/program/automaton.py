@@ -16,7 +16,7 @@ import numpy as np
 
 from counterplan.paths.orders import NO_ACTION
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Bools, Floats, Ints, Transitions, _rounded
+from counterplan.problem.transitions import Bools, Floats, Ints, Transitions, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Choice:
             return np.where(legal[:, self.action], self.action, NO_ACTION)
         function = int(transitions.function_of[self.action])
         span, target = transitions.spans[function], transitions.functions[function].target
-        after = _rounded(states[:, target, None] + transitions.functions[function].arguments)
+        after = rounded(states[:, target, None] + transitions.functions[function].arguments)
         possible = legal[:, span]
         enough = possible & (after >= self.reach)
         smallest = np.where(enough, after, np.inf).argmin(axis=1)
@@ -225,7 +225,7 @@ class Program:
             legal[:, transitions.stop] = t > 0
             if t == longest:
                 legal[:, :-1] = False
-            leaf, rank, action = self._decide(node, run.states[going], legal)
+            leaf, rank, action = self.decide(node, run.states[going], legal)
             run.nodes[going, t], run.leaves[going, t], run.ranks[going, t] = node, leaf, rank
             run.stopped[going[action == transitions.stop]] = True
             on = (action != NO_ACTION) & (action != transitions.stop)
@@ -237,7 +237,7 @@ class Program:
         run.actions[~run.stopped] = NO_ACTION
         return run
 
-    def _decide(self, node: Ints, states: Floats, legal: Bools) -> tuple[Ints, Ints, Ints]:
+    def decide(self, node: Ints, states: Floats, legal: Bools) -> tuple[Ints, Ints, Ints]:
         """Leaf, rank of the choice and action [n] in `states` [n, F] at `node` [n]; NO_ACTION if none fits."""
         leaf, rank = np.full(len(node), -1, np.intp), np.full(len(node), -1, np.intp)
         action = np.full(len(node), NO_ACTION, np.intp)

@@ -90,7 +90,7 @@ def used(program: Program) -> list[Feature]:
     found = {index for name in reached if name in program.trees for index in tested_in(program.trees[name])}
     for function in transitions.functions:
         if function.name in reached:
-            found |= {function.target} | transitions._read_by(function, transitions._changed_by(function))
+            found |= {function.target} | transitions.read_by(function, transitions.changed_by(function))
     return [feature for feature in program.problem.features if feature.index in found]
 
 

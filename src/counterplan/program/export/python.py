@@ -172,7 +172,7 @@ def _world(program: Program, nodes: dict[str, str]) -> str:
     lines += [f"        {feature.name!r}: {_feature(feature)}," for feature in program.problem.features]
     lines += ["    },", "    functions={"]
     for function in transitions.functions:
-        bounded = tuple(names[cause.target] for cause in transitions._followers(function))
+        bounded = tuple(names[cause.target] for cause in transitions.followers_of(function))
         lines += [f"        {function.name!r}: {_function(function, names, f'can_{nodes[function.name]}', bounded)},"]
     lines += ["    },", "    causes=["]
     lines += [f"        {_cause(cause, names, i)}," for i, cause in enumerate(transitions.causes)]

@@ -79,7 +79,7 @@ def _function(problem: Problem, function: Function) -> dict[str, Any]:
         "base": function.base.tolist(),
         "surcharge": function.surcharge.tolist(),
         "phrase": function.phrase,
-        "bounded": [cause.target for cause in problem.transitions._followers(function)],
+        "bounded": [cause.target for cause in problem.transitions.followers_of(function)],
     }
 
 
