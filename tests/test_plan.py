@@ -34,7 +34,6 @@ def test_prints_as_a_person_would_write_it() -> None:
     assert f"Checked with the model: favourable. {LONG.questions:,} questions asked." in text
     reasoned = dataclasses.replace(LONG, steps=(dataclasses.replace(LONG.steps[0], reason="you are young"),))
     assert "     because you are young" in str(reasoned)
-    assert "Not checked with the model" in str(dataclasses.replace(LONG, verified=False))
     assert "at least 3.0" in str(dataclasses.replace(LONG, optimal=False, lower_bound=3.0))
     for status, words in [
         (Status.ALREADY_FAVOURABLE, "nothing needs to change"),
@@ -46,6 +45,39 @@ def test_prints_as_a_person_would_write_it() -> None:
     listing = PLANS.to_text(3)
     assert "… and 57 more." in listing
     assert f"60 people: {PLANS.counts['found']} found" in listing
+
+
+def test_promises_nothing_that_nobody_checked() -> None:
+    loose = dataclasses.replace(LONG, verified=False, optimal=False, lower_bound=0.0)
+    for questions, first, last in [
+        (0, f"{len(LONG.steps)} steps should change the decision", "No question was asked."),
+        (1, f"Refused. {len(LONG.steps)} steps should change that", "It was asked only whether you are refused."),
+        (3, f"Refused. {len(LONG.steps)} steps should change that", "asked 3 questions about other states."),
+    ]:
+        text = str(dataclasses.replace(loose, questions=questions))
+        assert text.startswith(first)
+        assert "Not checked with the model" in text
+        assert text.endswith(last)
+        assert "would" not in text
+        assert "question asked" not in text
+    closing = Plans((loose, PLANS[0], LONG)).to_text().splitlines()[-1]
+    assert "(1 not checked)" in closing
+    assert "1 found (not checked)" in Plans((loose,), queries=2, cached=3).to_text()
+    assert "2 questions asked, 3 answered from memory." in Plans((loose,), queries=2, cached=3).to_text()
+
+
+def test_counts_reasons() -> None:
+    steps = tuple(
+        dataclasses.replace(step, reason="so", because=Because("rule" if i else "contrast"))
+        for i, step in enumerate(LONG.steps)
+    )
+    some = Plans((dataclasses.replace(LONG, steps=steps), LONG))
+    assert some.reasons == {"rule": len(steps) - 1, "contrast": 1, "none": len(steps)}
+
+
+def test_long_reasons_are_wrapped() -> None:
+    steps = (dataclasses.replace(LONG.steps[0], reason="you are young and " * 30 + "free"),)
+    assert max(map(len, str(dataclasses.replace(LONG, steps=steps)).splitlines())) <= 110
 
 
 def test_is_a_sequence_with_counts() -> None:

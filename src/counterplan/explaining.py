@@ -7,7 +7,6 @@ remembers is used, and what a surrogate believes is said to be an estimate.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -49,8 +48,7 @@ def explain(
 
 def sources(plans: Plans) -> dict[str, int]:
     """How many steps have a rule as their reason, how many a contrast, and how many none."""
-    seen = Counter(step.because.source if step.because else "none" for plan in plans for step in plan.steps)
-    return {source: seen[source] for source in ("rule", "contrast", "none")}
+    return plans.reasons
 
 
 def with_rules(plans: Plans, program: Program) -> Plans:

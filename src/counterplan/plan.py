@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -140,7 +141,6 @@ def plan_text(plan: Plan) -> str:
             return "No plan was found; no question was asked."
         least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
         return f"Refused. No plan was found after {asked}{least}."
-    count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
     if plan.optimal:
         effort = f"effort {plan.cost:.1f}, the least possible"
     elif plan.lower_bound:
@@ -148,13 +148,30 @@ def plan_text(plan: Plan) -> str:
     else:
         effort = f"effort {plan.cost:.1f}"
     width = max(len(step.text) for step in plan.steps) + 4
-    lines = [f"Refused. {count} would change that ({effort}):", ""]
+    lines = [f"{_promise(plan)} ({effort}):", ""]
     for number, step in enumerate(plan.steps, 1):
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
-            lines.append(f"     because {step.reason}")
-    checked = "Checked with the model: favourable." if plan.verified else "Not checked with the model."
-    return "\n".join([*lines, "", f"{checked} {asked} asked."])
+            lines += textwrap.wrap(f"because {step.reason}", 110, initial_indent="     ", subsequent_indent="     ")
+    return "\n".join([*lines, "", _checked(plan)])
+
+
+def _promise(plan: Plan) -> str:
+    """What is said of the steps: a fact where the black box was asked, otherwise what should be. That somebody is
+    refused is only known if it was asked."""
+    count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
+    if plan.verified:
+        return f"Refused. {count} would change that"
+    return f"Refused. {count} should change that" if plan.questions else f"{count} should change the decision"
+
+
+def _checked(plan: Plan) -> str:
+    if plan.verified:
+        return f"Checked with the model: favourable. {_questions(plan.questions)} asked."
+    if plan.questions > 1:
+        return f"Not checked with the model, which was asked {_questions(plan.questions)} about other states."
+    asked = "It was asked only whether you are refused." if plan.questions else "No question was asked."
+    return f"Not checked with the model. {asked}"
 
 
 def _questions(count: int) -> str:
@@ -237,6 +254,12 @@ class Plans(Sequence[Plan]):
         seen = Counter(plan.status for plan in self.plans)
         return {status.value: seen[status] for status in Status}
 
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many steps have a rule as their reason, how many a contrast, and how many none."""
+        seen = Counter(step.because.source if step.because else "none" for plan in self.plans for step in plan.steps)
+        return {source: seen[source] for source in ("rule", "contrast", "none")}
+
     def to_frame(self) -> pd.DataFrame:
         """One row per step; a person without steps has one row, with step 0."""
         rows: list[dict[str, Any]] = []
@@ -269,8 +292,12 @@ class Plans(Sequence[Plan]):
         if most is not None and len(self) > most:
             blocks.append(f"… and {len(self) - most:,} more.")
         told = [f"{count:,} {name.replace('_', ' ')}" for name, count in self.counts.items() if count]
+        unchecked = sum(not plan.verified for plan in self.plans if plan.steps)
+        if unchecked:
+            told[0] += " (not checked)" if unchecked == self.counts["found"] else f" ({unchecked:,} not checked)"
         people = "1 person" if len(self) == 1 else f"{len(self):,} people"
-        blocks.append(f"{people}: {', '.join(told) or 'nothing to do'}. {_questions(self.queries)} asked.")
+        asked = f"{_questions(self.queries)} asked{f', {self.cached:,} answered from memory' if self.cached else ''}"
+        blocks.append(f"{people}: {', '.join(told) or 'nothing to do'}. {asked}.")
         return "\n\n".join(blocks)
 
     def __str__(self) -> str:
