@@ -12,6 +12,7 @@ import pandas as pd
 
 from counterplan.errors import CounterplanError, ModelError
 from counterplan.models import Model, adapt
+from counterplan.models.identity import identity_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
@@ -70,6 +71,7 @@ class BlackBox:
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
         self.queries = 0
         self.cached = 0
+        self._identity: str | None = None
         self._memories: dict[str, dict[bytes, bool]] = {}
         """By problem: answers by state."""
 
@@ -80,10 +82,16 @@ class BlackBox:
 
     @property
     def decider(self) -> str:
-        """What tells this black box from others: the model's name, and what of its answers counts as favourable."""
+        """What tells this black box from others: the model's name and content, and what counts as favourable.
+
+        The content is looked at once, when this is first asked for.
+        """
+        if self._identity is None:
+            self._identity = identity_of(self.model)
+        content = f" ({self._identity})" if self._identity else ""
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
         wanted = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
-        return f"{self.model.name}{threshold}{wanted}"
+        return f"{self.model.name}{content}{threshold}{wanted}"
 
     def about(self, problem: Problem, people: People) -> Questions:
         """A way to ask about states of `people`."""
@@ -110,6 +118,7 @@ class BlackBox:
 
     def forget(self) -> None:
         """Drop every remembered answer (for a model that has changed). The counts go on."""
+        self._identity = None
         for memory in self._memories.values():
             memory.clear()
 

@@ -29,6 +29,8 @@ class Decider(ABC):
     """A model that decides about states: label 0 or 1 of the problem's two outcomes."""
 
     batch = BATCH
+    identity = ""
+    """The name says it all."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -17,6 +17,7 @@ import pandas as pd
 from counterplan.errors import ModelError
 from counterplan.models.answers import Array, as_scores, asking, favourable_share, one_per_person
 from counterplan.models.http import HttpModel
+from counterplan.models.identity import identity_of
 from counterplan.models.onnx import OnnxModel
 from counterplan.problem.values import did_you_mean, text_of
 
@@ -30,7 +31,8 @@ class Model(Protocol):
     """Anything that answers about people.
 
     `name` is what messages call it, `batch` the most rows to ask about in one call, and `classes` the labels
-    it can give (as `text_of` texts), if it knows them.
+    it can give (as `text_of` texts), if it knows them. It may have an `identity`, a text that changes when its answers
+    do; else that is a digest of what it holds.
     """
 
     name: str
@@ -52,6 +54,11 @@ class EstimatorModel:
         self.name = name or f"model '{type(estimator).__name__}'"
         self.batch = batch
         self.classes = _classes_of(estimator)
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that was learned."""
+        return identity_of(self.estimator)
 
     @property
     def columns(self) -> list[str] | None:
@@ -102,6 +109,11 @@ class FunctionModel:
         self.name = name or f"model '{getattr(function, '__name__', type(function).__name__)}'"
         self.batch = batch
         self.classes: tuple[str, ...] | None = None
+
+    @property
+    def identity(self) -> str:
+        """A digest of its code, and of what it refers to."""
+        return identity_of(self.function)
 
     def labels(self, people: pd.DataFrame) -> Array:
         """What the function returns [B]."""

@@ -19,6 +19,7 @@ import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.answers import Array, as_scores, one_per_person
+from counterplan.models.identity import digest_of
 from counterplan.problem.values import is_missing
 
 LARGEST_BODY = 64 * 2**20
@@ -53,6 +54,9 @@ class HttpModel:
     ) -> None:
         self.url = url
         self.name = _checked_name(url)
+        query = urlsplit(url).query
+        self.identity = digest_of([query.encode()]) if query else ""
+        """Nothing but the address tells a service: what changes behind it is not seen."""
         self.timeout, self.retries, self.backoff, self.batch = timeout, retries, backoff, batch
         self.classes: tuple[str, ...] | None = None
         self.headers = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}

@@ -13,6 +13,7 @@ import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.answers import Array, asking, favourable_share, one_per_person
+from counterplan.models.identity import digest_of
 from counterplan.problem.values import did_you_mean, is_missing, listed, text_of
 
 NUMERIC = {
@@ -35,7 +36,17 @@ class OnnxModel:
         self.name = Path(path).name
         self.batch = batch
         self.classes: tuple[str, ...] | None = None
-        self._session = _session(Path(path))
+        self._path = Path(path)
+        self._session = _session(self._path)
+
+    @property
+    def identity(self) -> str:
+        """A digest of the file, and of the one with its weights, if they are apart."""
+        files = [self._path, *(self._path.with_name(self._path.name + end) for end in (".data", "_data"))]
+        try:
+            return digest_of(path.read_bytes() for path in files if path.is_file())
+        except OSError:
+            return ""
 
     def labels(self, people: pd.DataFrame) -> Array:
         """The model's first output [B]."""

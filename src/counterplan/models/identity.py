@@ -1,0 +1,220 @@
+"""What tells a model from another one of the same name: a digest of its content, the same in every process.
+
+Nothing is called, pickled or unpickled; objects are only looked into. Code that is installed counts by its name, one's
+own by what it does, so that an edited function, or a retrained estimator that it uses, is another model.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_LENGTH = 12
+_PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+_LEARNED = ("predict", "transform", "state_dict")
+"""What has one of these was learned from data: everything in it counts."""
+_UNTOLD = {
+    "__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__", "__annotations__",
+    "_abc_impl",
+}  # fmt: skip
+"""Parts of a class that say nothing about what it does."""
+
+
+def identity_of(model: object) -> str:
+    """A short digest of everything that `model` decides by; empty if that cannot be found out.
+
+    A model that has a text `identity` is believed.
+    """
+    try:
+        if isinstance(said := getattr(model, "identity", None), str):
+            return said
+        module = type(model).__module__
+        return _Walk().digest(model, _installed(module) and not _standard(module)).hex()[:_LENGTH]
+    except Exception:  # whatever somebody's attributes do: there is still the name
+        return ""
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """A short digest of bytes."""
+    return _joined(*parts).hex()[:_LENGTH]
+
+
+class _Walk:
+    """Digests things by value, each once: whether two parts are one object or two equal ones makes no difference."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], bytes] = {}
+        self._alive: list[object] = []
+        """As long as what was seen is kept alive, no other object has its id."""
+
+    def digest(self, thing: Any, whole: bool) -> bytes:
+        """The digest of `thing`; unless it is `whole`, objects of installed classes that learned nothing (sessions,
+        connections) count by their type only."""
+        if isinstance(thing, _PLAIN):
+            return _joined(type(thing).__name__.encode(), repr(thing).encode())
+        key = (id(thing), whole)
+        if key not in self._known:
+            self._known[key] = b"a cycle"
+            self._alive.append(thing)
+            self._known[key] = _joined(_type_name(type(thing)), *self._parts(thing, whole))
+        return self._known[key]
+
+    def _parts(self, thing: Any, whole: bool) -> Iterator[bytes]:
+        if isinstance(thing, np.ndarray):
+            yield from self._array(thing, whole)
+        elif isinstance(thing, np.generic):
+            yield from self._array(np.asarray(thing), whole)
+        elif isinstance(thing, pd.DataFrame):
+            yield from (self.digest(thing[column].to_numpy(), whole) for column in thing.columns)
+            yield self.digest(list(thing.columns), whole)
+        elif isinstance(thing, (pd.Series, pd.Index)):
+            yield self.digest(thing.to_numpy(), whole)
+        elif isinstance(thing, Mapping):
+            pairs = (_joined(self.digest(key, whole), self.digest(value, whole)) for key, value in thing.items())
+            yield from sorted(pairs)
+        elif isinstance(thing, (set, frozenset)):
+            yield from sorted(self.digest(one, whole) for one in thing)
+        elif isinstance(thing, (list, tuple)):
+            yield from (self.digest(one, whole) for one in thing)
+        elif isinstance(thing, types.FunctionType):
+            yield from self._function(thing)
+        elif isinstance(thing, types.CodeType):
+            yield from self._code(thing)
+        elif isinstance(thing, types.MethodType):
+            yield from (self.digest(thing.__func__, False), self.digest(thing.__self__, False))
+        elif isinstance(thing, types.ModuleType):
+            yield thing.__name__.encode()
+        elif isinstance(thing, type):
+            yield from self._class(thing)
+        elif isinstance(thing, property):
+            yield from (self.digest(part, whole) for part in (thing.fget, thing.fset, thing.fdel))
+        elif callable(inner := getattr(thing, "__wrapped__", None) or getattr(thing, "__func__", None)):
+            yield self.digest(inner, whole)  # a cached function, a static method
+        else:
+            yield from self._object(thing, whole)
+
+    def _array(self, array: np.ndarray[Any, Any], whole: bool) -> Iterator[bytes]:
+        if array.dtype.names:  # there may be anything between the fields
+            yield from (self.digest(array[name], whole) for name in array.dtype.names)
+        elif array.dtype.hasobject:
+            yield self.digest(array.tolist(), whole)
+        else:
+            yield from (str((array.dtype.str, array.shape)).encode(), np.ascontiguousarray(array).tobytes())
+
+    def _function(self, function: types.FunctionType) -> Iterator[bytes]:
+        """Code, defaults, and what it refers to outside itself, but for what it overwrites: that is its memory."""
+        if _installed(function.__module__):
+            yield function.__qualname__.encode()
+            return
+        code, outside = function.__code__, function.__globals__
+        read, written = _names(code)
+        yield self.digest(code, False)
+        yield self.digest([function.__defaults__, function.__kwdefaults__], False)
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            if name not in written:
+                yield _joined(name.encode(), self.digest(_content(cell), False))
+        for name in sorted(read - written):
+            if name in outside:
+                yield _joined(name.encode(), self.digest(outside[name], False))
+                if isinstance(module := outside[name], types.ModuleType) and not _installed(module.__name__):
+                    used = sorted(read.intersection(vars(module)))
+                    yield from (_joined(part.encode(), self.digest(vars(module)[part], False)) for part in used)
+
+    def _code(self, code: types.CodeType) -> Iterator[bytes]:
+        yield from (code.co_code, code.co_exceptiontable)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        yield self.digest([code.co_consts, code.co_names, code.co_varnames, code.co_freevars, counts], False)
+
+    def _class(self, kind: type) -> Iterator[bytes]:
+        yield _type_name(kind)
+        if not _installed(kind.__module__):
+            yield from (self.digest(base, False) for base in kind.__bases__)
+            for name in sorted(vars(kind).keys() - _UNTOLD):
+                part = vars(kind)[name]
+                if not isinstance(part, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                    yield _joined(name.encode(), self.digest(part, False))
+
+    def _object(self, thing: Any, whole: bool) -> Iterator[bytes]:
+        """Anything else: how it could be rebuilt, or else its attributes."""
+        kind, learned = type(thing), any(hasattr(thing, name) for name in _LEARNED)
+        if isinstance(said := getattr(thing, "identity", None), str):
+            yield from (str(getattr(thing, "name", "")).encode(), said.encode())
+        elif not _installed(kind.__module__):
+            yield from (self.digest(kind, False), self.digest(_attributes(thing), whole))
+        elif callable(getattr(thing, "get_tree_stats", None)):  # the rest of a tree of neighbours counts its uses
+            yield self.digest(thing.get_arrays(), whole)
+        elif whole or learned or _standard(kind.__module__):
+            try:
+                rebuilt = thing.__reduce_ex__(4)
+            except Exception:  # it holds what belongs to this process only
+                rebuilt = _attributes(thing)
+            if isinstance(rebuilt, tuple):
+                rebuilt = [list(part) if isinstance(part, Iterator) else part for part in rebuilt]
+            yield self.digest(rebuilt, whole or learned)
+
+
+def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """The names that code, and code within it, refers to, and those outside itself that it writes."""
+    read, written = set(code.co_names), set()
+    for step in dis.get_instructions(code):
+        outside = step.argval in code.co_freevars if step.opname == "STORE_DEREF" else step.opname == "STORE_GLOBAL"
+        if outside:
+            written.add(step.argval)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            more, overwritten = _names(inner)
+            read |= more
+            written |= overwritten - set(code.co_cellvars)
+    return read, written
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    """The attributes that an object holds itself."""
+    held = dict(getattr(thing, "__dict__", {}))
+    for kind in type(thing).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
+                held[name] = getattr(thing, name)
+    return held
+
+
+def _installed(module: str | None) -> bool:
+    """Whether a module came with Python or was installed, so that its code is known by its name."""
+    if _standard(module):
+        return True
+    top = str(module).partition(".")[0]
+    parts = str(getattr(sys.modules.get(top), "__file__", None)).replace("\\", "/").split("/")
+    return top == "counterplan" or "site-packages" in parts or "dist-packages" in parts
+
+
+def _standard(module: str | None) -> bool:
+    top = str(module).partition(".")[0]
+    return top in sys.stdlib_module_names and top != "__main__"
+
+
+def _type_name(kind: type) -> bytes:
+    return kind.__qualname__.encode()
+
+
+def _joined(*parts: bytes) -> bytes:
+    """One digest of several parts, each with its length, so that no two rows of parts are the same."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "little"))
+        total.update(part)
+    return total.digest()
