@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import programs, random_program
 
 import worlds
-from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.program.text import WIDTH, card_text
 
 GERMAN = worlds.benchmark("german")
@@ -34,25 +36,62 @@ def test_reads_like_a_recipe() -> None:
     )
     assert program.to_text() == str(program)
     assert program.to_text().splitlines() == [
-        "german: 3 nodes, 9 leaves, at most 4 steps",
+        "german: 3 nodes, 8 leaves, at most 4 steps",
+        "“Towards” a number: by the one step that ends nearest to it, at or above it if any does.",
         "",
         "To begin with:",
-        '  if your age is below 25 years: change your job to "skilled"; else change your housing to "own"',
-        "  else if the amount of the loan is at least 5,000 DM: lower the amount of the loan to no less than 1,000 DM,",
-        "        or as little as possible",
-        '  otherwise: change your job to "skilled"; else change your housing to "own"',
+        "  if your age is below 25 years, or the amount of the loan is below 5,000 DM: change your job to "
+        '"skilled", or',
+        '      else change your housing to "own"',
+        "  otherwise: lower the amount of the loan towards 1,000 DM",
         "",
-        "After CHANGE_JOB:",
-        "  stop",
+        "After CHANGE_JOB: stop",
         "",
         "After CHANGE_CREDIT:",
         "  if your age is at least 25 years:",
         '    if your job is at least "skilled": stop',
-        '    otherwise: change your job to "skilled"; else change your housing to "own"; else stop',
-        '  else if your job is at least "unskilled, resident": change your job to "skilled"; else change your housing',
-        '        to "own"; else stop',
+        '    otherwise: change your job to "skilled", or else change your housing to "own", or else stop',
+        '  else if your job is at least "unskilled, resident": change your job to "skilled", or else change your',
+        '      housing to "own", or else stop',
         "  otherwise: no plan is known",
     ]
+
+
+def test_a_listing_says_only_what_can_happen() -> None:
+    """No choice after one that leaves it no chance; neighbours that do the same are asked about together."""
+    down = Choice(ACTIONS["CHANGE_CREDIT=-100"].action, reach=1000.0)
+    further = replace(down, reach=5000.0)
+    one = Leaf((ACTIONS["CHANGE_CREDIT=-5000"], down, further, ACTIONS["CHANGE_CREDIT=-100"], *STOP.choices))
+    two = Leaf((ACTIONS["CHANGE_JOB=skilled"], *STOP.choices))
+    tree = Split(
+        Test(JOB, among=(2,)), two, Split(Test(AGE, at_least=60), one, Split(Test(CREDIT, at_least=9), one, two))
+    )
+    text = " ".join(Program(GERMAN, {INTERVENE: tree}).to_text().split())
+    assert text.count("lower the amount") == 1
+    assert "if your age is at least 60 years, or the amount of the loan is at least 9 DM: lower" in text
+    assert "lower the amount of the loan by 5,000 DM, else towards 1,000 DM" in text
+    assert 'if your job is "skilled": no plan is known' in text
+    assert "stop" not in text
+
+
+def shared_rows(program: Program, spare: int) -> Program:
+    """The program with one way to fall back for each node."""
+
+    def same(tree: Tree, row: tuple[Choice, ...]) -> Tree:
+        if isinstance(tree, Leaf):
+            return Leaf((*tree.choices[:1], *row))
+        return replace(tree, yes=same(tree.yes, row), no=same(tree.no, row))
+
+    rows = {name: next(leaves(tree))[1].choices[:spare] for name, tree in program.trees.items()}
+    return replace(program, trees={name: same(tree, rows[name]) for name, tree in program.trees.items()})
+
+
+def test_what_leaves_fall_back_on_is_said_once() -> None:
+    program = shared_rows(random_program(GERMAN, 4, depth=6), 3)
+    text = program.to_text()
+    ends = sum(1 for tree in program.tidied().trees.values() for _ in leaves(tree))
+    assert ends > 30
+    assert text.count("Where such a step is not possible") >= 2
 
 
 def test_lines_fit_the_page() -> None:
@@ -72,8 +111,10 @@ def test_every_program_has_a_listing(data: st.DataObject) -> None:
 def test_the_card() -> None:
     card = {
         "cannot": ["it never asks the model", "it knows no more than 4 steps"],
-        "made_with": "counterplan 0.1.0",
+        "made_with": {"tree": {"leaf_price": 0.0003, "feature_price": 0.0125}},
         "seed": 12345,
+        "transitions": {"INTERVENE>STOP": 1},
+        "examples": [{"age": 3}],
         "success": 0.9432,
         "cost_ratio": 1.28444,
         "questions": {"surrogate": 1234, "check": 100},
@@ -83,8 +124,6 @@ def test_the_card() -> None:
         "note": None,
     }
     assert card_text(card).splitlines() == [
-        "made with              counterplan 0.1.0",
-        "seed                   12345",
         "success                94.3%",
         "effort / least effort  1.284",
         "questions asked        surrogate: 1,234",
@@ -95,8 +134,12 @@ def test_the_card() -> None:
         "                         m: success 50.0%, mean effort 13",
         "what it cannot do      it never asks the model",
         "                       it knows no more than 4 steps",
+        "made with              tree: leaf price 0.0003, feature price 0.013",
+        "seed                   12345",
         "fair                   yes",
         "note                   unknown",
     ]
+    long = card_text({"cannot": ["word " * 60]})
+    assert max(map(len, long.splitlines())) <= WIDTH
     assert card_text({}) == "Nothing is written on the card."
     assert card_text({"cannot": []}) == "what it cannot do  none"

@@ -196,6 +196,12 @@ class Program:
         asked = {test.feature for tree in self.trees.values() for path, _ in leaves(tree) for test, _ in path}
         return tuple(feature.name for feature in self.problem.features if feature.protected and feature.index in asked)
 
+    def tidied(self) -> Program:
+        """The same program without choices, tests and branches that make no difference to anybody."""
+        from counterplan.program.tidying import tidied
+
+        return tidied(self)
+
     def to_text(self) -> str:
         """The whole program as an indented listing in plain words."""
         from counterplan.program.text import program_text

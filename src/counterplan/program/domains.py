@@ -38,6 +38,10 @@ class Values:
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Values(low, high, self.among | other.among, self.missing or other.missing)
 
+    def some(self, feature: Feature) -> bool:
+        """Whether `feature` can have any of them."""
+        return self.missing or bool(self.low < self.high if feature.is_number else self.among)
+
 
 def possible(feature: Feature) -> Values:
     """Every value that a feature can have."""

@@ -175,7 +175,7 @@ class Rule:
     """What to say if there is no condition."""
     cannot: tuple[str, ...] = ()
     """The actions that come first in the leaf: `CHANGE_HOUSING=own`."""
-    cannot_text: tuple[str, ...] = ()
+    cannot_text: str = ""
     """The same in words."""
 
     @property
@@ -200,7 +200,7 @@ class Rule:
         """The rule as a sentence: "your income is below 50,000 € and your housing is "rent""."""
         if self.never:
             return "nobody comes here"
-        said = [*(condition.text for condition in self.conditions), *self.cannot_text]
+        said = [condition.text for condition in self.conditions] + [self.cannot_text] * bool(self.cannot_text)
         return _joined(said, "and") if said else self.otherwise
 
     @cached_property
@@ -253,12 +253,13 @@ class Rules:
             Condition(features[index], values, here[index] & needed.get(index, here[index]))
             for index, values in asked.items()
         ]
-        before = end.choices[:rank]
+        before = list(dict.fromkeys(end.choices[:rank]))
+        doing = [one for one in before if one.action != self._problem.transitions.stop]
         return Rule(
             tuple(condition for condition in conditions if condition.never or not condition.always),
             _for_all(node, choice.action == self._problem.transitions.stop),
             tuple(choice_name(self._problem, one) for one in before),
-            tuple(_impossible(self._problem, one) for one in before if one.action != self._problem.transitions.stop),
+            _not_open(self._problem, doing) if doing else "",
         )
 
 
@@ -292,29 +293,43 @@ def choice_name(problem: Problem, choice: Choice) -> str:
 
 
 def choice_text(problem: Problem, choice: Choice) -> str:
-    """What a choice asks for: `change your job to "manager"`, `lower the amount of the loan by 1,000 DM`."""
+    """What a choice asks for: `change your job to "manager"`, `lower the amount of the loan by 1,000 DM`.
+
+    `raise your income towards 80,000 €`: by the one step that ends nearest to it, at or above it if any does.
+    """
     if choice.action == problem.transitions.stop:
         return "stop"
-    function, feature, argument = _meant(problem, choice)
-    if choice.reach is not None:
-        reach = feature.say(choice.reach)
-        if (function.arguments < 0).all():
-            return f"lower {feature.label} to no less than {reach}, or as little as possible"
-        way = "raise" if (function.arguments > 0).all() else "bring"
-        return f"{way} {feature.label} to at least {reach}, or as far as possible"
-    if not function.adds:
-        return f"change {feature.label} to {_value(feature, argument)}"
-    return f"{'raise' if argument > 0 else 'lower'} {feature.label} by {feature.say(abs(argument))}"
+    verb_, label, aim = choice_words(problem, choice)
+    return f"{verb_} {label} {aim}"
 
 
-def _impossible(problem: Problem, choice: Choice) -> str:
-    """That a choice cannot be taken."""
+def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
+    """The verb, the object and the aim of a choice other than STOP: `change`, `your job`, `to "manager"`."""
     function, feature, argument = _meant(problem, choice)
-    if choice.reach is not None:
-        return f"{feature.label} cannot change"
     if not function.adds:
-        return f"{feature.label} cannot become {_value(feature, argument)}"
-    return f"{feature.label} cannot {'rise' if argument > 0 else 'fall'} by {feature.say(abs(argument))}"
+        return "change", feature.label, f"to {_value(feature, argument)}"
+    if choice.reach is None:
+        return "raise" if argument > 0 else "lower", feature.label, f"by {feature.say(abs(argument))}"
+    ways = function.arguments
+    way = "lower" if (ways < 0).all() else "raise" if (ways > 0).all() else "move"
+    return way, feature.label, f"towards {feature.say(choice.reach)}"
+
+
+_DOING = {"change": "changing", "raise": "raising", "lower": "lowering", "move": "moving"}
+
+
+def _not_open(problem: Problem, choices: Sequence[Choice]) -> str:
+    """That choices cannot be taken: by the rules of the problem, by somebody's wishes, or at a plan's end."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for choice in choices:
+        way, label, aim = choice_words(problem, choice)
+        aims = said.setdefault((way, label), [])
+        if choice.reach is None:
+            aims.append(aim)
+        else:
+            aims[:] = []  # no step of this function is possible, wherever to
+    words = [" ".join([_DOING[way], label, _joined(aims, "or")]).rstrip() for (way, label), aims in said.items()]
+    return f"{_joined(words, 'and')} {'is' if len(words) == 1 else 'are'} not open to you here"
 
 
 def _meant(problem: Problem, choice: Choice) -> tuple[Function, Feature, float]:

@@ -3,75 +3,158 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from counterplan.problem import Problem
 from counterplan.problem.parts import say_number
-from counterplan.program.automaton import INTERVENE, Leaf, Program, Tree, leaves
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Tree, leaves
 from counterplan.program.domains import Values, after_values, passing
-from counterplan.program.rules import Condition, choice_text
+from counterplan.program.rules import Condition, choice_words
+from counterplan.program.tidying import Tidy, tidied_trees
 
 WIDTH = 110
+PAGE = 66
+"""Lines. A longer listing is set more closely."""
+_ROWS = 12
+"""Ways to fall back that are compared."""
 
 
 def program_text(program: Program) -> str:
-    """The whole program: what is asked at each node, and what to do then."""
-    count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
-    choices = {choice for tree in program.trees.values() for _, leaf in leaves(tree) for choice in leaf.choices}
-    most = program.problem.max_actions
+    """The whole program: what is asked at each node, and what to do then. What never happens is left out."""
+    trees = tidied_trees(program)
+    roomy = "\n".join(_lines(program, trees, close=False))
+    return roomy if roomy.count("\n") < PAGE else "\n".join(_lines(program, trees, close=True))
+
+
+def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator[str]:
+    problem, most = program.problem, program.problem.max_actions
+    ends = [leaf for tree in trees.values() for _, leaf in leaves(tree)]
+    choices = {choice for leaf in ends for choice in leaf.choices}
     limit = "at most 1 step" if most == 1 else f"at most {most} steps"
-    lines = [f"{program.problem.name}: {len(program.trees)} nodes, {count} leaves, {limit}"]
+    counts = [f"{len(trees)} node{'s' * (len(trees) > 1)}", f"{len(ends)} {'leaves' if len(ends) > 1 else 'leaf'}"]
+    yield f"{problem.name}: {', '.join(counts)}, {limit}"
+    if any(choice.reach is not None for choice in choices):
+        yield "“Towards” a number: by the one step that ends nearest to it, at or above it if any does."
     for name in program.nodes:
-        if name in program.trees:
-            listing = _Listing(program.problem, name)
-            lines += ["", "To begin with:" if name == INTERVENE else f"After {name}:"]
-            lines += listing.lines(program.trees[name], after_values(program.problem, name, choices), "  ")
-    return "\n".join(lines)
-
-
-def leaf_text(problem: Problem, node: str, leaf: Leaf) -> str:
-    """What a leaf says: `change your housing to "own"; else stop`. Nobody can stop at once, everybody can later on."""
-    said: list[str] = []
-    for choice in dict.fromkeys(leaf.choices):
-        stop = choice.action == problem.transitions.stop
-        if not (stop and node == INTERVENE):
-            said.append(choice_text(problem, choice))
-        if stop and node != INTERVENE:
-            break
-    return "; else ".join(said) if said else "no plan is known"
+        if name not in trees:
+            continue
+        here = after_values(problem, name, choices)
+        listing = _Listing(problem, name, trees[name], here, close)
+        head = "To begin with:" if name == INTERVENE else f"After {name}:"
+        if isinstance(trees[name], Leaf):
+            yield from ["", *_wrapped(f"{head} {listing.said(trees[name], here)}", "")]
+            continue
+        yield from ["", head]
+        yield from listing.lines(trees[name], here, "  ")
+        if listing.spare:
+            yield from _wrapped(f"  Where such a step is not possible: {_row(problem, listing.spare)}.", "  ")
 
 
 class _Listing:
-    """Lists the tree of one node. Of two branches the one that is a leaf comes first; what is settled is not asked."""
+    """Lists the tree of one node. Of two branches the shorter one comes first, the other goes on at the same depth.
 
-    def __init__(self, problem: Problem, node: str) -> None:
-        self.problem = problem
-        self.node = node
+    What leaves fall back on, where their choice is not possible, is said once for the node if most agree in it.
+    """
 
-    def lines(self, tree: Tree, here: list[Values], indent: str, word: str = "") -> Iterator[str]:
-        """The lines of `tree`, where features can be what `here` says; `word` is "else " within a chain."""
+    def __init__(self, problem: Problem, node: str, tree: Tree, here: list[Values], close: bool) -> None:
+        self.problem, self.node, self.close = problem, node, close
+        self.tidy = Tidy(problem)
+        self.spare = self.shared(list(self.ends(tree, here)))
+
+    def ends(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:
+        """The leaves, each with what features can be there."""
         if isinstance(tree, Leaf):
-            yield from self.leaf(f"{indent}{'otherwise: ' if word else ''}", tree, indent)
-            return
-        feature = self.problem.features[tree.test.feature]
-        yes, no = (Condition(feature, passing(feature, tree.test, way), here[feature.index]) for way in (True, False))
-        if yes.never or no.never:
-            yield from self.lines(tree.no if yes.never else tree.yes, here, indent, word)
-            return
-        ways = [(yes, tree.yes), (no, tree.no)]
-        (near, first), (far, last) = ways if isinstance(tree.yes, Leaf) or not isinstance(tree.no, Leaf) else ways[::-1]
-        question = f"{indent}{word}if {near.text}:"
-        if isinstance(first, Leaf):
-            yield from self.leaf(f"{question} ", first, indent)
+            yield tree, here
         else:
-            yield from _wrapped(question, indent)
-            yield from self.lines(first, _with(here, near), indent + "  ")
-        yield from self.lines(last, _with(here, far), indent, "else ")
+            for condition, side in self.ways(tree, here):
+                yield from self.ends(side, _with(here, condition))
 
-    def leaf(self, start: str, leaf: Leaf, indent: str) -> list[str]:
-        """A leaf on one line if it fits."""
-        return _wrapped(start + leaf_text(self.problem, self.node, leaf), indent)
+    def ways(self, tree: Split, here: list[Values]) -> list[tuple[Condition, Tree]]:
+        """The two branches of a test."""
+        feature = self.problem.features[tree.test.feature]
+        return [
+            (Condition(feature, passing(feature, tree.test, way), here[feature.index]), side)
+            for way, side in ((True, tree.yes), (False, tree.no))
+        ]
+
+    def shared(self, ends: Sequence[tuple[Leaf, list[Values]]]) -> tuple[Choice, ...]:
+        """The choices that the most leaves fall back on, if it is worth saying once."""
+        rows: Counter[tuple[Choice, ...]] = Counter()
+        places: Counter[Choice] = Counter()
+        for leaf, _ in ends:
+            rows.update({leaf.choices[1:], leaf.choices} if len(leaf.choices) > 1 else ())
+            places.update({choice: 1 / (rank + 1) for rank, choice in enumerate(leaf.choices)})
+        ranked = [choice for choice, _ in places.most_common()]
+        few = [row for row, _ in rows.most_common(_ROWS)]
+        few += [tuple(ranked[:size]) for size in range(2, min(len(ranked), 8) + 1)]
+        several = [(leaf, here) for leaf, here in ends if len(leaf.choices) > 1]
+        fits = [sum(self.falls_back(leaf, row, here) for leaf, here in several) for row in few]
+        enough = max(3, len(several) / 2)
+        return few[fits.index(max(fits))] if max(fits, default=0) >= enough else ()
+
+    def falls_back(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> bool:
+        """Whether a leaf does what its first choice and then `row` would do."""
+        if not leaf.choices or leaf.choices[0].action == self.problem.transitions.stop:
+            return False
+        return leaf.choices == tuple(self.tidy.firing(self.node, (leaf.choices[0], *row), here))
+
+    def lines(self, tree: Tree, here: list[Values], indent: str) -> Iterator[str]:
+        """The lines of `tree`, where features can be what `here` says: if, else if, otherwise."""
+        chain: list[tuple[list[str], Tree, list[Values], str]] = []
+        while not isinstance(tree, Leaf):
+            before = chain[-1][3] if chain else ""
+            ways = [(condition, side, _with(here, condition)) for condition, side in self.ways(tree, here)]
+            told = [self.said(side, inside) if isinstance(side, Leaf) else "" for _, side, inside in ways]
+            near = min((0, 1), key=lambda i: (not told[i] or told[i] != before, _size(ways[i][1])))
+            condition, first, inside = ways[near]
+            _, tree, here = ways[1 - near]
+            if before and told[near] == before:
+                chain[-1][0].append(condition.text)
+            else:
+                chain.append(([condition.text], first, inside, told[near]))
+        last = self.said(tree, here)
+        while chain and chain[-1][3] == last:  # they differ in nothing that is said here
+            chain.pop()
+        for place, (texts, branch, inside, told_) in enumerate(chain):
+            line = f"{indent}{'else ' * (place > 0)}if {', or '.join(texts)}: {told_}".rstrip()
+            if place == len(chain) - 1 and self.close and told_:
+                both = f"{line}; otherwise: {last}"
+                if len(both) <= WIDTH:
+                    yield both
+                    return
+            yield from _wrapped(line, indent)
+            if not told_:
+                yield from self.lines(branch, inside, indent + "  ")
+        yield from _wrapped(f"{indent}{'otherwise: ' * bool(chain)}{last}", indent)
+
+    def said(self, leaf: Tree, here: list[Values]) -> str:
+        """What a leaf says: `change your housing to "own", or else stop`."""
+        assert isinstance(leaf, Leaf)
+        if not leaf.choices:
+            return "no plan is known"
+        if self.spare and self.falls_back(leaf, self.spare, here):
+            return _row(self.problem, leaf.choices[:1])
+        last = leaf.choices[-1].action == self.problem.transitions.stop or not self.spare
+        return _row(self.problem, leaf.choices) + ("" if last else ", or else no plan is known")
+
+
+def _row(problem: Problem, choices: Sequence[Choice]) -> str:
+    """Choices in a row: `change your savings to "rich", else to "moderate", or else stop`."""
+    stop = problem.transitions.stop
+    said = []
+    for head, some in groupby(choices, lambda one: None if one.action == stop else choice_words(problem, one)[:2]):
+        if head is None:
+            said.append("stop")
+        else:
+            said.append(f"{' '.join(head)} {', else '.join(choice_words(problem, one)[2] for one in some)}")
+    return ", or else ".join(said)
+
+
+def _size(tree: Tree) -> int:
+    return sum(1 for _ in leaves(tree))
 
 
 def _with(here: list[Values], condition: Condition) -> list[Values]:
@@ -81,13 +164,14 @@ def _with(here: list[Values], condition: Condition) -> list[Values]:
 
 
 def _wrapped(line: str, indent: str) -> list[str]:
-    return textwrap.wrap(line, max(WIDTH, len(indent) + 60), subsequent_indent=indent + "      ")
+    return textwrap.wrap(line, max(WIDTH, len(indent) + 60), subsequent_indent=indent + "    ")
 
 
+DRAWN = ("transitions", "examples")
+"""What is on a card for drawings and forms."""
 _TITLES = {
-    "made_with": "made with",
-    "seed": "seed",
-    "people": "people",
+    "people": "made from people",
+    "tried_on": "tried on",
     "success": "success",
     "cost_ratio": "effort / least effort",
     "questions": "questions asked",
@@ -95,14 +179,21 @@ _TITLES = {
     "rule_length_longest": "longest rule",
     "leaves": "leaves",
     "groups": "by group",
+    "protected_tested": "protected, asked about",
+    "protected_avoided": "protected, never asked about",
     "cannot": "what it cannot do",
+    "made_with": "made with",
+    "seed": "seed",
 }
 
 
 def card_text(card: Mapping[str, Any]) -> str:
-    """A program's card, a line for each thing: what is known first and in order, then what else is there."""
+    """A program's card, a line for each thing: what is known first and in order, then what else is there.
+
+    What is on the card for drawings and forms is left out.
+    """
     known = [key for key in _TITLES if key in card]
-    keys = [*known, *(key for key in card if key not in _TITLES)]
+    keys = [*known, *(key for key in card if key not in _TITLES and key not in DRAWN)]
     if not keys:
         return "Nothing is written on the card."
     titles = {key: _TITLES.get(key, key.replace("_", " ")) for key in keys}
@@ -110,8 +201,15 @@ def card_text(card: Mapping[str, Any]) -> str:
     lines = []
     for key in keys:
         said = list(_said(key, card[key])) or ["none"]
-        lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(said)]
+        fitting = [part for line in said for part in _within(line, WIDTH - width)]
+        lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
     return "\n".join(lines)
+
+
+def _within(line: str, width: int) -> list[str]:
+    """A line, broken where it is too long, the rest further in."""
+    inside = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, max(width, len(inside) + 40), subsequent_indent=inside) or [line]
 
 
 def _said(key: str, value: Any) -> Iterator[str]:
@@ -141,4 +239,12 @@ def _plain(key: str, value: Any) -> str:
         return {None: "unknown", True: "yes", False: "no"}[value]
     if not isinstance(value, (int, float)) or key == "seed":
         return str(value)
-    return f"{value:.1%}" if key == "success" and 0 <= value <= 1 else say_number(round(float(value), 3))
+    if key == "success" and 0 <= value <= 1:
+        return f"{value:.1%}"
+    return say_shortly(value)
+
+
+def say_shortly(number: float) -> str:
+    """A figure with three decimals, or with two digits if that would change it by more than a hundredth."""
+    near = round(float(number), 3)
+    return say_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))

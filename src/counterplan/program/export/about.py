@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from counterplan.problem.parts import Feature, say_number
+from counterplan.problem.parts import Feature
 from counterplan.program.automaton import Leaf, Program, Tree
 from counterplan.program.export.drawing import drawing
-
-DRAWN = ("transitions", "examples", "cannot")
-"""What a card holds for drawings and forms, and what `limits` says."""
-
+from counterplan.program.text import DRAWN, say_shortly
 
 _TITLES = {
     "made_with": "made with",
@@ -28,7 +25,7 @@ _TITLES = {
 
 def about(program: Program) -> list[tuple[str, str]]:
     """What the card says, as names and values; what lies within is named by its way there."""
-    return list(_entries({key: value for key, value in program.card.items() if key not in DRAWN}, ""))
+    return list(_entries({key: value for key, value in program.card.items() if key not in (*DRAWN, "cannot")}, ""))
 
 
 def _entries(card: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
@@ -50,7 +47,7 @@ def _said(key: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         share = key == "success" and 0 <= value <= 1
         times = " times" if key == "cost_ratio" else ""
-        return f"{value:.0%}" if share else say_number(round(float(value), 3)) + times
+        return f"{value:.0%}" if share else say_shortly(value) + times
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(_said(key, item) for item in value)
     return str(value)
