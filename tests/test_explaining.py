@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Step, benchmarks
+from counterplan import (
+    BlackBox,
+    CascadePlanner,
+    ExactPlanner,
+    GuidedPlanner,
+    Plan,
+    PlanError,
+    Planner,
+    Plans,
+    Problem,
+    ProgramPlanner,
+    Step,
+    benchmarks,
+)
 from counterplan.explaining import explain, sources
+from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.head(25)
@@ -36,8 +52,10 @@ def without(problem: Problem, plan: Plan, t: int) -> tuple[np.ndarray, float, st
     return state, cost, ""
 
 
-def truths(problem: Problem, model: object, plan: Plan) -> None:
-    """Check every claim of every contrast against the model and the transitions."""
+def truths(problem: Problem, model: object, plan: Plan, forbid: Sequence[str] = ()) -> None:
+    """Check every claim of every reason against the model and the transitions."""
+    scope = Scope({feature.name: feature.column() for feature in problem.features})
+    allowed = problem.allowed(forbid)
     numbers = {str(action): action.index for action in problem.transitions.actions}
     people = ExactPlanner(problem, model).problem.read(_frame(plan))
     ask = BlackBox(model).about(problem, people)
@@ -45,6 +63,13 @@ def truths(problem: Problem, model: object, plan: Plan) -> None:
         assert step.reason
         assert step.because is not None
         if step.because.source == "rule":
+            before = problem.state(step.before)[None]
+            assert np.all(bind(step.because.rule, scope)(before)), step.because.rule
+            legal = problem.transitions.legal(before)[0]
+            for claim in step.because.conditions:
+                name = claim.get("cannot", "STOP").split(" to ")[0]
+                span = [i for i, action in enumerate(numbers) if action == name or action.split("=")[0] == name]
+                assert name == "STOP" or not any(legal[i] and allowed[i] for i in span), claim
             continue
         assert step.because.conditions
         end, _, blocked = without(problem, plan, t)
@@ -56,6 +81,8 @@ def truths(problem: Problem, model: object, plan: Plan) -> None:
                 assert ask(end, np.array([0]))[0] == (claim["without"] == "favourable")
             if "cheaper" in claim:
                 assert claim["effort"] < claim["otherwise"]
+            if claim.get("without") == "as_it_is":
+                assert len(plan.steps) == 1
             if "tried" in claim:
                 state = problem.state(plan.start)[None]
                 spent = 0.0
@@ -148,6 +175,41 @@ def test_the_programs_rule_comes_first(plans: Plans) -> None:
             assert step.because is not None
             assert (step.because.source == "rule") == (t == 0 and step.action == first.action)
     assert explain(told, problem, BlackBox(GERMAN.model)) == told, "a rule that is there stays"
+
+
+@pytest.mark.parametrize("forbid", [[], ["CHANGE_SAVINGS"], ["CHANGE_JOB", "CHANGE_CREDIT=-5000"]])
+@pytest.mark.parametrize("who", ["program", "guided", "unchecked", "cascade", "exact"])
+def test_reasons_of_every_planner_are_true(who: str, forbid: list[str]) -> None:
+    """Rules hold in the state before the step, what they call impossible is, and contrasts agree with the model."""
+    problem, model = GERMAN.problem, GERMAN.model
+    program, box = imitated(), BlackBox(model)
+    guided = GuidedPlanner(problem, box, lambda states: np.sin(states.sum(axis=1) * 7.3))
+    planner: Planner = {
+        "program": ProgramPlanner(problem, box, program),
+        "cascade": CascadePlanner(problem, box, [ProgramPlanner(problem, box, program), guided]),
+        "exact": ExactPlanner(problem, box),
+    }.get(who, guided)
+    people = GERMAN.refused_test.head(50)
+    plans = planner.plan(people, forbid=forbid, **({"budget": 0} if who == "unchecked" else {}))
+    told = explain(plans, problem, box, program)
+    assert told.reasons["none"] == 0
+    assert sum(told.reasons.values()) > 20
+    for plan in told:
+        truths(problem, model, plan, forbid)
+        if not plan.verified:
+            assert not any("holds with it" in (step.reason or "") for step in plan.steps)
+    if who == "program":
+        assert told.reasons["contrast"] == 0
+        assert any("not open to you" in (step.reason or "") for plan in told for step in plan.steps) or not forbid
+
+
+def test_a_single_step_claims_nothing_about_today(plans: Plans) -> None:
+    """Whether somebody is refused is only said if it is known."""
+    one = next(plan for plan in plans if len(plan.steps) == 1)
+    told = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model))[0].steps[0]
+    assert told.reason == "it is the whole plan: without it nothing would change"
+    asked = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model), ask=True)[0].steps[0]
+    assert asked.reason == "without it the decision would still be unfavourable"
 
 
 def test_foreign_plans_are_refused(plans: Plans) -> None:

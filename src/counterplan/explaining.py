@@ -232,8 +232,7 @@ class _Contrasts:
         if self.said[i] is False:
             yield "without it the decision would still be unfavourable", {"without": "unfavourable", "by": "model"}
         elif self.said[i] is None and len(self.plans[row].steps) == 1:
-            text = "you were refused as things are, and this step is the whole plan"
-            yield text, {"without": "unfavourable", "by": "refusal"}
+            yield "it is the whole plan: without it nothing would change", {"without": "as_it_is"}
         elif self.said[i] is None:
             yield self.estimated(i)
         elif not cheaper:
@@ -245,7 +244,11 @@ class _Contrasts:
         """What the surrogate believes, said as such; or that nobody knows."""
         chances = self.chances[i]
         if chances is None:
-            return "the plan holds with it, and was not tried without it", {"without": "unknown"}
+            holds = self.plans[self.wanted[i][0]].verified
+            said = (
+                "the plan holds with it, and was not tried without it" if holds else "nobody tried what is without it"
+            )
+            return said, {"without": "unknown"}
         alone, whole = chances
         data = {"without": "unknown", "by": "estimate", "chance": round(alone, 4), "chance_with": round(whole, 4)}
         if alone < 0.5:
@@ -275,7 +278,8 @@ class _Contrasts:
         _, action = max(tried)
         before = _states(self.problem, [self.plans[row].steps[t].before])
         text = self.transitions.say(action, before[0], self.transitions.apply(before, np.array([action]))[0])
-        more = f", nor are {len(tried) - 1} others that cost less" if len(tried) > 1 else ""
+        others = "is 1 other that costs" if len(tried) == 2 else f"are {len(tried) - 1} others that cost"
+        more = f", nor {others} less" if len(tried) > 1 else ""
         data = {"tried": str(self.transitions.actions[action]), "decision": "unfavourable", "plans": len(tried)}
         yield f"“{text}” instead was tried with the model and is not enough{more}", data
 
