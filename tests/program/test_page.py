@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,49 @@ def test_fits_a_phone(opened: Open, tmp_path: Path) -> None:
     page.locator("#peek").click()
     playwright.expect(page.locator("#peek")).to_be_hidden()
     shoot(page, "phone", tmp_path)
+
+
+def test_whatever_is_entered_gets_an_answer(opened: Open) -> None:
+    """Numbers far beyond anybody, texts, nothing: a plan, an honest no, or a word of what is wrong."""
+    page = opened(programs.imitated())
+    for field in page.locator("input[type=number]").all():
+        was = field.input_value()
+        for typed in ("1e999", "-1e300", "999999999999", "0", "-0", "1.5", "e", ""):
+            field.fill("")
+            field.press_sequentially(typed)
+            told = page.locator("#result").inner_text()
+            assert "effort" in told or "No plan" in told or "as soon as this is right" in told, typed
+            finite = page.evaluate(
+                "counterplan.program && !document.getElementById('result').innerText.match(/NaN|Infin/)"
+            )
+            assert finite, typed
+        field.fill("")
+        field.press_sequentially("1e999")
+        assert field.get_attribute("aria-invalid") == "true"
+        field.fill(was)
+        assert field.get_attribute("aria-invalid") == "false"
+
+
+def test_the_card_is_told_in_order(opened: Open) -> None:
+    """How well the program does comes first, groups are a table, settings are folded away."""
+    program = programs.imitated()
+    card = dict(program.card) | {
+        "people": {"invented": 30, "real": 50},
+        "made_with": {"method": "a test", "tree": {"leaf_price": 0.0003}},
+        "protected_avoided": ["sex"],
+        "questions": {"to_fit": 1200, "its_plans": 50},
+    }
+    page = opened(replace(program, card=card))
+    shown = page.locator("section.wide").inner_text()
+    names = page.locator("section.wide > .columns dt").all_inner_texts()
+    assert names[:2] == ["People it was made from", "Plans that held"]
+    assert "50 real, 30 invented" in shown
+    assert "1,250" in shown
+    assert "leaf price" not in shown
+    assert "transitions" not in shown.lower()
+    assert page.locator("section.wide th[scope=row]").all_inner_texts() == ["female", "male"]
+    page.get_by_text("How it was made").click()
+    assert "leaf price 0.0003" in page.locator("section.wide").inner_text()
 
 
 def test_strangers_texts_stay_texts(opened: Open) -> None:

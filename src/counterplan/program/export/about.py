@@ -11,45 +11,75 @@ from counterplan.program.export.drawing import drawing
 from counterplan.program.text import DRAWN, say_shortly
 
 _TITLES = {
-    "made_with": "made with",
     "people": "people it was made from",
-    "success": "plans that worked when they were tried on others",
-    "cost_ratio": "their effort, beside the least possible",
-    "questions": "questions asked of the model to make it",
+    "tried_on": "then tried on",
+    "success": "plans that held",
+    "cost_ratio": "their effort, beside the least known",
+    "leaves": "rules",
     "rule_length_mean": "features in a rule, on average",
     "rule_length_longest": "features in the longest rule",
-    "leaves": "rules",
-    "groups": "by group",
+    "questions": "questions asked of the model to make it",
 }
+_ELSEWHERE = (*DRAWN, "cannot", "groups", "protected_tested", "protected_avoided")
+"""What the page says, or draws, in another place."""
+_HEADINGS = {"people": "people", "success": "plans that held", "mean_effort": "mean effort"}
 
 
 def about(program: Program) -> list[tuple[str, str]]:
-    """What the card says, as names and values; what lies within is named by its way there."""
-    return list(_entries({key: value for key, value in program.card.items() if key not in (*DRAWN, "cannot")}, ""))
+    """What a card says of the program as names and values: how well it does, first."""
+    card = program.card
+    return [(title, _said(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
+
+
+def making(program: Program) -> list[tuple[str, str]]:
+    """What else is on the card, such as how the program was made; what lies within is named by its way there."""
+    told = {key: value for key, value in program.card.items() if key not in _TITLES and key not in _ELSEWHERE}
+    questions = program.card.get("questions")
+    return list(_entries(told | ({"questions": questions} if isinstance(questions, Mapping) else {}), ""))
+
+
+def groups(program: Program) -> list[tuple[str, list[str], list[list[str]]]]:
+    """By protected feature: its name, the headings of a table, and its rows, the group's name first."""
+    told = program.card.get("groups")
+    labels = {feature.name: feature.label for feature in program.problem.features}
+    tables = []
+    for name, inside in told.items() if isinstance(told, Mapping) else ():
+        rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
+        seen = dict.fromkeys(key for row in rows.values() for key in row)
+        keys = [key for key in _HEADINGS if key in seen] + [key for key in seen if key not in _HEADINGS]
+        body = [[str(g), *(_said(key, row.get(key)) for key in keys)] for g, row in rows.items()]
+        if body:
+            headings = [_HEADINGS.get(key, str(key).replace("_", " ")) for key in keys]
+            tables.append((labels.get(name, str(name)), headings, body))
+    return tables
 
 
 def _entries(card: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
     for key, value in card.items():
-        name = _TITLES.get(key) if not before else None
-        name = before + (name or str(key).replace("_", " "))
-        if isinstance(value, Mapping) and before and not any(isinstance(item, Mapping) for item in value.values()):
-            told = (f"{inner} {_said(inner, item)}" for inner, item in value.items())
-            yield name, ", ".join(told).replace("_", " ")
-        elif isinstance(value, Mapping):
+        name = before + str(key).replace("_", " ")
+        if isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values()):
             yield from _entries(value, f"{name}, ")
+        elif isinstance(value, Mapping):
+            yield name, ", ".join(f"{inner} {_said(inner, item)}" for inner, item in value.items()).replace("_", " ")
         elif value is not None:
             yield name, _said(key, value)
 
 
 def _said(key: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if value is None or isinstance(value, bool):
+        return {None: "–", True: "yes", False: "no"}[value]
     if isinstance(value, (int, float)):
-        share = key == "success" and 0 <= value <= 1
-        times = " times" if key == "cost_ratio" else ""
-        return f"{value:.0%}" if share else say_shortly(value) + times
+        if key == "success" and 0 <= value <= 1:
+            return f"{value:.0%}"
+        short = round(value, 1) if key in ("mean_effort", "rule_length_mean") else value
+        return say_shortly(short) + " times" * (key == "cost_ratio")
+    if key == "questions" and isinstance(value, Mapping):
+        return _said("", sum(part for part in value.values() if isinstance(part, int)))
+    if isinstance(value, Mapping):
+        parts = [f"{_said('', part)} {str(name).replace('_', ' ')}" for name, part in value.items() if part != 0]
+        return ", ".join(sorted(parts, key=lambda part: "invented" in part)) or "0"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_said(key, item) for item in value)
+        return ", ".join(_said(key, item) for item in value) or "none"
     return str(value)
 
 

@@ -15,7 +15,7 @@ from counterplan.errors import CounterplanError
 from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Floats
 from counterplan.program.automaton import Leaf, Program, Tree
-from counterplan.program.export.about import about, limits, listed, used
+from counterplan.program.export.about import about, groups, limits, listed, making, used
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import resolved, title
@@ -32,7 +32,8 @@ def to_html(program: Program) -> str:
     script = _read("engine.js") + _read("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
-    unused = [feature.label for feature in program.problem.features if feature not in used(program)]
+    needed = used(program)
+    unused = [f.label for f in program.problem.features if f not in needed and not f.protected]
     parts = {
         "title": escape(title(program.problem)),
         "policy": escape(policy),
@@ -41,12 +42,34 @@ def to_html(program: Program) -> str:
         "data": _json(page_data(program)),
         "drawing": figure(program),
         "counted": "people" if drawing(program).people else "rules",
-        "about": "".join(f"<div><dt>{escape(_capital(k))}</dt><dd>{escape(v)}</dd></div>" for k, v in about(program)),
+        "about": _pairs(about(program)),
+        "groups": "".join(_table(*group) for group in groups(program)),
+        "making": _details("How it was made", _pairs(making(program))),
         "limits": "".join(f"<li>{escape(line)}</li>" for line in limits(program)),
         "listing": escape(program.to_text()),
-        "unused": f"<p>It makes no difference to it: {escape(listed(unused))}.</p>" if unused else "",
+        "unused": f"<p>It does not ask about {escape(listed(unused))}.</p>" if unused else "",
     }
     return _SLOT.sub(lambda match: parts[match.group(1)], _read("page.html"))
+
+
+def _pairs(pairs: list[tuple[str, str]]) -> str:
+    """Names and values as a list."""
+    inside = "".join(f"<div><dt>{escape(_capital(k))}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs)
+    return f"<dl>{inside}</dl>" if inside else ""
+
+
+def _table(name: str, headings: list[str], rows: list[list[str]]) -> str:
+    """How the program does for groups of people."""
+    head = "".join(f'<th scope="col">{escape(_capital(cell))}</th>' for cell in (name, *headings))
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+        for first, *cells in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _details(summary: str, inside: str) -> str:
+    return f"<details><summary>{summary}</summary>{inside}</details>" if inside else ""
 
 
 def page_data(program: Program) -> dict[str, Any]:

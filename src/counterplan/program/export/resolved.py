@@ -9,7 +9,7 @@ from typing import Any
 from counterplan.problem import Problem
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.values import text_of
-from counterplan.program.automaton import Choice, Leaf, Program, Test, Tree
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Test, Tree
 from counterplan.program.export.expressions import Resolver
 
 
@@ -34,7 +34,9 @@ def title(problem: Problem) -> str:
 
 
 def spoken(name: str) -> str:
-    """A function's name for people: "Change job" for CHANGE_JOB."""
+    """A node's name for people: "Change job" for CHANGE_JOB."""
+    if name == INTERVENE:
+        return "Begin"
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:].lower() if words.isupper() else words
 

@@ -73,7 +73,7 @@ def figure(program: Program, style: str = "") -> str:
 def _under(program: Program, name: str) -> str:
     """What stands below a node's name: the feature that it changes."""
     if name in (INTERVENE, STOP):
-        return "where everybody begins" if name == INTERVENE else "should be favourable now"
+        return "everybody starts here" if name == INTERVENE else "should be favourable now"
     transitions = program.problem.transitions
     function = next(function for function in transitions.functions if function.name == name)
     return transitions.features[function.target].label

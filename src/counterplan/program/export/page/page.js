@@ -84,7 +84,7 @@
     }
     function fault() {
       const number = state[field.feature];
-      const fine = engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
+      const fine = !entry.validity.badInput && engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
       const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
         feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
       wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}.`;
@@ -101,7 +101,8 @@
       else cannot.delete(doing.name);
       answer();
     });
-    const words = make("span", {}, doing.spoken, make("small", { text: features[doing.target].label }));
+    const shared = functions.filter((other) => other.target === doing.target).length > 1;
+    const words = make("span", {}, capital(features[doing.target].label), ...(shared ? [make("small", { text: doing.spoken })] : []));
     if (program.reached[index]) byId("switches").append(make("label", { className: "switch" }, words, box));
     return box;
   });
