@@ -21,6 +21,7 @@ from counterplan.problem import Problem
 from counterplan.program import export as exporting
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
+from counterplan.program.text import card_text
 from program import programs
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
@@ -217,3 +218,14 @@ def test_page_asks_nobody() -> None:
     assert "default-src 'none'" in page.replace("&#x27;", "'")
     for word in ("http:", "https:", "fetch(", "XMLHttpRequest", "import(", "innerHTML", "eval(", "Function("):
         assert word not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("odd", ["text", 5, None, True, [], [1, None], {"a": {"b": {"c": 1}}}, {"a": 1.5}])
+def test_any_card_can_be_shown(odd: Any) -> None:
+    """A card is plain data that anybody may write: nothing on it stops an export."""
+    program = programs.imitated()
+    keys = [*program.card, "tried_on", "rule_length_mean", "leaves", "protected_tested", "seed"]
+    for card in (dict.fromkeys(keys, odd), *({**program.card, key: odd} for key in keys)):
+        for write in exporting.FORMATS.values():
+            assert write(dataclasses.replace(program, card=card))
+        assert card_text(card)

@@ -307,3 +307,18 @@ def test_the_schema_refuses_what_is_no_tree(tree: Any) -> None:
     assert valid(data, SCHEMA)
     data["nodes"]["INTERVENE"] = tree
     assert not valid(data, SCHEMA)
+
+
+def test_errors_name_the_file_and_the_way_out(tmp_path: Path) -> None:
+    whole = to_json(random_program(worlds.benchmark("german"), 1))
+    file = tmp_path / "program.json"
+    for text, way_out in [
+        (whole[: len(whole) // 2], "make it again with 'counterplan distil'"),
+        ("", "make it again with 'counterplan distil'"),
+        ("{}", "give the program.json that 'counterplan distil' made"),
+        (whole.replace('"counterplan_program": 1', '"counterplan_program": 99'), "update counterplan"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(PlanError, match=way_out) as caught:
+            Program.load(file)
+        assert str(caught.value).startswith(str(file))

@@ -19,6 +19,7 @@ VERSION = 1
 DEEPEST = 100
 """Tests on the way to a leaf. Nobody reads that far."""
 LARGEST_FILE = 50_000_000
+_AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
 _INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
 """JSON has no infinity; a number that is too large is read as one, in every language."""
 
@@ -36,14 +37,16 @@ def load(path: str | Path) -> Program:
     """The program in a file; a PlanError or ProblemError says where it goes wrong."""
     try:
         if Path(path).stat().st_size > LARGEST_FILE:
-            raise PlanError(f"{path}: larger than any program of counterplan")
+            raise PlanError(
+                f"{path}: larger than any program of counterplan; give the one that 'counterplan distil' made"
+            )
         text = Path(path).read_text("utf-8")
     except FileNotFoundError:
         raise PlanError(f"{path}: there is no such file") from None
     except OSError as error:
         raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise PlanError(f"{path}: not JSON: the file is not text in UTF-8") from None
+        raise PlanError(f"{path}: not JSON: the file is not text in UTF-8. {_AGAIN}") from None
     return from_json(text, str(path))
 
 
@@ -79,7 +82,7 @@ def from_json(text: str, name: str = "program") -> Program:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise PlanError(f"{name}: not JSON: {why}") from None
+        raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
     return from_data(data, name)
 
 
@@ -87,9 +90,15 @@ def from_data(data: Any, name: str = "program") -> Program:
     """The inverse of `to_data`."""
     version = data.get("counterplan_program") if isinstance(data, dict) else None
     if type(version) is not int or version < 1:
-        raise PlanError(f"{name}: this is not a program of counterplan ('counterplan_program' is missing)")
+        raise PlanError(
+            f"{name}: this is not a program of counterplan ('counterplan_program' is missing); give the program.json "
+            "that 'counterplan distil' made"
+        )
     if version > VERSION:
-        raise PlanError(f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION})")
+        raise PlanError(
+            f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION}): "
+            "update counterplan, or distil the program again"
+        )
     for key, kind in (("problem", dict), ("nodes", dict), ("card", dict)):
         if not isinstance(data.get(key), kind):
             raise PlanError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")

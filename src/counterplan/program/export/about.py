@@ -101,7 +101,7 @@ def limits(program: Program) -> list[str]:
     if spared:
         said.append(f"No rule looks at {listed(spared)}.")
     more = program.card.get("cannot", ())
-    return [*said, *(str(line) for line in ([more] if isinstance(more, str) else more))]
+    return [*said, *map(str, more if isinstance(more, list | tuple) else [more])]
 
 
 def tested_in(tree: Tree) -> set[int]:

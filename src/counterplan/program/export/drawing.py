@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from counterplan.problem.parts import STOP
@@ -34,8 +35,9 @@ def drawing(program: Program) -> Drawing:
             ways = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
             first.update(ways[:1])
             first.update(dict.fromkeys(ways[1:], 0))
-    seen = program.card.get("transitions") or {}
-    counts = {way: int(seen.get(">".join(way), 0)) for way in first} if seen else first
+    told = program.card.get("transitions")
+    seen = {way: n for way, n in told.items() if isinstance(n, int)} if isinstance(told, Mapping) else {}
+    counts = {way: seen.get(">".join(way), 0) for way in first} if seen else first
     order = (INTERVENE, *(transitions.functions[i].name for i in transitions.parents_first), STOP)
     reached, waiting = {INTERVENE, STOP}, [INTERVENE]
     while waiting:

@@ -108,7 +108,8 @@ def _capital(text: str) -> str:
 def _examples(program: Program) -> list[Floats]:
     """The people on the card, as far as they fit the problem."""
     found = []
-    for person in program.card.get("examples") or ():
+    told = program.card.get("examples")
+    for person in told if isinstance(told, list | tuple) else ():
         try:
             found.append(program.problem.state(person))
         except (CounterplanError, AttributeError, TypeError):
