@@ -114,7 +114,7 @@ def test_verification_asks_once_for_each_plan() -> None:
     found = PROGRAM.verify(table, box)
     assert (found.people, found.plans, found.hold, found.failing, found.share) == (3, 3, 3, (), 1.0)
     assert box.queries == 3
-    assert str(found) == "3 of 3 people got a plan; 3 of these plans hold (100.0% of all)."
+    assert str(found) == "3 of 3 people got a plan; 3 hold, 0 do not (100.0% of all)."
     strict = PROGRAM.verify(table, lambda frame: np.where(frame["income"] > 80, "yes", "no"), forbid={"c": ["MOVE"]})
     assert (strict.plans, strict.hold, strict.failing) == (2, 1, ("a",))
     assert str(PROGRAM.verify(table.iloc[:0], box)) == "There is nobody to plan for."

@@ -56,7 +56,11 @@ class Verification:
         if not self.people:
             return "There is nobody to plan for."
         people = "1 person" if self.people == 1 else f"{self.people:,} people"
-        return f"{self.plans:,} of {people} got a plan; {self.hold:,} of these plans hold ({self.share:.1%} of all)."
+        failing = len(self.failing)
+        told = (
+            f"{self.hold:,} {'holds' if self.hold == 1 else 'hold'}, {failing:,} {'does' if failing == 1 else 'do'} not"
+        )
+        return f"{self.plans:,} of {people} got a plan; {told} ({self.share:.1%} of all)."
 
 
 def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:

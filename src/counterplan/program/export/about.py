@@ -71,8 +71,12 @@ def _said(key: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         if key == "success" and 0 <= value <= 1:
             return f"{value:.0%}"
-        short = round(value, 1) if key in ("mean_effort", "rule_length_mean") else value
+        decimals = {"mean_effort": 1, "rule_length_mean": 1, "cost_ratio": 2}.get(key)
+        short = value if decimals is None else round(value, decimals)
         return say_shortly(short) + " times" * (key == "cost_ratio")
+    if key == "tried_on" and isinstance(value, Mapping):
+        people, more = value.get("people"), value.get("without_any_known_plan")
+        return f"{_said('', people)} people" + (f"; {_said('', more)} more have no known plan" if more else "")
     if key == "questions" and isinstance(value, Mapping):
         return _said("", sum(part for part in value.values() if isinstance(part, int)))
     if isinstance(value, Mapping):
@@ -100,6 +104,9 @@ def limits(program: Program) -> list[str]:
         said.append(f"Its rules look at {listed(looked)}, which the problem file calls protected.")
     if spared:
         said.append(f"No rule looks at {listed(spared)}.")
+    needed = [feature.label for feature in used(program) if feature.label in spared]
+    if needed:
+        said.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
     more = program.card.get("cannot", ())
     return [*said, *map(str, more if isinstance(more, list | tuple) else [more])]
 

@@ -24,6 +24,8 @@ from counterplan.program.export.svg import figure
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _STEPS = 200
 """How finely a slider moves."""
+_ROWS = 6
+"""A longer table of groups is folded away."""
 
 
 def to_html(program: Program) -> str:
@@ -65,7 +67,8 @@ def _table(name: str, headings: list[str], rows: list[list[str]]) -> str:
         f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
         for first, *cells in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table if len(rows) <= _ROWS else _details(f"By {escape(name)}", table)
 
 
 def _details(summary: str, inside: str) -> str:
