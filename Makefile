@@ -7,21 +7,31 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test lint format bench schema constraints clean
 
+# Person 46 is shown because one step is not enough for them.
+PERSON := 46
+
 demo: $(READY)
 	$(BIN)/counterplan fit german --out demo --force
 	@echo
-	@echo "What is recommended to one refused person:"
-	$(BIN)/counterplan recommend demo --person 14 --json demo/plan.json --csv demo/plan.csv
-	@echo
-	@echo "And the least possible effort, proved by exact search:"
-	$(BIN)/counterplan recommend german --person 14 --planner exact
-	@echo
-	@echo "What was learned as a program that people can read, and that needs no model:"
+	@echo "What was learned, written down as a program that people can read, and its card:"
 	$(BIN)/counterplan distil demo
+	@echo
+	@echo "What is recommended to person $(PERSON), for whom one step is not enough:"
+	$(BIN)/counterplan recommend demo --person $(PERSON) --json demo/plan.json --csv demo/plan.csv
+	@echo
+	@echo "The least possible effort, proved by exact search:"
+	$(BIN)/counterplan recommend german --person $(PERSON) --planner exact
+	@echo
+	@echo "What the program alone says, which asks nobody:"
+	$(BIN)/counterplan recommend demo --person $(PERSON) --planner program --refused
+	@echo
+	@echo "And whether that holds: the cascade checks it, and looks for another plan if it does not:"
+	$(BIN)/counterplan recommend demo --person $(PERSON) --planner cascade --refused
+	@echo
 	$(BIN)/counterplan export demo --to demo/program.html
-	$(BIN)/counterplan recommend demo --person 14 --planner program
-	@echo "Open $(CURDIR)/demo/program.html in a browser: the program for german, as a page."
 	@echo "Look at demo/learning.png, demo/reliability.png, demo/plan.json and demo/plan.csv."
+	@echo "The program as a page, for any browser, without a network:"
+	@echo "  file://$(CURDIR)/demo/program.html"
 
 test: lint
 	$(BIN)/pytest -n 2

@@ -49,7 +49,7 @@ def test_reads_like_a_recipe() -> None:
         "",
         "After CHANGE_CREDIT:",
         "  if your age is at least 25 years:",
-        '    if your job is at least "skilled": stop',
+        '    if your job is "skilled" or "highly skilled": stop',
         '    otherwise: change your job to "skilled", or else change your housing to "own", or else stop',
         '  else if your job is at least "unskilled, resident": change your job to "skilled", or else change your',
         '      housing to "own", or else stop',

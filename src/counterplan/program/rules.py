@@ -107,12 +107,12 @@ class Condition:
     def _shape(self) -> tuple[str, list[int]]:
         """The shortest way to name the values of a category."""
         inside, outside = sorted(self._both.among), sorted(self.here.among - self._both.among)
-        if self.feature.kind == "ordered" and len(inside) > 1:
+        if self.feature.kind == "ordered" and len(inside) > 2:
             if inside[0] > outside[-1]:
                 return "at least", inside[:1]
             if inside[-1] < outside[0]:
                 return "at most", inside[-1:]
-            if len(inside) > 2 and not any(inside[0] < place < inside[-1] for place in outside):
+            if not any(inside[0] < place < inside[-1] for place in outside):
                 return "between", [inside[0], inside[-1]]
         return ("in", inside) if len(inside) <= max(len(outside), 2) else ("not in", outside)
 
