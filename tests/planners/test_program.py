@@ -1,0 +1,65 @@
+"""The program as a planner, alone and first in a cascade: what it asks, and that it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from counterplan import BlackBox, CascadePlanner, ExactPlanner, PlanError, ProgramPlanner, benchmarks
+from program.programs import imitated
+
+GERMAN = benchmarks.load("german")
+PEOPLE = GERMAN.refused_test.head(40)
+
+
+def test_asks_nothing_and_promises_nothing() -> None:
+    box = BlackBox(GERMAN.model)
+    planner = ProgramPlanner(GERMAN.problem, box, imitated())
+    plans = planner.plan(PEOPLE, refused=True)
+    assert box.queries == plans.queries == 0
+    assert plans.counts["found"] > 20
+    for plan in plans:
+        assert not plan.verified
+        assert plan.questions == 0
+        if plan.steps:
+            assert "should change the decision" in str(plan)
+            assert str(plan).endswith("Not checked with the model. No question was asked.")
+    assert plans.reasons == {"rule": sum(len(plan.steps) for plan in plans), "contrast": 0, "none": 0}
+    asked = planner.plan(PEOPLE)
+    assert asked.queries == len(PEOPLE), "whether they are refused, and nothing else"
+    assert all(plan.questions == 1 for plan in asked)
+    assert all("asked only whether you are refused" in str(plan) for plan in asked if plan.steps)
+    alone = imitated().recommend(PEOPLE)
+    assert [plan.actions for plan in alone] == [plan.actions for plan in plans]
+
+
+def test_one_question_checks_a_plan_in_a_cascade() -> None:
+    box = BlackBox(GERMAN.model)
+    program = imitated()
+    planners = [ProgramPlanner(GERMAN.problem, box, program), ExactPlanner(GERMAN.problem, box)]
+    plans = CascadePlanner(GERMAN.problem, box, planners).plan(PEOPLE, refused=True)
+    holding = program.verify(PEOPLE, GERMAN.model)
+    assert 5 < holding.hold < len(PEOPLE)
+    for plan, first in zip(plans, program.recommend(PEOPLE), strict=True):
+        held = bool(first.steps) and plan.person not in holding.failing
+        assert plan.verified
+        assert (plan.actions == first.actions) == held
+        assert (plan.questions == 1) == held
+        assert "would change that" in str(plan)
+    assert plans.queries == box.queries
+
+
+def test_other_problems_are_refused() -> None:
+    syn = benchmarks.load("syn")
+    with pytest.raises(PlanError, match="made for another problem"):
+        ProgramPlanner(syn.problem, BlackBox(syn.model), imitated())
+
+
+def test_wishes_lead_to_true_reasons() -> None:
+    plans = ProgramPlanner(GERMAN.problem, BlackBox(GERMAN.model), imitated()).plan(
+        PEOPLE, forbid=["CHANGE_SAVINGS"], refused=True
+    )
+    told = [step.reason or "" for plan in plans for step in plan.steps]
+    assert any("not open to you here" in reason for reason in told)
+    assert not any("cannot become" in reason for reason in told)
+    assert np.all([step.function != "CHANGE_SAVINGS" for plan in plans for step in plan.steps])
