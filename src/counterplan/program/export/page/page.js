@@ -94,6 +94,10 @@
     return { show, fault };
   }
 
+  // Whether several functions change the same feature, so that its label does not tell them apart.
+  const shared = (doing) => functions.filter((other) => other.target === doing.target).length > 1;
+  const changed = (doing) => (shared(doing) ? doing.spoken : features[doing.target].label);
+
   const switches = functions.map((doing, index) => {
     const box = make("input", { type: "checkbox", role: "switch", id: `cannot-${index}` });
     box.addEventListener("change", () => {
@@ -101,8 +105,8 @@
       else cannot.delete(doing.name);
       answer();
     });
-    const shared = functions.filter((other) => other.target === doing.target).length > 1;
-    const words = make("span", {}, capital(features[doing.target].label), ...(shared ? [make("small", { text: doing.spoken })] : []));
+    const more = shared(doing) ? [make("small", { text: doing.spoken })] : [];
+    const words = make("span", {}, capital(features[doing.target].label), ...more);
     if (program.reached[index]) byId("switches").append(make("label", { className: "switch" }, words, box));
     return box;
   });
@@ -176,7 +180,7 @@
     });
     const helping = tries.filter(({ then }) => then.status === "found");
     const items = helping.map(({ some, names, then }) => {
-      const button = make("button", { type: "button", text: some.length > 1 ? "Allow everything" : `Allow: ${some[0].spoken}` });
+      const button = make("button", { type: "button", text: some.length > 1 ? "Allow everything" : `Allow a change: ${changed(some[0])}` });
       button.addEventListener("click", () => allow(names));
       return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}` }));
     });
