@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +15,8 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import Answers, ExactPlanner, PlanError, Plans, Problem, Program, Recourse, benchmarks, cli
-from counterplan.cli import main
+from counterplan import Answers, ExactPlanner, PlanError, Plans, Problem, Program, Recourse, benchmarks
+from counterplan.cli import main, recommending
 from counterplan.program import Choice, Leaf
 
 LOAN = """\
@@ -101,7 +103,7 @@ def test_recommends_for_a_benchmark(run) -> None:
     plan = ExactPlanner(benchmark.problem, benchmark.model).plan(benchmark.refused_test.head(1))[0]
     assert str(plan) in ran.out
     many = run("recommend", "german")
-    assert many.out.count("Person ") == cli.MOST_PRINTED
+    assert many.out.count("Person ") == recommending.MOST_PRINTED
     assert "… and " in many.out
 
 
@@ -221,12 +223,13 @@ def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     again = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
     assert again.code == 0
     assert again.out.splitlines()[0] == ran.out.splitlines()[0]
-    other = run("fit", "german", "--out", "learned", "--budget", "700", "--resume")
+    other = run("fit", "german", "--out", "learned", "--budget", "600", "--resume", "--seed", "3")
     assert other.code == 2
-    assert "different settings" in other.err
+    assert "a different model; start again with --force" in other.err
+    assert "Interrupted" not in other.out
     again = run("fit", "german", "--out", "learned", "--budget", "600")
     assert again.code == 2
-    assert "overwrite it with --force" in again.err
+    assert "replace it with --force (--answers learned/answers.csv.gz keeps" in again.err
     (folder / "learned" / "surrogate.safetensors").write_bytes(b"")
     broken = run("recommend", "learned", "--limit", 3)
     assert broken.code == 2
@@ -302,6 +305,7 @@ def test_another_models_answers_stay_as_they_are(run, folder: Path) -> None:
     other = run("recommend", "learned", *words, "bank:lenient")
     assert "3 people: 3 already favourable" in other.out
     assert "--ask-again replaces them" in other.err
+    assert len(other.err.splitlines()) == 1
     assert answers.read_bytes() == kept
     (folder / "loan.yaml").write_text(LOAN.replace("cost: 2", "cost: 3"))
     changed = run("fit", "loan.yaml", *words, "bank:decide", "--out", "learned", "--resume")
@@ -330,6 +334,7 @@ def impatient(people):
     if rows > {rows}:
         raise {error}
     return decide(people)
+impatient.identity = ""
 """
 
 
@@ -345,7 +350,170 @@ def test_answers_survive_a_fit_that_stops_before_anything_is_learned(run, folder
     assert "--resume" in run(*words).err
     (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=70, error=error).replace("rows += len(people)", ""))
     sys.modules.pop("bank")
-    assert run(*words, "--resume").code == 0
+    resumed = run(*words, "--resume")
+    assert resumed.code == 0
+    assert "those of" not in resumed.err
+
+
+def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(run, folder: Path) -> None:
+    first = run("fit", "german", "--out", "learned", "--budget", "1")
+    assert first.code == 0
+    assert "nothing was validated; 1 question asked" in first.out
+    assert "Warning: too few questions to validate what was learned: plans may fail" in first.err
+    assert "--resume with a larger --budget goes on" in first.err
+    second = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
+    assert second.code == 0, second.err
+    assert "of validation people have a plan" in second.out
+    problem = Problem.load(worlds.benchmark_file("german"))
+    kept = len(Answers.load(folder / "learned" / "answers.csv.gz", problem))
+    assert 100 < kept <= 600
+    both = run("fit", "german", "--out", "learned", "--budget", "600", "--resume", "--method", "both")
+    assert both.code == 2
+    assert "spent on the surrogate" in both.err
+    assert "--resume with a larger --budget goes on" in both.err
+
+
+MANY = pd.DataFrame({"income": [100 * i for i in range(60)], "job": ["none", "clerk"] * 30})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("error", "code"), [("KeyboardInterrupt", 130), ("RuntimeError('out of order')", 2)])
+def test_what_is_there_stays_until_there_is_something_to_replace_it(run, folder: Path, error: str, code: int) -> None:
+    MANY.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=70, error=error))
+    words = ("--people", "many.csv", "--out", "learned", "--model")
+    assert run("fit", "loan.yaml", *words, "bank:decide", "--budget", "200").code == 0
+    before = contents(folder / "learned")
+    (folder / "loan.yaml").write_text(LOAN.replace("max_actions: 2", "max_actions: 1"))
+    ran = run("fit", "loan.yaml", *words, "bank:impatient", "--force")
+    assert ran.code == code
+    assert "what is in learned stays as it is" in ran.err
+    after = contents(folder / "learned")
+    unfinished = after.pop("answers.unfinished.csv")
+    assert after == before
+    assert len(unfinished.splitlines()) == 62, "two lines of head, and 60 answers"
+    (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=10_000, error=error))
+    sys.modules.pop("bank")
+    new = run("fit", "loan.yaml", *words, "bank:impatient", "--force", "--answers", "learned/answers.unfinished.csv")
+    assert new.code == 0, new.err
+    assert "answers.unfinished.csv" not in contents(folder / "learned")
+    problem = Problem.load("loan.yaml")
+    kept = Answers.load(folder / "learned" / "answers.csv.gz", problem)
+    assert sys.modules["bank"].rows == len(kept) - 60, "they were not asked again"
+    assert Problem.from_dict(json.loads((folder / "learned" / "problem.json").read_text())).max_actions == 1
+
+
+SLOW = """
+import os, time
+def slow(people):
+    with open("asked", "a") as file:
+        file.write(f"{len(people)} ")
+    time.sleep(float(os.environ.get("PAUSE", 0)) * len(people))
+    return decide(people)
+"""
+
+
+@pytest.mark.parametrize("method", ["guided", "search"])
+def test_kill_9_in_the_first_round_loses_next_to_nothing(run, folder: Path, method: str) -> None:
+    def asked() -> list[int]:
+        return [int(rows) for rows in (folder / "asked").read_text().split()] if (folder / "asked").exists() else []
+
+    many = MANY if method == "guided" else MANY[MANY["income"] < 1900]
+    many.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(MODEL + SLOW)
+    words = ["fit", "loan.yaml", "--people", "many.csv", "--model", "bank:slow", "--out", "learned"]
+    words += ["--budget", "300", "--method", method]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "counterplan", *words], cwd=folder, env=os.environ | {"PAUSE": "0.03"}
+    )
+    deadline = time.monotonic() + 60
+    while len(asked()) < 2 and time.monotonic() < deadline:  # the first answers are there
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before = asked()
+    assert len(before) >= 2
+    assert not (folder / "learned" / "surrogate.json").exists()
+    lost = before[-1]
+    resumed = run(*words, "--resume")
+    assert resumed.code == 0, resumed.err
+    kept = Answers.load(folder / "learned" / "answers.csv.gz", Problem.load("loan.yaml"))
+    assert sum(asked()) <= len(kept) + lost, "only what was being asked when it was killed was asked again"
+
+
+CHANGING = """
+from pathlib import Path
+def service(people):
+    generous = Path("generous").exists()
+    return ["yes" if generous or answer == "yes" else "no" for answer in decide(people)]
+service.identity = ""
+"""
+
+
+def test_answers_that_were_replaced_do_not_come_back(run, folder: Path) -> None:
+    MANY.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(MODEL + CHANGING)
+    words = ("--people", "many.csv", "--model", "bank:service")
+    assert run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200").code == 0
+    assert (folder / "learned" / "learning.npz").exists()
+    (folder / "generous").touch()
+    stale = run("recommend", "learned", *words)
+    assert "60 people: 60 already favourable" not in stale.out
+    fresh = run("recommend", "learned", *words, "--ask-again")
+    assert "60 people: 60 already favourable" in fresh.out
+    assert "Removed learning.npz from learned" in fresh.err
+    again = run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200", "--resume")
+    assert "nobody among" in again.err, "the model refuses nobody any more, and that is what is learned"
+    kept = Answers.load(folder / "learned" / "answers.csv.gz", Problem.load("loan.yaml"))
+    assert kept.favourable.all()
+
+
+TRAINED = """
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+people = pd.DataFrame({{"income": np.arange(0, 6000, 100.0)}})
+model = LogisticRegression(max_iter=1000).fit(people, np.where(people["income"] >= {limit}, "yes", "no"))
+"""
+
+
+def test_a_retrained_model_is_asked_again(run, folder: Path) -> None:
+    MANY.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(TRAINED.format(limit=2_000))
+    words = ("--people", "many.csv", "--model", "bank:model")
+    assert run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200").code == 0
+    same = run("recommend", "learned", *words)
+    assert same.err == ""
+    (folder / "bank.py").write_text(TRAINED.format(limit=5_000))
+    sys.modules.pop("bank")
+    other = run("recommend", "learned", *words)
+    assert "they are not used" in other.err
+    assert len(other.err.splitlines()) == 1
+    assert other.out.splitlines()[-1] != same.out.splitlines()[-1]
+    changed = run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200", "--resume")
+    assert changed.code == 2
+    assert "was made with a different model; start again with --force" in changed.err
+    replaced = run("recommend", "learned", *words, "--ask-again")
+    assert "they are not used" not in replaced.err
+    assert run("recommend", "learned", *words).err == ""
+
+
+def test_what_cannot_be_written_is_told(run, folder: Path) -> None:
+    (folder / "learned").mkdir()
+    (folder / "learned" / "learning.jsonl").mkdir()
+    ran = run("fit", "german", "--out", "learned", "--budget", "60", "--force")
+    assert ran.code == 2
+    assert "learning.jsonl: cannot be" in ran.err
+    MANY.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=0, error="RuntimeError('asked')"))
+    if Path("/proc/self").exists():
+        words = ("--people", "many.csv", "--model", "bank:impatient", "--out", "/proc")
+        unwritable = run("fit", "loan.yaml", *words)
+        assert unwritable.code == 2
+        assert "/proc: nothing can be written there" in unwritable.err, "before anything is asked"
 
 
 def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +544,7 @@ def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch
 
 
 def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "SLICE", 1)
+    monkeypatch.setattr(recommending, "SLICE", 1)
     calls = 0
     plan = ExactPlanner.plan
 
@@ -395,7 +563,7 @@ def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: p
 
 
 def test_what_is_done_survives_a_model_that_fails(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "SLICE", 1)
+    monkeypatch.setattr(recommending, "SLICE", 1)
     flaky = (
         MODEL
         + """

@@ -137,16 +137,30 @@ class Scorecard:
         self.itself = self
 
     def __call__(self, people):
+        self.count(len(people))
         return people["x"] > self.points
+
+    def count(self, rows):
+        self.asked = getattr(self, "asked", 0) + rows
 
     def decide(self, people):
         return self(people)
+
+    def fit(self, points):
+        self.points = points
 
 
 def test_objects_are_told_apart_by_what_they_hold() -> None:
     assert decider(Scorecard(1)) == decider(Scorecard(1)) != decider(Scorecard(2))
     assert decider(Scorecard(1).decide) == decider(Scorecard(1).decide) != decider(Scorecard(2).decide)
     assert decider(Scorecard(1, threading.Lock())) == decider(Scorecard(1, threading.Lock()))
+
+    asked = Scorecard(1)
+    asked(pd.DataFrame({"x": [1]}))
+    assert decider(asked) == decider(Scorecard(1))
+    assert decider(asked.decide) == decider(Scorecard(1).decide)
+    asked.fit(2)
+    assert decider(asked) == decider(Scorecard(2))
 
     class Other(Scorecard):
         def __call__(self, people):

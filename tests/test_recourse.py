@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from counterplan import Answers, BlackBox, PlanError, Recourse, benchmarks
-from counterplan.recourse import ANSWERS
+from counterplan.recourse import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig
@@ -187,15 +187,16 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -
             raise KeyboardInterrupt
         return SYN.model.labels(frame)
 
+    fragile.identity = ""  # type: ignore[attr-defined]
     broken = Recourse(SYN.problem, fragile)
     with pytest.raises(KeyboardInterrupt):
         broken.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path)
-    broken.save_answers(tmp_path)
+    assert (tmp_path / JOURNAL).exists()
 
     def decide(frame: pd.DataFrame) -> np.ndarray:
         return SYN.model.labels(frame)
 
-    decide.__name__ = "fragile"
+    decide.__name__, decide.identity = "fragile", ""  # type: ignore[attr-defined]
     resumed = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
     whole = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED)
     assert resumed.surrogate_ is not None
@@ -203,6 +204,95 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -
     states = SYN.problem.read(REFUSED).states
     np.testing.assert_array_equal(resumed.surrogate_.logit(states), whole.surrogate_.logit(states))
     assert resumed.box.queries < whole.box.queries
+
+
+def test_a_larger_budget_goes_on_for_every_method(tmp_path: Path) -> None:
+    first = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(PlanError, match="spent on the surrogate"):
+        first.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=150, folder=tmp_path)
+    assert first.budget_spent_
+    second = Recourse(SYN.problem, SYN.model)
+    second.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=500, folder=tmp_path, resume=True)
+    assert second.agent_ is not None
+    assert second.budget_spent_, "the agent could have asked more"
+    third = Recourse(SYN.problem, SYN.model)
+    third.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=900, folder=tmp_path, resume=True)
+    assert third.agent_ is not None
+    asked = [one.box.queries for one in (first, second, third)]
+    assert asked[0] <= 150
+    assert sum(asked[:2]) <= 500
+    assert sum(asked) <= 900
+    assert asked[2] > 0
+
+
+def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
+    settings = replace(GUIDED, rounds=1)
+    first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=settings, folder=tmp_path)
+    answers = Answers.remembered(both.box, SYN.problem)
+    later = Recourse(SYN.problem, SYN.model)
+    later.fit(PEOPLE, seed=1, settings=settings, folder=tmp_path, resume=True, answers=answers)
+    assert first.surrogate_ is not None
+    assert later.surrogate_ is not None
+    states = SYN.problem.read(REFUSED).states
+    assert (first.surrogate_.logit(states) != later.surrogate_.logit(states)).any()
+
+
+def test_a_box_that_remembers_nothing_keeps_what_it_was_told(tmp_path: Path) -> None:
+    forgetful = BlackBox(SYN.model, remember=0)
+    recourse = Recourse(SYN.problem, forgetful).fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1))
+    recourse.save(tmp_path)
+    kept = Answers.load(tmp_path / ANSWERS, SYN.problem)
+    assert len(kept) == recourse.questions_["guided"] > 100
+    settings = replace(SEARCH, passes=1)
+    agent = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
+    agent.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent")
+    agent.save(tmp_path / "agent")
+    again = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
+    again.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent", resume=True)
+    assert again.questions_ == agent.questions_
+    assert again.box.queries == 0
+
+
+def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoints(tmp_path: Path) -> None:
+    Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path).save(tmp_path)
+    assert (tmp_path / "learning.npz").exists()
+    afresh = Recourse.load(tmp_path, SYN.model, answers=False)
+    afresh.recommend(REFUSED)
+    afresh.save(tmp_path)
+    assert not (tmp_path / "learning.npz").exists()
+    assert len(Answers.load(tmp_path / ANSWERS, SYN.problem)) == afresh.box.queries
+    again = Recourse.load(tmp_path, SYN.model, answers=False)
+    again.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
+    assert again.box.queries >= again.questions_["guided"] > 0
+    again.save(tmp_path)
+    assert (tmp_path / "learning.npz").exists(), "it is of the new run"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"budget": "3"}, "the budget of questions is a whole number, one or more, not '3'"),
+        ({"budget": float("nan")}, "one or more, not nan"),
+        ({"budget": True}, "one or more, not True"),
+        ({"budget": 2.5}, "one or more, not 2.5"),
+        ({"seed": -1}, "the seed is a whole number, zero or more, not -1"),
+        ({"seed": "x"}, "zero or more, not 'x'"),
+        ({"settings": {}}, "settings are LearningSettings, TrainingSettings or the name of a preset, not {}"),
+        ({"settings": None}, "or the name of a preset, not None"),
+        ({"method": 3}, "there is no method '3'"),
+        ({"resume": True}, "nothing to resume without a folder"),
+        ({"answers": 3}, "or the path of a file of them, not 3"),
+        ({"folder": 3}, "a folder is a path, not 3"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_refused_before_anything_is_asked(wrong: dict, message: str) -> None:
+    recourse = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(PlanError, match=message):
+        recourse.fit(PEOPLE, **wrong)
+    assert recourse.box.queries == 0
+    for planner in (3, 0, "", ["exact"]):
+        with pytest.raises(PlanError, match="there is no planner"):
+            recourse.recommend(REFUSED, planner)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("budget", [1, 5, 50, 300])

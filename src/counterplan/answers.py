@@ -6,20 +6,22 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox, split_keys
+from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
-from counterplan.files import write_whole
+from counterplan.files import write_or_say
 from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats
 
 FILE = "answers.csv.gz"
 VERSION = 1
+_GZIP = b"\x1f\x8b"
 _OTHERS = "counterplan: other columns"
 _ANSWER = "counterplan: favourable"
 
@@ -43,40 +45,54 @@ class Answers:
     @classmethod
     def remembered(cls, box: BlackBox, problem: Problem) -> Answers:
         """Everything that `box` remembers about `problem`."""
-        lengths, blob, favourable = box.remembered(problem)
-        keys = split_keys(lengths, blob)
+        return cls.of(problem, box.remembered(problem), box.decider)
+
+    @classmethod
+    def of(cls, problem: Problem, known: Mapping[bytes, bool], model: str) -> Answers:
+        """What `model` said about `problem`, by what identifies each question to a black box."""
         width = 8 * len(problem.features)
-        states = np.frombuffer(b"".join(key[:width] for key in keys)).reshape(-1, len(problem.features)).copy()
-        return cls(states, favourable, tuple(key[width:].decode() for key in keys), box.decider)
+        states = np.frombuffer(b"".join(key[:width] for key in known)).reshape(-1, len(problem.features)).copy()
+        others = tuple(key[width:].decode() for key in known)
+        return cls(states, np.array(list(known.values()), bool), others, model)
 
     @property
     def keys(self) -> list[bytes]:
         """What identifies each question to a black box."""
         return [state.tobytes() + other.encode() for state, other in zip(self.states, self.others, strict=True)]
 
+    @property
+    def by_key(self) -> dict[bytes, bool]:
+        """The inverse of `of`."""
+        return dict(zip(self.keys, self.favourable.tolist(), strict=True))
+
     def tell(self, box: BlackBox, problem: Problem) -> None:
         """Have `box` remember them: they will not be asked again."""
-        keys = self.keys
-        lengths = np.array([len(key) for key in keys], np.intp)
-        box.recall(problem, lengths, np.frombuffer(b"".join(keys), np.uint8), self.favourable)
+        box.recall(problem, self.by_key)
 
     def save(self, path: str | Path, problem: Problem) -> None:
         """Write them as a compressed CSV, below one line that says what they are about."""
+        text = self.head(problem) + self.rows(problem, header=True)
+        write_or_say(path, gzip.compress(text.encode(), mtime=0))
+
+    def head(self, problem: Problem) -> str:
+        """The first line of a file: what the answers are about."""
+        head = {"counterplan_answers": VERSION, "problem": problem.fingerprint, "model": self.model}
+        return json.dumps(head) + "\n"
+
+    def rows(self, problem: Problem, header: bool) -> str:
+        """The other lines, with or without the names of the columns."""
         columns = {feature.name: _written(feature, self.states[:, feature.index]) for feature in problem.features}
         table = pd.DataFrame(columns | {_OTHERS: list(self.others), _ANSWER: self.favourable.astype(int)})
-        head = {"counterplan_answers": VERSION, "problem": problem.fingerprint, "model": self.model}
-        text = json.dumps(head) + "\n" + table.to_csv(index=False, lineterminator="\n")
-        try:
-            write_whole(path, gzip.compress(text.encode(), mtime=0))
-        except OSError as error:
-            raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+        return table.to_csv(index=False, header=header, lineterminator="\n")
 
     @classmethod
     def load(cls, path: str | Path, problem: Problem) -> Answers:
-        """What `save` wrote; a PlanError says so if it is damaged, or about another problem."""
+        """What `save` wrote, or a journal; a PlanError says so if it is damaged, or about another problem."""
         try:
-            with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-                first, rest = file.readline(), file.read()
+            raw = Path(path).read_bytes()
+            # The last line of a journal may be half written.
+            text = (gzip.decompress(raw) if raw[:2] == _GZIP else raw[: raw.rfind(b"\n") + 1]).decode()
+            first, rest = text.split("\n", 1)
             head = json.loads(first)
             version = head["counterplan_answers"]
         except FileNotFoundError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -18,6 +19,8 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
 
 REMEMBERED = 500_000
+Note = Callable[[str, Mapping[bytes, bool]], None]
+"""Told of new answers by the fingerprint of their problem, and by what identifies each question."""
 
 
 class BudgetSpent(CounterplanError):
@@ -72,6 +75,7 @@ class BlackBox:
         self.queries = 0
         self.cached = 0
         self._identity: str | None = None
+        self._notes: list[Note] = []
         self._memories: dict[str, dict[bytes, bool]] = {}
         """By problem: answers by state."""
 
@@ -102,19 +106,22 @@ class BlackBox:
         read = problem.read(people)
         return self.about(problem, read)(read.states, np.arange(len(read)))
 
-    def remembered(
-        self, problem: Problem, only: Collection[bytes] | None = None
-    ) -> tuple[Ints, npt.NDArray[np.uint8], Bools]:
-        """The answers kept about `problem` (of these questions `only`): lengths of keys [n], keys, answers [n]."""
-        memory = self._memories.get(problem.fingerprint, {})
-        keys = [key for key in memory if only is None or key in only]
-        lengths = np.array([len(key) for key in keys], np.intp)
-        return lengths, np.frombuffer(b"".join(keys), np.uint8), np.array([memory[key] for key in keys], bool)
+    def remembered(self, problem: Problem) -> dict[bytes, bool]:
+        """The answers kept about `problem`, by what identifies each question."""
+        return dict(self._memories.get(problem.fingerprint, {}))
 
-    def recall(self, problem: Problem, lengths: Ints, keys: npt.NDArray[np.uint8], answers: Bools) -> None:
+    def recall(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
         """Remember answers that were paid for before, as `remembered` gave them."""
-        memory = self._memories.setdefault(problem.fingerprint, {})
-        memory.update(zip(split_keys(lengths, keys), answers.tolist(), strict=True))
+        self._memories.setdefault(problem.fingerprint, {}).update(answers)
+
+    @contextmanager
+    def noting(self, note: Note) -> Iterator[None]:
+        """Within this, `note` is told of every new answer as soon as it is there."""
+        self._notes.append(note)
+        try:
+            yield
+        finally:
+            self._notes.remove(note)
 
     def forget(self) -> None:
         """Drop every remembered answer (for a model that has changed). The counts go on."""
@@ -126,8 +133,13 @@ class BlackBox:
         return f"BlackBox({self.model.name}: {self.queries:,} asked, {self.cached:,} from memory)"
 
 
+def joined_keys(keys: Collection[bytes]) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """What identifies questions, as arrays: lengths [n], and all in a row."""
+    return np.array([len(key) for key in keys], np.intp), np.frombuffer(b"".join(keys), np.uint8)
+
+
 def split_keys(lengths: Ints, keys: npt.NDArray[np.uint8]) -> list[bytes]:
-    """The keys of questions, from how `BlackBox.remembered` gives them."""
+    """The inverse of `joined_keys`."""
     raw, ends = keys.tobytes(), np.cumsum(lengths).tolist()
     return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -137,6 +149,7 @@ class Questions:
 
     def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
         self.box = box
+        self.problem = problem.fingerprint
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
@@ -160,16 +173,14 @@ class Questions:
             fresh = [first[key] for key in new_at]
         left = self.box.left
         asked = fresh if left is None else fresh[:left]
-        new = self._ask(states[asked], rows[asked]) if asked else np.empty(0, bool)
+        found = self._ask([keys[i] for i in asked], states[asked], rows[asked])
         self.box.cached += len(keys) - len(fresh)
-        found = dict(zip((keys[i] for i in asked), new.tolist(), strict=True))
         if len(asked) == len(keys):
-            answers, known = new, np.ones(len(keys), bool)
+            answers, known = np.array(list(found.values()), bool), np.ones(len(keys), bool)
         else:
             told = [found.get(key) if answer is None else answer for key, answer in zip(keys, kept, strict=True)]
             answers = np.array([answer is True for answer in told], bool)
             known = np.array([answer is not None for answer in told], bool)
-        self._remember(found)
         if len(asked) < len(fresh):
             assert self.box.budget is not None
             raise BudgetSpent(self.box.budget, answers, known)
@@ -185,16 +196,23 @@ class Questions:
         return pieces
 
     def _remember(self, found: dict[bytes, bool]) -> None:
+        for note in self.box._notes:
+            note(self.problem, found)
         memory, most = self.memory, self.box.remember
         if most:
             memory.update(found)
             for key in list(islice(memory, max(0, len(memory) - most))):
                 del memory[key]
 
-    def _ask(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
-        size = self.box.batch
-        parts = [self._ask_once(states[i : i + size], rows[i : i + size]) for i in range(0, len(states), size)]
-        return np.concatenate(parts)
+    def _ask(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, bool]:
+        """New answers, in the order of their different `keys`; if the model fails, those of earlier batches stay."""
+        found: dict[bytes, bool] = {}
+        for first in range(0, len(keys), self.box.batch):
+            some = slice(first, first + self.box.batch)
+            part = dict(zip(keys[some], self._ask_once(states[some], rows[some]).tolist(), strict=True))
+            self._remember(part)
+            found |= part
+        return found
 
     def _ask_once(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         model = self.box.model
@@ -234,14 +252,14 @@ class Questions:
 
 class Inquiry:
     """Asks about certain people and counts, for each, the questions that are new: not in the box's memory, or, if
-    questions `paid` for are handed in, not among those (to which it adds the new ones).
+    answers `paid` for are handed in, not among those (to which it adds the new ones).
 
     When a budget is spent — the box's, or `room` new questions in all — nothing is raised: what is not known counts as
     refused, and `spent` is true from then on.
     """
 
     def __init__(
-        self, questions: Questions, people: int, room: int | None = None, paid: set[bytes] | None = None
+        self, questions: Questions, people: int, room: int | None = None, paid: dict[bytes, bool] | None = None
     ) -> None:
         self.count: Ints = np.zeros(people, np.intp)
         self.spent = False
@@ -271,7 +289,7 @@ class Inquiry:
             answers[askable], known[askable] = stop.answers, stop.known
         np.add.at(self.count, rows, new & known)
         if self._paid is not None:
-            self._paid.update(keys[i] for i in np.flatnonzero(new & known))
+            self._paid.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.errors import CounterplanError
+from counterplan.errors import PlanError
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -34,27 +34,53 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         raise
 
 
+def write_or_say(path: str | Path, content: str | bytes) -> None:
+    """The same as `write_whole`, but a PlanError says so if it cannot be written."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def writable(folder: str | Path) -> Path:
+    """`folder`, made if need be; a PlanError says so if nothing can be written there."""
+    try:
+        where = Path(folder)
+        where.mkdir(parents=True, exist_ok=True)
+    except TypeError:
+        raise PlanError(f"a folder is a path, not {folder!r}") from None
+    except OSError as error:
+        raise PlanError(f"{folder}: cannot be made a folder: {error.strerror}") from None
+    try:
+        with tempfile.TemporaryFile(dir=where):
+            return where
+    except OSError as error:
+        raise PlanError(f"{where}: nothing can be written there: {error.strerror}") from None
+
+
+def named(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The arrays whose names begin with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+
 def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any) -> None:
     """Arrays and plain facts (as JSON) in one .npz file, whole or not at all; nothing in it is executable.
 
-    A CounterplanError says so if it cannot be written.
+    A PlanError says so if it cannot be written.
     """
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     np.savez(buffer, **{"facts": text, **arrays})  # type: ignore[arg-type]
-    try:
-        write_whole(path, buffer.getvalue())
-    except OSError as error:
-        raise CounterplanError(f"{path}: cannot be written: {error.strerror}") from None
+    write_or_say(path, buffer.getvalue())
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, npt.NDArray[Any]], Any]:
-    """The inverse of `write_arrays`; a CounterplanError says so if the file is damaged or not there."""
+    """The inverse of `write_arrays`; a PlanError says so if the file is damaged or not there."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return arrays, json.loads(arrays.pop("facts").tobytes())
     except FileNotFoundError:
-        raise CounterplanError(f"{path}: there is no such file") from None
+        raise PlanError(f"{path}: there is no such file") from None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise CounterplanError(f"{path}: the file is damaged ({error}); make it anew") from None
+        raise PlanError(f"{path}: the file is damaged ({error})") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,11 @@ from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.answers import FILE as ANSWERS
 from counterplan.answers import Answers
 from counterplan.blackbox import BlackBox
+from counterplan.checkpoints import LEARNING, TRAINING, OtherRun
 from counterplan.errors import PlanError
-from counterplan.files import write_whole
+from counterplan.files import writable, write_whole
+from counterplan.journal import FILE as JOURNAL
+from counterplan.journal import Journal
 from counterplan.keeping import files_of
 from counterplan.plan import Plans
 from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
@@ -38,6 +41,10 @@ PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact")
 PROBLEM = "problem.json"
 PROGRAM = "program.json"
 QUESTIONS = "questions.json"
+KEPT = (
+    PROBLEM, PROGRAM, QUESTIONS, ANSWERS, JOURNAL, *files_of("agent"), *files_of("surrogate"), *LEARNING, *TRAINING,
+)  # fmt: skip
+"""Everything that `fit`, `distil` and `save` write to a folder."""
 
 
 class Recourse:
@@ -65,6 +72,15 @@ class Recourse:
         """How many questions `fit` took, by method."""
         self.unseen_: Answers | None = None
         """Answers that came too late for the surrogate to learn from: what it can be judged by."""
+        self.budget_spent_ = False
+        """Whether `fit` ended for want of questions: with a larger budget, `resume` goes on."""
+        self.others_: str | None = None
+        """Whose answers are kept in the folder, if they are another model's and so were not used."""
+        self._journal: Journal | None = None
+        self._paid: dict[bytes, bool] = {}
+        """Answers that `fit` got, whatever the black box remembers."""
+        self._afresh = False
+        """Whether answers of before are not to be believed any more."""
 
     def fit(
         self,
@@ -86,49 +102,60 @@ class Recourse:
         TrainingSettings (search) or the name of a preset, "default" or "paper"; a tuple has some for both. They choose
         the method if none is named; else it is "guided". `budget` limits the questions to the model in all.
 
-        With a `folder`, checkpoints and metrics are kept there, and `resume` goes on from them. `answers` that were
-        paid for before are not asked again. Ctrl-C leaves the best so far.
+        With a `folder`, answers, checkpoints and metrics are kept there, and `resume` goes on from them, also with
+        another budget. `answers` that were paid for before are learned from and not asked again. Ctrl-C leaves the best
+        so far.
         """
-        from counterplan.agent.training import TrainingSettings
-        from counterplan.surrogate.training import LearningSettings
-
-        guide, agent = _settings(settings)
-        chosen = method or ("both" if agent and guide else "search" if agent else "guided")
-        if chosen not in METHODS:
-            raise PlanError(
-                f"there is no method '{chosen}'{did_you_mean(chosen, METHODS)}; there are {', '.join(METHODS)}"
-            )
-        if (chosen == "guided" and agent) or (chosen == "search" and guide):
-            raise PlanError(f"these settings are not for the method '{chosen}' but for the other one")
-        if budget is not None and budget < 1:
-            raise PlanError("the budget of questions is a whole number, one or more")
+        how = _Fit.wished(method, settings, budget, seed)
         read = self.problem.read(people)
         told = self._told(answers)
-        where = None if folder is None else Path(folder)
-        if where is not None:
-            try:
-                where.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise PlanError(f"{where}: cannot be made a folder: {error.strerror}") from None
-            if resume:  # what a round that broke off has asked
-                self._recall(where)
+        if folder is None and resume:
+            raise PlanError("there is nothing to resume without a folder: name the one that was fitted in")
+        where = None if folder is None else writable(folder)
+        if self._afresh and where is not None:
+            _drop_checkpoints(where)
+            self._afresh = resume = False
+        self._journal = Journal(self.problem, self.box.decider, where)
+        if resume and where is not None:
+            self._recall(where)
+            if left := self._journal.take_up():
+                left.tell(self.box, self.problem)
         show = progress or (lambda report: None)
-        if chosen != "search":
-            how = guide or LearningSettings()
-            how = how if budget is None else replace(how, budget=budget)
-            asked = self._learn(read, how, seed, where, resume, told, show)
-            budget = None if budget is None else budget - asked
-        if chosen == "both":
-            assert self.surrogate_ is not None
-            refused = np.flatnonzero(self.surrogate_.logit(read.states) < 0)
-            read = read.take(refused) if len(refused) else read
-            if budget is not None and budget < 1:
-                raise PlanError("the budget is spent on the surrogate; raise it to train an agent too, or fit 'guided'")
-        if chosen != "guided":
-            train = agent or TrainingSettings()
-            train = train if budget is None else replace(train, budget=budget)
-            self._train(read, train, seed, where, resume, show)
+        try:
+            with self.box.noting(self._journal):
+                self._fit(how, read, where, resume, told, show)
+        finally:
+            self._paid |= self._journal.known
+            self._journal.flush()
         return self
+
+    def _fit(
+        self, how: _Fit, people: People, folder: Path | None, resume: bool, answers: Answers | None,
+        show: Callable[[Report | Progress], None],
+    ) -> None:  # fmt: skip
+        """Learn a surrogate, train an agent, or both within one budget."""
+        self.budget_spent_ = False
+        if how.method == "search":
+            self._train(people, how.agent, how.seed, folder, resume, show)
+            return
+        asked = self._learn(people, how.guide, how.seed, folder, resume, answers, show)
+        if how.method == "guided":
+            return
+        agent = how.agent
+        if how.budget is not None:
+            agent = replace(agent, budget=how.budget - asked)
+            if agent.budget < 1:
+                self.budget_spent_ = True
+                raise PlanError("the budget is spent on the surrogate; raise it to train an agent too, or fit 'guided'")
+        assert self.surrogate_ is not None
+        refused = np.flatnonzero(self.surrogate_.logit(people.states) < 0)
+        some = people.take(refused) if len(refused) else people
+        try:
+            self._train(some, agent, how.seed, folder, resume, show)
+        except OtherRun as other:  # a surrogate that has learned more takes others to be refused
+            if other.what != "different people":
+                raise
+            self._train(some, agent, how.seed, folder, False, show)
 
     def _learn(
         self, people: People, settings: LearningSettings, seed: int, folder: Path | None, resume: bool,
@@ -138,7 +165,7 @@ class Recourse:
         from counterplan.surrogate.training import CHECKPOINT, Learning
 
         if resume and folder is not None and (folder / CHECKPOINT).exists():
-            learning = Learning.resumed(self.problem, people, self.box, settings, seed, folder)
+            learning = Learning.resumed(self.problem, people, self.box, settings, seed, folder, answers)
         else:
             learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
 
@@ -155,6 +182,7 @@ class Recourse:
         finally:
             self.surrogate_ = learning.best or self.surrogate_
             self.questions_["guided"] = learning.queries
+            self.budget_spent_ |= learning.limited
             ledger, late = learning.ledger, slice(learning.learned, None)
             unseen = ledger.answers[late]
             self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
@@ -177,16 +205,24 @@ class Recourse:
             training = Training.resumed(self.problem, people, self.box, settings, seed, folder)
         else:
             training = Training(self.problem, people, self.box, settings, seed, folder)
+
+        def show(report: Report) -> None:
+            self.agent_ = training.best_agent
+            progress(report)
+
         try:
-            training.run(progress)
+            training.run(show)
         finally:
             self.agent_ = training.best_agent
             self.questions_["search"] = training.queries
+            self.budget_spent_ |= training.limited
 
     def _told(self, answers: str | Path | Answers | None) -> Answers | None:
         """Answers that were handed in, which the black box now remembers; another model's are refused."""
         if answers is None:
             return None
+        if not isinstance(answers, (str, Path, Answers)):
+            raise PlanError(f"answers are Answers, or the path of a file of them, not {answers!r}")
         told = answers if isinstance(answers, Answers) else Answers.load(answers, self.problem)
         if told.model not in ("", self.box.decider):
             raise PlanError(f"these are answers of {told.model}, not of {self.box.decider}")
@@ -248,43 +284,34 @@ class Recourse:
         cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
         has a last resort.
         """
-        name = name or ("cascade" if self.surrogate_ is None else "guided")
-        if name == "exact":
-            return ExactPlanner(self.problem, self.box)
-        if name not in (*PLANNERS, "cascade+exact", "paper"):
-            hint = did_you_mean(name, PLANNERS)
-            raise PlanError(
-                f"there is no planner '{name}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
-            )
-        made: dict[str, Planner] = {}
+        problem, box, agent = self.problem, self.box, self.agent_
+        usual = "cascade" if self.surrogate_ is None else "guided"
+        match usual if name is None else name:
+            case "exact":
+                return ExactPlanner(problem, box)
+            case "guided" if self.surrogate_ is not None:
+                return GuidedPlanner(problem, box, self.surrogate_)
+            case "program" if self.program_ is not None:
+                return ProgramPlanner(problem, box, self.program_)
+            case "search" if agent is not None:
+                return SearchPlanner(problem, box, agent)
+            case "paper" if agent is not None:
+                return SearchPlanner(problem, box, agent, settings="paper")
+            case "policy" if agent is not None:
+                return PolicyPlanner(problem, box, agent)
+            case "cascade" if parts := self._in_a_row():
+                return CascadePlanner(problem, box, parts)
+            case "cascade+exact" if parts := self._in_a_row():
+                return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
+            case other:
+                raise PlanError(_lacking(other))
+
+    def _in_a_row(self) -> list[Planner]:
+        """The parts of a cascade, from the one that asks least."""
+        there = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
         if self.program_ is not None:
-            made["program"] = ProgramPlanner(self.problem, self.box, self.program_)
-        if self.agent_ is not None:
-            made["policy"] = PolicyPlanner(self.problem, self.box, self.agent_)
-        if self.surrogate_ is not None:
-            made["guided"] = GuidedPlanner(self.problem, self.box, self.surrogate_)
-        if self.agent_ is not None:
-            made["search"] = SearchPlanner(self.problem, self.box, self.agent_)
-            made["paper"] = SearchPlanner(self.problem, self.box, self.agent_, settings="paper")
-        if name in made:
-            return made[name]
-        if name == "program":
-            raise PlanError(
-                "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
-            )
-        if not made or not name.startswith("cascade"):
-            what, method = ("a surrogate", "guided") if name == "guided" else ("an agent", "search")
-            if name.startswith("cascade"):
-                what, method = "an agent or a surrogate", "guided"
-            raise PlanError(
-                f"the planner '{name}' needs {what}: call fit(people, method='{method}'), "
-                f"or 'counterplan fit --method {method}', first"
-            )
-        made.pop("paper", None)
-        if "program" in made:
-            made.pop("policy", None)
-        last = [ExactPlanner(self.problem, self.box)] if name == "cascade+exact" else []
-        return CascadePlanner(self.problem, self.box, [*made.values(), *last])
+            del there["policy"]
+        return [self.planner(name) for name, learned in there.items() if learned is not None]
 
     def save(self, folder: str | Path) -> None:
         """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
@@ -312,18 +339,30 @@ class Recourse:
         self.save_answers(where)
 
     def save_answers(self, folder: str | Path) -> int:
-        """Keep in `folder` every answer that the black box remembers about the problem; says how many there are."""
-        known = Answers.remembered(self.box, self.problem)
-        if len(known):
-            known.save(Path(folder) / ANSWERS, self.problem)
+        """Keep in `folder` every answer that is known about the problem; says how many there are.
+
+        If answers of before are not believed any more, checkpoints in the folder go, because they hold such.
+        """
+        where = Path(folder)
+        known = Answers.of(self.problem, self._paid | self.box.remembered(self.problem), self.box.decider)
+        if not len(known):
+            return 0
+        try:
+            if self._afresh:
+                _drop_checkpoints(where)
+            known.save(where / ANSWERS, self.problem)
+            if self._journal is not None and self._journal.path == where / JOURNAL:
+                self._journal.close()
+        except OSError as error:
+            raise PlanError(f"{where}: cannot be written: {error.strerror}") from None
         return len(known)
 
     @classmethod
     def load(cls, folder: str | Path, model: BlackBox | object, *, answers: bool = True) -> Recourse:
         """What `save` kept, with the model it is to be used with.
 
-        Answers that were kept are not asked again, if the model has the same name. One that has changed all the same
-        needs `answers=False`: everything is asked afresh.
+        Answers that were kept are not asked again, if they are of the same model: same name, same content. A service
+        that has changed behind its address needs `answers=False`: everything is asked afresh.
         """
         where, problem = Path(folder), load_problem(folder)
         agent, surrogate = ((where / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
@@ -336,6 +375,8 @@ class Recourse:
             program=program,
         )
         recourse.questions_ = _load_questions(where / QUESTIONS)
+        recourse._afresh = not answers
+        recourse.box.decider  # noqa: B018 -- what the model is, before it is asked anything
         if answers:
             recourse._recall(where)
         return recourse
@@ -346,6 +387,49 @@ class Recourse:
             told = load_answers(folder, self.problem)
             if told.model == self.box.decider:
                 told.tell(self.box, self.problem)
+            else:
+                self.others_ = told.model
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What a call of `fit` asks for, once it makes sense."""
+
+    method: str
+    guide: LearningSettings
+    agent: TrainingSettings
+    budget: int | None
+    """For all together; for one method alone, it is in its settings."""
+    seed: int
+
+    @classmethod
+    def wished(
+        cls, method: str | None, settings: Settings | tuple[Settings, ...], budget: int | None, seed: int
+    ) -> _Fit:
+        """Settings choose the method if none is named; a PlanError says so if something makes no sense."""
+        from counterplan.agent.training import TrainingSettings
+        from counterplan.surrogate.training import LearningSettings
+
+        guide, agent = _settings(settings)
+        chosen = method or ("both" if agent and guide else "search" if agent else "guided")
+        if chosen not in METHODS:
+            hint = did_you_mean(str(chosen), METHODS)
+            raise PlanError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
+        if (chosen == "guided" and agent) or (chosen == "search" and guide):
+            raise PlanError(f"these settings are not for the method '{chosen}' but for the other one")
+        if budget is not None and not _is_whole(budget, 1):
+            raise PlanError(f"the budget of questions is a whole number, one or more, not {budget!r}")
+        if not _is_whole(seed, 0):
+            raise PlanError(f"the seed is a whole number, zero or more, not {seed!r}")
+        guide, agent = guide or LearningSettings(), agent or TrainingSettings()
+        if budget is not None:
+            budget = int(budget)
+            guide, agent = replace(guide, budget=budget), replace(agent, budget=budget)
+        return cls(chosen, guide, agent, budget, int(seed))
+
+
+def _is_whole(number: object, least: int) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 def _settings(
@@ -359,11 +443,39 @@ def _settings(
     for one in settings if isinstance(settings, tuple) else (settings,):
         if isinstance(one, LearningSettings):
             guide = one
-        elif not isinstance(one, str):
+        elif isinstance(one, TrainingSettings):
             agent = one
+        elif not isinstance(one, str):
+            raise PlanError(f"settings are LearningSettings, TrainingSettings or the name of a preset, not {one!r}")
         elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
             agent = preset
     return guide, agent
+
+
+def _lacking(planner: object) -> str:
+    """Why there is no such planner."""
+    match planner:
+        case "program":
+            return "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
+        case "guided":
+            what, method = "a surrogate", "guided"
+        case "search" | "policy" | "paper":
+            what, method = "an agent", "search"
+        case "cascade" | "cascade+exact":
+            what, method = "an agent or a surrogate", "guided"
+        case _:
+            hint = did_you_mean(str(planner), PLANNERS)
+            return f"there is no planner '{planner}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
+    return (
+        f"the planner '{planner}' needs {what}: call fit(people, method='{method}'), "
+        f"or 'counterplan fit --method {method}', first"
+    )
+
+
+def _drop_checkpoints(folder: Path) -> None:
+    """Remove checkpoints whose answers are not believed any more."""
+    for name in (LEARNING[0], TRAINING[0]):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _load_questions(path: Path) -> dict[str, int]:

@@ -137,6 +137,7 @@ def test_a_run_that_breaks_off_within_a_group_goes_on_to_the_same_weights(
             raise stop
         return SYN.model.labels(frame)
 
+    fragile.identity = SYN.model.identity
     recourse = Recourse(SYN.problem, BlackBox(FunctionModel(fragile, name=SYN.model.name)))
     with pytest.raises((KeyboardInterrupt, ModelError)):
         recourse.fit(REFUSED, seed=1, settings=QUICK, folder=tmp_path)
@@ -186,6 +187,35 @@ def test_the_budget_is_kept(budget: int) -> None:
     other = Training(SYN.problem, SYN.problem.read(REFUSED), limited, QUICK, 1)
     other.run()
     assert limited.queries == budget
+
+
+def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=300)
+    first.run()
+    first.save()
+    assert first.limited
+    assert not first.cut
+    run = resumed(tmp_path, budget=900)
+    assert not run.finished
+    assert run.groups == first.groups
+    run.run()
+    assert run.groups > first.groups
+    assert first.queries + run.box.queries == run.queries <= 900
+    less = resumed(tmp_path, budget=10)
+    less.run()
+    assert less.box.queries == 0
+
+
+def test_more_people_are_invented_with_a_larger_budget(tmp_path: Path) -> None:
+    few = SYN.problem.read(REFUSED.head(40))
+    first = Training(SYN.problem, few, BlackBox(SYN.model), replace(QUICK, budget=100), 1, tmp_path)
+    first.run()
+    first.save()
+    assert first.cut
+    run = resumed(tmp_path, REFUSED.head(40), budget=2_000)
+    assert len(run.archive.starts) > 2 * len(first.archive.starts)
+    run.run()
+    assert first.queries + run.box.queries == run.queries <= 2_000
 
 
 def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> None:

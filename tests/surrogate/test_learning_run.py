@@ -14,6 +14,7 @@ from counterplan import Answers, BlackBox, CounterplanError, PlanError, Problem,
 from counterplan.models.adapters import FunctionModel
 
 pytest.importorskip("jax")
+from counterplan.benchmarks.family import family
 from counterplan.surrogate.learning import FitSettings
 from counterplan.surrogate.training import CHECKPOINT, METRICS, Learning, LearningSettings
 
@@ -107,11 +108,76 @@ def test_a_round_that_broke_off_is_done_again(whole: Learning, tmp_path: Path) -
             raise KeyboardInterrupt
         return SYN.model.labels(frame)
 
+    fragile.identity = SYN.model.identity  # type: ignore[attr-defined]
     with pytest.raises(KeyboardInterrupt):
         quick(tmp_path, model=FunctionModel(fragile, name=SYN.model.name)).run()
     run = resumed(tmp_path)
     run.run()
     assert_same(run, whole)
+
+
+def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=250)
+    first.run()
+    assert first.limited
+    run = resumed(tmp_path, budget=600)
+    assert not run.finished
+    assert run.round == first.round
+    run.run()
+    assert not run.limited
+    assert 250 < run.queries <= 600
+    assert run.queries == first.queries + run.box.queries, "nothing is paid for twice"
+    assert len(run.ledger) == run.queries, "and all of it is learned from"
+    again = resumed(tmp_path, budget=600)
+    again.run()
+    assert again.box.queries == 0
+    assert_same(again, run)
+    less = resumed(tmp_path, budget=10)
+    less.run()
+    assert less.box.queries == 0
+    np.testing.assert_array_equal(logits(less), logits(run))
+
+
+def test_a_run_that_could_not_even_begin_begins_again(whole: Learning, tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=30)
+    first.run()
+    assert first.cut
+    run = resumed(tmp_path)
+    run.run()
+    assert_same(run, whole)
+    assert run.box.queries == whole.box.queries - first.queries
+
+
+def test_answers_that_are_handed_in_later_are_learned_from(whole: Learning, tmp_path: Path) -> None:
+    first = quick(tmp_path, rounds=1)
+    first.run()
+    answers = Answers.remembered(whole.box, SYN.problem)
+    settings = replace(QUICK, rounds=1)
+    read = SYN.problem.read(PEOPLE)
+    run = Learning.resumed(SYN.problem, read, BlackBox(SYN.model), settings, 1, tmp_path, answers)
+    assert not run.finished
+    run.run()
+    assert run.finished
+    assert run.metrics[-1]["known"] >= len(answers) > first.metrics[-1]["known"]
+    same = Learning.resumed(SYN.problem, read, BlackBox(SYN.model), settings, 1, tmp_path, answers)
+    assert same.finished, "there is nothing new in them"
+
+
+def test_where_nothing_favourable_is_known_it_looks_far_beyond_any_plan() -> None:
+    far = family(functions=40, box="needle", needed=4, max_actions=8, seed=1)
+    refused = far.train[~BlackBox(far.model).favourable(far.problem, far.train)]
+    run = quick(people=refused.head(60), model=far.model, problem=far.problem, many=10)
+    plain = quick(people=refused.head(60), model=far.model, problem=far.problem, many=10_000)
+    for one in (run, plain):
+        one._begin()
+    assert not plain.ledger.answers.any()
+    assert run.ledger.answers.any()
+    assert len(run.ledger) > len(plain.ledger) + run.settings.probes, "the boundary is looked for from there"
+    hopeless = quick(
+        people=refused.head(60), model=lambda f: [far.problem.outcome.natives[0]] * len(f), problem=far.problem, many=10
+    )
+    hopeless._begin()
+    assert not hopeless.ledger.answers.any()
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ Everything that decides what comes next is in a checkpoint: a run that was stopp
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable
@@ -22,19 +21,20 @@ from counterplan.agent.learning import Learner
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import Found, SearchSettings, search, stepwise
 from counterplan.agent.traces import Archive
-from counterplan.blackbox import BlackBox, Inquiry, split_keys
+from counterplan.blackbox import BlackBox, Inquiry, joined_keys, split_keys
+from counterplan.checkpoints import TRAINING, Checkpoints
 from counterplan.errors import PlanError
-from counterplan.files import read_arrays, write_arrays, write_whole
 from counterplan.paths.people import cross
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
-CHECKPOINT = "training.npz"
-METRICS = "metrics.jsonl"
-_PLAIN = ("seed", "groups", "in_play", "improved", "worse", "finished", "spent", "metrics")
-_ARRAYS = ("order", "idle", "least", "best_costs")
+CHECKPOINT, METRICS = TRAINING
+_KEPT = Checkpoints(
+    CHECKPOINT, METRICS, plain=("groups", "in_play", "improved", "worse", "finished", "spent", "cut"),
+    arrays=("order", "idle", "least", "best_costs"),
+)  # fmt: skip
 _ARCHIVED = ("cost", "plans", "refused_people", "refused_trails")
-"""What a checkpoint holds of a run, besides weights, random state and answers."""
+"""What a checkpoint holds of a run, and of its archive, besides weights and answers."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Training:
 
     def __init__(
         self, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int,
-        folder: Path | None = None, invented: tuple[Floats, Ints] | None = None,
+        folder: Path | None = None, invented: tuple[Floats, Ints] | None = None, paid: dict[bytes, bool] | None = None,
     ) -> None:  # fmt: skip
         if not len(people):
             raise PlanError("there is nobody to learn from: hand in people who were refused")
@@ -127,8 +127,9 @@ class Training:
         self.seed = seed
         self.folder = folder
         self.random = np.random.default_rng(seed)
-        self.paid: set[bytes] = set()
-        self.spent = False
+        self.paid = {} if paid is None else paid
+        self.spent = self.cut = False
+        """Whether the budget is spent, and whether it did not suffice to invent people."""
         order = self.random.permutation(len(people))
         held = min(settings.validation, len(people) // 5)
         self.validation = people.take(order[:held])
@@ -158,6 +159,11 @@ class Training:
     def queries(self) -> int:
         """Different questions asked by this run; what the box remembers from before costs nothing, but counts."""
         return len(self.paid)
+
+    @property
+    def limited(self) -> bool:
+        """Whether training ended for want of questions: with a larger budget it can go on."""
+        return self.finished and self.spent
 
     def run(self, progress: Callable[[Report], None] = lambda report: None) -> Agent:
         """Train until nothing is gained any more, and give the agent that was best on validation people."""
@@ -303,83 +309,65 @@ class Training:
         wanted = max(self.settings.enough_people - len(people), 0) if len(people) > 1 else 0
         states, rows = cross(self.problem, people, 2 * wanted, self.random)
         favourable, known = self._inquiry(people, self.settings.budget // 10).ask(states, rows)
+        self.cut = not known.all()
         keep = np.flatnonzero(known & ~favourable)[:wanted]
         return states[keep], rows[keep]
 
     def save(self) -> None:
         """Write a checkpoint and the metrics, whole or not at all."""
-        assert self.folder is not None
-        state: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        state |= {
-            "fingerprint": self.problem.fingerprint,
-            "settings": asdict(self.settings),
-            "random": self.random.bit_generator.state,
-            "people": self.whom,
-            "model": self.box.decider,
-            "written": self.archive.written,
-            "effort": self.agent.effort,
-            "best_effort": self.best_agent.effort,
-        }
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {"invented.states": self.invented[0], "invented.rows": self.invented[1]}
+        facts = {"written": self.archive.written, "effort": self.agent.effort, "best_effort": self.best_agent.effort}
+        arrays: dict[str, Any] = {"invented.states": self.invented[0], "invented.rows": self.invented[1]}
         arrays |= {f"archive.{name}": getattr(self.archive, name) for name in _ARCHIVED}
         if not self.archive.ordered:
             arrays["visits"] = self.archive.book.policy
         arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
         arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
-        lengths, blob, answers = self.box.remembered(self.problem, self.paid)
-        arrays |= {"answers.lengths": lengths, "answers.keys": blob, "answers": answers}
-        write_arrays(self.folder / CHECKPOINT, arrays, state)
-        write_whole(self.folder / METRICS, "".join(json.dumps(line) + "\n" for line in self.metrics))
+        arrays["answers.lengths"], arrays["answers.keys"] = joined_keys(self.paid)
+        arrays["answers"] = np.array(list(self.paid.values()), bool)
+        _KEPT.write(self, arrays, facts)
 
     @classmethod
     def resumed(
         cls, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int, folder: Path
     ) -> Training:
-        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run."""
-        path = folder / CHECKPOINT
-        arrays, state = read_arrays(path)
-        try:
-            for what, stored, now in (
-                ("a different problem", state["fingerprint"], problem.fingerprint),
-                ("a different seed", state["seed"], seed),
-                ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
-                ("a different model", state["model"], box.decider),
-            ):
-                if stored != now:
-                    raise PlanError(f"{path}: was made with {what}; start again with --force")
-            lengths, keys = arrays["answers.lengths"], arrays["answers.keys"]
-            box.recall(problem, lengths, keys, arrays["answers"])
-            run = cls(
-                problem, people, box, settings, seed, folder, (arrays["invented.states"], arrays["invented.rows"])
-            )
-            if state["people"] != run.whom:
-                raise PlanError(f"{path}: was made with different people; start again with --force")
-            run._restore(arrays, state)
-            run.paid = set(split_keys(lengths, keys))
-        except (KeyError, IndexError, TypeError) as error:
-            raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run.
+
+        One that had spent its budget goes on if it may ask more now; one that had too little to invent people begins
+        again with the answers that it got, which count.
+        """
+        kept = _KEPT.read(folder)
+        arrays, facts = kept.arrays, kept.facts
+        with kept.trusted():
+            kept.require(problem, box, settings, seed)
+            invented = arrays["invented.states"], arrays["invented.rows"]
+            keys = split_keys(arrays["answers.lengths"], arrays["answers.keys"])
+            paid = dict(zip(keys, arrays["answers"].tolist(), strict=True))
+            run = cls(problem, people, box, settings, seed, folder, invented, paid)
+            kept.require_people(run.whom)
+            box.recall(problem, paid)
+            kept.restore(run)
+            if run.cut and kept.budget < settings.budget:
+                return cls(problem, people, box, settings, seed, folder, paid=paid)
+            run._restore_archive(arrays, facts["written"])
+            run.agent = run.agent.with_params(kept.named("params."), facts["effort"])
+            run.best_agent = run.agent.with_params(kept.named("best."), facts["best_effort"])
+            leaves = kept.named("optimizer.")
+            run.learner.restore(run.agent.params, [leaves[str(i)] for i in range(len(leaves))])
+            if kept.budget != settings.budget:
+                run._allow(settings.budget)
         return run
 
-    def _restore(self, arrays: dict[str, Any], state: dict[str, Any]) -> None:
-        self.random.bit_generator.state = state["random"]
-        for name in _PLAIN:
-            setattr(self, name, state[name])
-        for name in _ARRAYS:
-            setattr(self, name, arrays[name])
-        archive = self.archive
+    def _restore_archive(self, arrays: dict[str, Any], written: int) -> None:
         for name in _ARCHIVED:
-            setattr(archive, name, arrays[f"archive.{name}"])
-        archive.written = state["written"]
+            setattr(self.archive, name, arrays[f"archive.{name}"])
+        self.archive.written = written
         if "visits" in arrays:
-            archive.book.policy[:] = arrays["visits"]
-        archive.rebuild()
-        self.agent = self.agent.with_params(_named(arrays, "params."), state["effort"])
-        self.best_agent = self.agent.with_params(_named(arrays, "best."), state["best_effort"])
-        leaves = [arrays[f"optimizer.{i}"] for i in range(sum(name.startswith("optimizer.") for name in arrays))]
-        self.learner.restore(self.agent.params, leaves)
+            self.archive.book.policy[:] = arrays["visits"]
+        self.archive.rebuild()
 
-
-def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+    def _allow(self, budget: int) -> None:
+        """Go on, or stop, with another budget than before."""
+        ended, self.spent = self.spent, self.queries >= budget
+        nothing_to_do = self.groups >= self.total or not len(self._waiting())
+        self.finished = self.spent or nothing_to_do or (self.finished and not ended)

@@ -20,6 +20,8 @@ _LENGTH = 12
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _LEARNED = ("predict", "transform", "state_dict")
 """What has one of these was learned from data: everything in it counts."""
+_DECIDING = {"__call__", "predict", "predict_proba", "labels", "scores"}
+"""The methods by which an object decides."""
 _UNTOLD = {
     "__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__", "__annotations__",
     "_abc_impl",
@@ -88,7 +90,11 @@ class _Walk:
         elif isinstance(thing, types.CodeType):
             yield from self._code(thing)
         elif isinstance(thing, types.MethodType):
-            yield from (self.digest(thing.__func__, False), self.digest(thing.__self__, False))
+            yield self.digest(thing.__func__, False)
+            if _installed(type(thing.__self__).__module__):
+                yield self.digest(thing.__self__, False)
+            else:
+                yield from self._own(thing.__self__, False, _DECIDING | {thing.__func__.__name__})
         elif isinstance(thing, types.ModuleType):
             yield thing.__name__.encode()
         elif isinstance(thing, type):
@@ -141,13 +147,20 @@ class _Walk:
                 if not isinstance(part, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                     yield _joined(name.encode(), self.digest(part, False))
 
+    def _own(self, thing: Any, whole: bool, deciding: set[str]) -> Iterator[bytes]:
+        """An object of one's own class, but for what it writes down while it decides: that is its memory."""
+        kind = type(thing)
+        yield self.digest(kind, False)
+        written = _written_by(kind, deciding)
+        yield self.digest({key: value for key, value in _attributes(thing).items() if key not in written}, whole)
+
     def _object(self, thing: Any, whole: bool) -> Iterator[bytes]:
         """Anything else: how it could be rebuilt, or else its attributes."""
         kind, learned = type(thing), any(hasattr(thing, name) for name in _LEARNED)
         if isinstance(said := getattr(thing, "identity", None), str):
             yield from (str(getattr(thing, "name", "")).encode(), said.encode())
         elif not _installed(kind.__module__):
-            yield from (self.digest(kind, False), self.digest(_attributes(thing), whole))
+            yield from self._own(thing, whole, _DECIDING)
         elif callable(getattr(thing, "get_tree_stats", None)):  # the rest of a tree of neighbours counts its uses
             yield self.digest(thing.get_arrays(), whole)
         elif whole or learned or _standard(kind.__module__):
@@ -173,6 +186,20 @@ def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
             read |= more
             written |= overwritten - set(code.co_cellvars)
     return read, written
+
+
+def _written_by(kind: type, methods: set[str]) -> set[str]:
+    """The attributes that `methods` of a class, and those that they refer to, assign."""
+    written: set[str] = set()
+    seen: set[str] = set()
+    while waiting := methods - seen:
+        name = waiting.pop()
+        seen.add(name)
+        code = getattr(getattr(kind, name, None), "__code__", None)
+        if isinstance(code, types.CodeType):
+            methods = methods | set(code.co_names)
+            written |= {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"}
+    return written
 
 
 def _content(cell: types.CellType) -> object:

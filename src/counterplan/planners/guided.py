@@ -40,7 +40,7 @@ class GuidedPlanner(Planner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
         """See `Planner.search`."""
-        ask = Inquiry(self.box.about(self.problem, people), len(people), paid=set())
+        ask = Inquiry(self.box.about(self.problem, people), len(people), paid={})
         logit = self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate
         hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
         found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)

@@ -44,7 +44,7 @@ class SearchPlanner(AgentPlanner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
         """See `Planner.search`."""
-        ask = Inquiry(self.box.about(self.problem, people), len(people), paid=set())
+        ask = Inquiry(self.box.about(self.problem, people), len(people), paid={})
         found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
         result = Result.empty(len(people), self.problem.max_actions)
         solved = np.isfinite(found.cost)

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.answers import Answers
-from counterplan.blackbox import BlackBox, Inquiry, split_keys
+from counterplan.blackbox import BlackBox, Inquiry, joined_keys, split_keys
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 
 
 class Ledger:
-    """Answers about states of one problem; `paid` are the questions of this run, at most `budget`, and given ones."""
+    """Answers about states of one problem; `paid` are those of this run, at most `budget`, and given ones."""
 
     def __init__(self, problem: Problem, box: BlackBox, budget: int) -> None:
         self.problem = problem
         self.box = box
         self.budget = budget
-        self.paid: set[bytes] = set()
+        self.paid: dict[bytes, bool] = {}
         self.given = 0
         """How many of them were paid for by others."""
         self.spent = False
@@ -64,31 +64,31 @@ class Ledger:
         """Answers that somebody has paid for already."""
         answers.tell(self.box, self.problem)
         before = len(self.paid)
-        self.paid.update(answers.keys)
+        self.paid.update(answers.by_key)
         self.given += len(self.paid) - before
         self.write(answers.states, answers.keys, answers.favourable)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Everything, as arrays."""
-        keys = list(self._keys)
+        lengths, keys = joined_keys(self._keys)
         return {
             "ledger.states": self._states,
             "ledger.answers": self._answers,
-            "ledger.lengths": np.array([len(key) for key in keys], np.intp),
-            "ledger.keys": np.frombuffer(b"".join(keys), np.uint8),
-            "ledger.paid": np.array([key in self.paid for key in keys], bool),
+            "ledger.lengths": lengths,
+            "ledger.keys": keys,
+            "ledger.paid": np.array([key in self.paid for key in self._keys], bool),
             "ledger.given": np.array(self.given),
         }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """The inverse of `to_arrays`; the black box remembers the answers too."""
-        lengths, blob = arrays["ledger.lengths"], arrays["ledger.keys"]
-        keys = split_keys(lengths, blob)
+        keys = split_keys(arrays["ledger.lengths"], arrays["ledger.keys"])
         self._keys = dict.fromkeys(keys)
         self._states, self._answers = arrays["ledger.states"], arrays["ledger.answers"]
-        self.paid = {key for key, paid in zip(keys, arrays["ledger.paid"].tolist(), strict=True) if paid}
+        known = dict(zip(keys, self._answers.tolist(), strict=True))
+        self.paid = {key: known[key] for key, paid in zip(keys, arrays["ledger.paid"].tolist(), strict=True) if paid}
         self.given = int(arrays["ledger.given"])
-        self.box.recall(self.problem, lengths, blob, self._answers)
+        self.box.recall(self.problem, known)
 
 
 class Recorder(Inquiry):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from counterplan.errors import PlanError
+from counterplan.files import named
 from counterplan.keeping import files_of, keep, kept
 from counterplan.paths.sets import Hints
 from counterplan.problem import Problem
@@ -117,12 +118,12 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
     """The inverse of `to_arrays`."""
-    hints = _named(arrays, "hints.")
+    hints = named(arrays, "hints.")
     return Surrogate(
         problem,
         View.from_data(problem, facts["view"]),
-        _named(arrays, "networks."),
-        Trees.from_arrays(_named(arrays, "trees.")),
+        named(arrays, "networks."),
+        Trees.from_arrays(named(arrays, "trees.")),
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
         facts["parts"],
         Hints(**hints) if hints else None,
@@ -137,7 +138,3 @@ def save_surrogate(surrogate: Surrogate, folder: Path) -> None:
 def load_surrogate(folder: Path, problem: Problem) -> Surrogate:
     """The surrogate kept in `folder`; a PlanError says so if it is damaged, or was learned for another problem."""
     return kept(folder, WHAT, VERSION, problem, partial(from_arrays, problem))
-
-
-def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

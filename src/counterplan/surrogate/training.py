@@ -6,7 +6,6 @@ Everything that decides what comes next is in a checkpoint: a run that was stopp
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -18,27 +17,28 @@ import pandas as pd
 
 from counterplan.answers import Answers
 from counterplan.blackbox import BlackBox
+from counterplan.checkpoints import LEARNING, Checkpoints
 from counterplan.errors import PlanError
-from counterplan.files import read_arrays, write_arrays, write_whole
 from counterplan.paths.people import cross, wander
 from counterplan.paths.probes import probes
 from counterplan.paths.sets import Hints
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Floats, Ints
+from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.surrogate.asking import Guided, GuideSettings, guide
 from counterplan.surrogate.learning import FitSettings, fit
 from counterplan.surrogate.ledger import Ledger
 from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
 
-CHECKPOINT = "learning.npz"
-METRICS = "learning.jsonl"
+CHECKPOINT, METRICS = LEARNING
 _FEWEST = 16
 """A round plans for at least so many people."""
 _RESERVE = 1.5
 """So many times the questions of a validation are left for the last one, and to choose parts."""
-_PLAIN = ("seed", "round", "worse", "next_person", "learned", "finished", "metrics")
-_ARRAYS = ("validation", "pupils", "least", "best_cost", "best_questions")
-"""What a checkpoint holds of a run, besides surrogates, random state and answers."""
+_KEPT = Checkpoints(
+    CHECKPOINT, METRICS, plain=("round", "worse", "next_person", "learned", "finished", "cut"),
+    arrays=("validation", "pupils", "least", "best_cost", "best_questions"),
+)  # fmt: skip
+"""What a checkpoint holds of a run, besides surrogates and answers."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,12 @@ class Progress:
     """Mean number of questions about a validation person."""
 
     def __str__(self) -> str:
+        asked = f"{self.queries:,} question{'' if self.queries == 1 else 's'} asked"
         if self.success is None:
-            return f"nobody could be held out to validate; {self.queries:,} questions asked"
+            return f"too few refused people are known to hold any out, so nothing was validated; {asked}"
         return (
             f"{self.success:.0%} of validation people have a plan, mean effort {self.cost:.1f}, "
-            f"{self.questions:.1f} questions each; {self.queries:,} questions asked"
+            f"{self.questions:.1f} questions each; {asked}"
         )
 
 
@@ -131,7 +132,8 @@ class Learning:
         """[V] the least cost of a plan known for each validation person, and what the best surrogate found."""
         self.best_questions = np.empty(0)
         self.round = self.worse = 0
-        self.finished = False
+        self.finished = self.cut = False
+        """Whether all is done, and whether the budget did not even suffice to begin."""
         self.metrics: list[dict[str, Any]] = []
         self.worked: Counter[tuple[int, ...]] = Counter()
         """How often each plan was found to hold."""
@@ -165,13 +167,27 @@ class Learning:
         report = self._validate(self.surrogate)
         self.metrics.append(asdict(report))
         self.round += 1
-        tired = self.round >= self.settings.rounds or self.worse >= self.settings.patience
-        self.finished = tired or self.ledger.spent or self._pupils_affordable() < _FEWEST
+        self.finished = self._tired or self._poor
         if self.finished:
             self._choose_parts()
             report = replace(report, queries=self.queries, known=len(self.ledger))
             self.metrics[-1] = asdict(report)
         return report
+
+    @property
+    def _tired(self) -> bool:
+        """Whether more rounds would gain nothing."""
+        return self.round >= self.settings.rounds or self.worse >= self.settings.patience
+
+    @property
+    def _poor(self) -> bool:
+        """Whether there are too few questions left for another round."""
+        return self.ledger.spent or self._pupils_affordable() < _FEWEST
+
+    @property
+    def limited(self) -> bool:
+        """Whether learning ended for want of questions: with a larger budget it can go on."""
+        return self.finished and self._poor and not self._tired
 
     def _begin(self) -> None:
         """Ask about people as they are, hold some of the refused ones out, and follow random plans of the others."""
@@ -189,6 +205,7 @@ class Learning:
             self.ledger.about(self.people).ask(wander(self.problem, self.people.states[rows], self.random), rows)
             if len(self.problem.transitions) > settings.many:
                 self._probe()
+        self.cut = self.ledger.spent
         if not len(self.ledger):
             raise PlanError("no question may be asked: raise the budget")
 
@@ -206,7 +223,10 @@ class Learning:
             return
         rows = rows[: self.settings.probes]
         partners = favourable[self.random.integers(len(favourable), size=len(rows))]
-        ask = lambda states, which: recorder.ask(states, rows[which])[0]  # noqa: E731
+
+        def ask(states: Floats, which: Ints) -> Bools:
+            return recorder(states, rows[which])
+
         probes(self.problem, self.people.states[rows], partners, ask, self.random)
 
     def _next_pupils(self) -> People:
@@ -215,7 +235,7 @@ class Learning:
         per_person = max(1.0, 0.7 * (self.settings.teach.questions or 1))
         asked = max(self.queries, self.settings.people + self.settings.plans)
         count = max(_FEWEST, round(self.settings.growth * asked / per_person))
-        count = min(count, self._pupils_affordable())
+        count = max(0, min(count, self._pupils_affordable()))
         rows, self.pupils = self.pupils[:count], self.pupils[count:]
         need = count - len(rows)
         if need:
@@ -302,58 +322,46 @@ class Learning:
 
     def save(self) -> None:
         """Write a checkpoint and the metrics, whole or not at all."""
-        assert self.folder is not None
         assert self.surrogate is not None
         assert self.best is not None
-        state: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        state |= {
-            "fingerprint": self.problem.fingerprint,
-            "settings": asdict(self.settings),
-            "random": self.random.bit_generator.state,
-            "people": self.whom,
-            "model": self.box.decider,
+        facts: dict[str, Any] = {
             "spent": self.ledger.spent,
             "worked": [[list(plan), count] for plan, count in self.worked.items()],
         }
-        arrays = {name: getattr(self, name) for name in _ARRAYS} | self.ledger.to_arrays()
+        arrays = self.ledger.to_arrays()
         for name, surrogate in (("now", self.surrogate), ("best", self.best)):
-            some, state[name] = to_arrays(surrogate)
+            some, facts[name] = to_arrays(surrogate)
             arrays |= {f"{name}.{key}": value for key, value in some.items()}
-        write_arrays(self.folder / CHECKPOINT, arrays, state)
-        write_whole(self.folder / METRICS, "".join(json.dumps(line) + "\n" for line in self.metrics))
+        _KEPT.write(self, arrays, facts)
 
     @classmethod
     def resumed(
-        cls, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int, folder: Path
-    ) -> Learning:
-        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run."""
-        path = folder / CHECKPOINT
-        arrays, state = read_arrays(path)
-        run = cls(problem, people, box, settings, seed, folder)
-        try:
-            for what, stored, now in (
-                ("a different problem", state["fingerprint"], problem.fingerprint),
-                ("a different seed", state["seed"], seed),
-                ("different settings", state["settings"], json.loads(json.dumps(asdict(settings)))),
-                ("a different model", state["model"], box.decider),
-                ("different people", state["people"], run.whom),
-            ):
-                if stored != now:
-                    raise PlanError(f"{path}: was made with {what}; start again with --force")
-            for name in _PLAIN:
-                setattr(run, name, state[name])
-            for name in _ARRAYS:
-                setattr(run, name, arrays[name])
-            run.random.bit_generator.state = state["random"]
-            run.ledger.restore(arrays)
-            run.ledger.spent = state["spent"]
-            run.worked = Counter({tuple(plan): count for plan, count in state["worked"]})
-            run.surrogate = from_arrays(problem, _named(arrays, "now."), state["now"])
-            run.best = from_arrays(problem, _named(arrays, "best."), state["best"])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+        cls, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int, folder: Path,
+        answers: Answers | None = None,
+    ) -> Learning:  # fmt: skip
+        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run.
+
+        One that had ended goes on if it may ask more now, or if there are `answers` that it does not know; one that
+        had too few questions to begin with begins again with the answers that it got.
+        """
+        kept = _KEPT.read(folder)
+        with kept.trusted():
+            kept.require(problem, box, settings, seed)
+            run = cls(problem, people, box, settings, seed, folder)
+            kept.require_people(run.whom)
+            kept.restore(run)
+            run.ledger.restore(kept.arrays)
+            if run.cut and kept.budget != settings.budget:
+                return cls(problem, people, box, settings, seed, folder, answers)
+            run.ledger.spent = kept.facts["spent"]
+            run.worked = Counter({tuple(plan): count for plan, count in kept.facts["worked"]})
+            run.surrogate = from_arrays(problem, kept.named("now."), kept.facts["now"])
+            run.best = from_arrays(problem, kept.named("best."), kept.facts["best"])
+            if kept.budget != settings.budget:
+                run.ledger.spent = run.queries >= settings.budget
+                run.finished = run._tired or run._poor
+        known = len(run.ledger)
+        if answers is not None and len(answers):
+            run.ledger.hand_in(answers)
+        run.finished &= len(run.ledger) == known
         return run
-
-
-def _named(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

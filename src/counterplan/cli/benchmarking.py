@@ -1,0 +1,39 @@
+"""The benchmarks: `benchmarks`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from counterplan import benchmarks
+from counterplan.benchmarks.report import COLUMNS, describe
+from counterplan.cli.common import bar
+
+
+def benchmarks_table(
+    names: Annotated[list[str] | None, typer.Argument(help="Which ones (default: all four).")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples, splits and networks.")] = 0,
+    people: Annotated[int, typer.Option(min=1, help="Refused test people to solve exactly (german: all).")] = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Describe the four benchmark problems, and what an exact search finds possible in them."""
+    rows = []
+    chosen = names or list(benchmarks.NAMES)
+    with bar("Solving", len(chosen)) as advance:
+        for name in chosen:
+            rows.append(describe(benchmarks.load(name, seed), people))
+            advance(1)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table(title=f"Benchmarks, seed {seed}")
+    table.add_column("")
+    for row in rows:
+        table.add_column(str(row["name"]), justify="right")
+    for key, label, form in COLUMNS:
+        table.add_row(label, *("–" if row[key] is None else format(row[key], form) for row in rows))
+    Console().print(table)

@@ -1,0 +1,153 @@
+"""What commands have in common: whom and what they are about, progress, and files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from counterplan import benchmarks
+from counterplan.answers import FILE as ANSWERS
+from counterplan.blackbox import BlackBox
+from counterplan.checkpoints import LEARNING, TRAINING
+from counterplan.errors import ModelError, PeopleError, PlanError
+from counterplan.problem import People, Problem, read_table
+from counterplan.problem.values import did_you_mean
+from counterplan.recourse import Recourse, load_answers, load_problem
+
+ORIGIN = "origin.json"
+"""In the folder of a fitted benchmark: which one it is, so that its people and model come along."""
+
+ProblemName = Annotated[str, typer.Argument(help="A benchmark's name, a problem file, or a folder that 'fit' wrote.")]
+ModelName = Annotated[
+    str | None, typer.Option(help="Who decides: MODULE:ATTR, FILE.onnx or a URL (a benchmark brings its own).")
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")
+]
+
+
+@dataclass
+class Setting:
+    """What a command works on: the problem, the people, who decides, and the folder that was fitted, if any."""
+
+    problem: Problem
+    table: pd.DataFrame
+    box: BlackBox
+    folder: Path | None = None
+    asks: bool = True
+    """Whether there is anybody to ask."""
+
+
+def setting_of(
+    name: str, people: Path | None, model: str | None, threshold: float | None, seed: int, own: str = "refused_test",
+    model_needed: bool = True,
+) -> Setting:  # fmt: skip
+    """What the words of a command ask for; a benchmark, fitted or not, brings its `own` people and model."""
+    folder = Path(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
+    benchmark_name, seed = (name, seed) if folder is None else _origin(folder, seed)
+    if benchmark_name in benchmarks.NAMES and (folder is None or model is None or people is None):
+        benchmark = benchmarks.load(benchmark_name, seed)
+        table = getattr(benchmark, own) if people is None else read_table(people, benchmark.problem.features)
+        box = BlackBox(benchmark.model if model is None else model, threshold=threshold)
+        return Setting(benchmark.problem, table, box, folder)
+    if folder is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
+        known = ", ".join(benchmarks.NAMES)
+        hint = did_you_mean(name, benchmarks.NAMES)
+        raise PlanError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
+    problem = Problem.load(name) if folder is None else load_problem(folder)
+    if people is None:
+        raise PlanError(f"{name}: whom to plan for? Give a table with --people FILE")
+    if model is None and model_needed:
+        raise PlanError(f"{name}: who decides? Give a model with --model MODULE:ATTR, FILE.onnx or a URL")
+    box = BlackBox(model, threshold=threshold) if model is not None else BlackBox(_nobody)
+    return Setting(problem, read_table(people, problem.features), box, folder, model is not None)
+
+
+def _nobody(people: pd.DataFrame) -> list[str]:
+    """In the place of a model where none is asked."""
+    raise ModelError("there is no model to ask; give one with --model MODULE:ATTR, FILE.onnx or a URL")
+
+
+def _origin(folder: Path, seed: int) -> tuple[str, int]:
+    """The benchmark, and its seed, that a folder was fitted on, if it was one."""
+    try:
+        facts = json.loads((folder / ORIGIN).read_text())
+        return str(facts["benchmark"]), int(facts["seed"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", seed
+
+
+def people_of(setting: Setting, file: Path | None) -> People:
+    """The people of a setting, read; `file` is where they come from, if they were handed in."""
+    try:
+        return setting.problem.read(setting.table)
+    except PeopleError as error:
+        raise PeopleError(f"{file}: {error}" if file else str(error)) from None
+
+
+def load(folder: Path, box: BlackBox, ask_again: bool = False) -> Recourse:
+    """What is kept in `folder`, and a word if the answers in it are another model's."""
+    recourse = Recourse.load(folder, box, answers=not ask_again)
+    if recourse.others_ is not None:
+        tell_of_others(recourse, folder, ", and new ones are not added; recommend with --ask-again replaces them")
+    return recourse
+
+
+def tell_of_others(recourse: Recourse, folder: Path, more: str = "") -> None:
+    """Say that the answers in `folder` were of no use."""
+    typer.echo(
+        f"The answers kept in {folder} are those of {recourse.others_}, not of {recourse.box.decider}: "
+        f"they are not used{more}.",
+        err=True,
+    )
+
+
+def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> None:
+    """Keep new answers with those in `folder`, so that no command asks twice; another model's stay as they are.
+
+    A folder that cannot be written to is no reason to withhold plans.
+    """
+    box = recourse.box
+    if not box.queries:
+        return
+    if (folder / ANSWERS).exists() and not ask_again:
+        before = load_answers(folder, recourse.problem)
+        if before.model != box.decider:
+            return
+        before.tell(box, recourse.problem)  # somebody else may have added some
+    checkpoints = [name for name in (LEARNING[0], TRAINING[0]) if ask_again and (folder / name).exists()]
+    try:
+        recourse.save_answers(folder)
+    except PlanError as error:
+        typer.echo(f"The answers could not be kept: {error}", err=True)
+        return
+    if checkpoints:
+        typer.echo(
+            f"Removed {' and '.join(checkpoints)} from {folder}, which held earlier answers: fit again to learn from "
+            "the new ones.",
+            err=True,
+        )
+
+
+@contextmanager
+def bar(what: str, total: int) -> Iterator[Callable[[int], Any]]:
+    """A progress bar on the error stream (nothing if that is no terminal); gives the function that moves it."""
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.advance(task, done)
+
+
+def count(number: int, what: str) -> str:
+    """So many of something, in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,70 @@
+"""Problem files: `check`, `init`, `schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from counterplan.cli.common import count
+from counterplan.errors import PlanError
+from counterplan.files import write_or_say
+from counterplan.problem import json_schema
+from counterplan.problem.problem import check as check_file
+from counterplan.problem.starting import starting_file_from
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A problem file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Say everything that is wrong or doubtful in a problem file, with line numbers."""
+    problem, findings = check_file(file)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if as_json:
+        told = [
+            {"severity": f.severity, "line": f.line, "place": list(f.place), "message": f.message} for f in findings
+        ]
+        typer.echo(json.dumps({"file": str(file), "ok": not errors, "findings": told}, ensure_ascii=False, indent=1))
+    else:
+        for finding in findings:
+            typer.echo(f"{finding.severity}: {finding.text(str(file))}", err=finding.severity == "error")
+        warnings = len(findings) - len(errors)
+        if problem is not None:
+            typer.echo(
+                f"{file}: fine: {len(problem.features)} features, {len(problem.transitions.functions)} functions, "
+                f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}"
+            )
+        else:
+            typer.echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)
+    if errors:
+        raise typer.Exit(2)
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="A table of people: CSV or Parquet.")],
+    outcome: Annotated[str, typer.Option(help="The column that holds the decision.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write the file (default: beside the table).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+) -> None:
+    """Write a commented problem file to start from, inferred from a table of people."""
+    text = starting_file_from(data, outcome)
+    name = data.name.split(".")[0]
+    target = out if out is not None else data.parent / f"{name}.yaml"
+    if target.exists() and not force:
+        raise PlanError(f"{target}: is already there; choose another name with --out, or overwrite it with --force")
+    write_or_say(target, text)
+    typer.echo(f"Wrote {target}. Choose the functions in it, then run: counterplan check {target}")
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option(help="Write it to a file instead of the screen.")] = None,
+) -> None:
+    """Print the JSON Schema of problem files, with which editors complete and check them."""
+    text = json.dumps(json_schema(), indent=1)
+    if out is None:
+        typer.echo(text)
+    else:
+        write_or_say(out, text + "\n")
