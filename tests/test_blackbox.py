@@ -99,6 +99,37 @@ def test_answers_can_be_kept_and_recalled() -> None:
     assert (other.queries, other.cached) == (0, 4)
 
 
+def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once() -> None:
+    calls: list[int] = []
+
+    def slow(frame: pd.DataFrame) -> np.ndarray:
+        calls.append(len(frame))
+        clock[0] += 0.25 * len(frame)
+        if sum(calls) > 150:
+            raise RuntimeError("out of order")
+        return np.where(frame["x"] >= 1, "good", "bad")
+
+    clock = [0.0]
+    noted: dict[bytes, bool] = {}
+    box = BlackBox(slow)
+    people = pd.DataFrame({"x": np.arange(300.0), "c": "a"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("counterplan.blackbox.time.monotonic", lambda: clock[0])
+        with box.noting(lambda problem, found: noted.update(found)), pytest.raises(ModelError, match="out of order"):
+            box.favourable(PROBLEM, people)
+    assert calls[0] == 32
+    assert max(calls[1:]) * 0.25 <= 4, "seconds"
+    assert len(noted) == sum(calls[:-1]), "what was answered before it failed is not lost"
+    assert noted == box.remembered(PROBLEM)
+    other = BlackBox(Recorder())
+    with other.noting(lambda problem, found: None):
+        other.favourable(PROBLEM, people)
+    assert [len(frame) for frame in other.model.function.frames] == [32, 64, 128, 76]  # type: ignore[attr-defined]
+    other.forget()
+    other.favourable(PROBLEM, people)
+    assert len(other.model.function.frames) == 5  # type: ignore[attr-defined]
+
+
 def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
     people = PROBLEM.read(PEOPLE)
     box = BlackBox(Recorder())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -19,6 +20,8 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
 
 REMEMBERED = 500_000
+_CALL = 2.0
+"""Seconds that a call should take at most, if what it is about is noted."""
 Note = Callable[[str, Mapping[bytes, bool]], None]
 """Told of new answers by the fingerprint of their problem, and by what identifies each question."""
 
@@ -76,6 +79,8 @@ class BlackBox:
         self.cached = 0
         self._identity: str | None = None
         self._notes: list[Note] = []
+        self._affordable = 32
+        """Rows whose answers would not take long."""
         self._memories: dict[str, dict[bytes, bool]] = {}
         """By problem: answers by state."""
 
@@ -122,6 +127,18 @@ class BlackBox:
             yield
         finally:
             self._notes.remove(note)
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Most rows in a call; while answers are noted, few enough that little is lost if the process is killed."""
+        return min(self.batch, self._affordable) if self._notes else self.batch
+
+    def _pace(self, rows: int, seconds: float) -> None:
+        """Learn from a call how many rows a model answers in about two seconds."""
+        if seconds > 2 * _CALL:
+            self._affordable = max(1, int(rows * _CALL / seconds))
+        elif seconds < _CALL / 2 and rows == self._affordable:
+            self._affordable *= 2
 
     def forget(self) -> None:
         """Drop every remembered answer (for a model that has changed). The counts go on."""
@@ -207,9 +224,11 @@ class Questions:
     def _ask(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, bool]:
         """New answers, in the order of their different `keys`; if the model fails, those of earlier batches stay."""
         found: dict[bytes, bool] = {}
-        for first in range(0, len(keys), self.box.batch):
-            some = slice(first, first + self.box.batch)
+        while len(found) < len(keys):
+            some = slice(len(found), len(found) + self.box._rows_at_once)
+            begun = time.monotonic()
             part = dict(zip(keys[some], self._ask_once(states[some], rows[some]).tolist(), strict=True))
+            self.box._pace(len(part), time.monotonic() - begun)
             self._remember(part)
             found |= part
         return found

@@ -143,7 +143,9 @@ def _fit(recourse: Recourse, people: People, begin: Callable[[], None], **how: A
 def _end(recourse: Recourse, stopped: Stopped | None) -> None:
     """Say how to go on if the budget is spent, and end as whatever stopped the run asks for."""
     if recourse.budget_spent_:
-        typer.echo("The budget of questions is spent; --resume with a larger --budget goes on.", err=True)
+        typer.echo(
+            "The budget leaves no questions for another round; --resume with a larger --budget goes on.", err=True
+        )
     if isinstance(stopped, KeyboardInterrupt):
         raise typer.Exit(130)
     if stopped is not None:
@@ -174,8 +176,10 @@ def _keep_answers(recourse: Recourse, folder: Path, stays: bool) -> None:
         )
         return
     kept = recourse.save_answers(folder)
+    before = recourse.agent_ or recourse.surrogate_
+    nothing = "Nothing was learned yet" if before is None else "Nothing new was learned"
     typer.echo(
-        f"Nothing was learned yet; {count(kept, 'answer')} kept in {folder}: --resume does not ask them again.",
+        f"{nothing}; {count(kept, 'answer')} kept in {folder}: --resume does not ask them again.",
         err=True,
     )
 

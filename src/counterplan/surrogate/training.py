@@ -88,7 +88,7 @@ class Progress:
     known: int
     """Answers to learn from, those included that were handed in."""
     success: float | None
-    """Share of validation people with a plan; None if nobody could be held out."""
+    """Share of validation people with a plan; None if nobody could be held out, or asked about."""
     cost: float
     """Mean cost of these plans."""
     questions: float
@@ -97,7 +97,7 @@ class Progress:
     def __str__(self) -> str:
         asked = f"{self.queries:,} question{'' if self.queries == 1 else 's'} asked"
         if self.success is None:
-            return f"too few refused people are known to hold any out, so nothing was validated; {asked}"
+            return f"nothing could be validated; {asked}"
         return (
             f"{self.success:.0%} of validation people have a plan, mean effort {self.cost:.1f}, "
             f"{self.questions:.1f} questions each; {asked}"
@@ -278,6 +278,7 @@ class Learning:
         """How well `surrogate` plans for validation people; it is kept unless an earlier one did clearly better."""
         found = self._plan(self.people.take(self.validation), self.settings.guide, surrogate)
         solved = np.isfinite(found.cost)
+        told = len(solved) > 0 and not (self.ledger.spent and not found.questions.any())
         if self.ledger.spent and self.best is not None:  # half a validation tells nothing
             self.worse += 1
         else:
@@ -291,7 +292,7 @@ class Learning:
             tired = 2 if self.next_person == len(self.people) else 1
             self.worse = 0 if score < before - self.settings.better else self.worse + tired
         return Progress(
-            self.round, self.queries, len(self.ledger), float(solved.mean()) if len(solved) else None,
+            self.round, self.queries, len(self.ledger), float(solved.mean()) if told else None,
             float(found.cost[solved].mean()) if solved.any() else 0.0,
             float(found.questions.mean()) if len(solved) else 0.0,
         )  # fmt: skip
