@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, PlanError, benchmarks
 from counterplan.answers import Answers
+from counterplan.journal import FILE as JOURNAL
+from counterplan.journal import Journal
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -76,3 +78,28 @@ def test_other_problems_and_missing_files_are_refused(kept: Path) -> None:
         Answers.load(kept, benchmarks.load("german").problem)
     with pytest.raises(PlanError, match="no such file"):
         Answers.load(kept.parent / "nothing.csv.gz", benchmarks.load("syn").problem)
+
+
+def test_a_journal_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    benchmark = benchmarks.load("syn")
+    box = BlackBox(benchmark.model)
+    journal = Journal(benchmark.problem, box.decider, tmp_path)
+    with box.noting(journal):
+        box.favourable(benchmark.problem, benchmark.test.head(20))
+        box.favourable(benchmark.problem, benchmark.test.head(40))
+    journal.flush()
+    path = tmp_path / JOURNAL
+    whole = Answers.load(path, benchmark.problem)
+    assert whole.by_key == box.remembered(benchmark.problem)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-7])
+    later = Journal(benchmark.problem, box.decider, tmp_path)
+    left = later.take_up()
+    assert left is not None
+    assert left.keys == whole.keys[:-1]
+    for spoilt in (b"", raw[:10], raw[:10] + b"\n"):
+        path.write_bytes(spoilt)
+        assert Journal(benchmark.problem, box.decider, tmp_path).take_up() is None
+    path.write_bytes(raw)
+    assert Journal(benchmark.problem, "another model", tmp_path).take_up() is None
+    assert Journal(benchmarks.load("german").problem, box.decider, tmp_path).take_up() is None
