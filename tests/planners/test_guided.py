@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Status
+from counterplan import BlackBox, ExactPlanner, PlanError, Status
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.problem import Problem
 from counterplan.surrogate.asking import GuideSettings, Logit
@@ -84,3 +84,48 @@ def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> Non
             assert plan.cost >= best.cost - 1e-6
         if plan.status is Status.INFEASIBLE:
             assert best.status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"questions": -1}, "'questions' is a whole number, 0 or more"),
+        ({"questions": 2.5}, "'questions'"),
+        ({"price": -1}, "'price' is what a question costs"),
+        ({"price": float("nan")}, "'price'"),
+        ({"share": None}, "'share'"),
+        ({"sure": 2}, "'sure' is a chance"),
+        ({"sure": 0}, "'sure'"),
+        ({"steps": 0}, "'steps'"),
+        ({"together": None}, "'together' is a whole number, 1 or more; not None"),
+    ],
+)
+def test_refuses_senseless_settings(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        GuideSettings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("logit", "said"),
+    [
+        (lambda states: np.zeros(len(states) + 1), "one number for each state; for .* it gave an array of shape"),
+        (lambda states: np.zeros((len(states), 2)), "of shape"),
+        (lambda states: 0.0, "of shape"),
+        (lambda states: None, "of shape|one number for each state"),
+        (lambda states: "likely", "one number for each state, not str"),
+    ],
+)
+def test_a_surrogate_gives_one_number_for_each_state(logit: Logit, said: str) -> None:
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "one",
+            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
+            "max_actions": 2,
+            "features": {"x": {"kind": "number", "integer": True, "bins": []}},
+            "functions": {"ADD": {"add": "x", "arguments": [1], "cost": 1}},
+        }
+    )
+    box = BlackBox(lambda frame: (frame["x"] > 1).astype(int))
+    with pytest.raises(PlanError, match=said):
+        GuidedPlanner(problem, box, logit).plan(pd.DataFrame({"x": [0, 0]}))

@@ -7,13 +7,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from counterplan import BlackBox, Plans, Status
+from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import Box, Needle, family
 from counterplan.paths.frontier import Frontier, Labels
 from counterplan.paths.sets import Candidates
+from counterplan.planners.exact import LEAST_ROOM
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.surrogate import asking
 from counterplan.surrogate.asking import GuideSettings
@@ -83,14 +85,12 @@ def test_plans_for_a_needle_are_about_as_cheap_as_can_be() -> None:
 def test_no_more_steps_are_looked_at_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     case = learned("network")
     seen: list[Labels] = []
-    largest = []
     advance = Frontier.advance
 
     def watched(frontier: Frontier) -> Labels | None:
         labels = advance(frontier)
         if labels is not None:
             seen.append(labels)
-            largest.append(np.bincount(labels.person).max())
         return labels
 
     monkeypatch.setattr(Frontier, "advance", watched)
@@ -99,7 +99,60 @@ def test_no_more_steps_are_looked_at_than_allowed(monkeypatch: pytest.MonkeyPatc
     assert solved(plans).mean() >= 0.7
     limit = 20_000 // len(case.member.problem.transitions)
     counts = np.bincount(np.concatenate([labels.person for labels in seen]))
-    assert counts.max() <= limit + max(largest), "a bucket is finished, but no other is begun"
+    assert limit / 2 < counts.max() <= limit
+
+
+EQUAL = 40
+"""Actions of one cost."""
+
+
+def equal_costs() -> Problem:
+    """As many features as actions; every plan of k steps costs k."""
+    names = [f"f{i}" for i in range(EQUAL)]
+    return Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "equal",
+            "outcome": {"column": "y", "values": ["no", "yes"], "favourable": "yes"},
+            "max_actions": 6,
+            "features": {name: {"kind": "category", "values": ["a", "b"]} for name in names},
+            "functions": {f"SET_{name}": {"set": name, "arguments": ["b"], "cost": 1} for name in names},
+        }
+    )
+
+
+def first_four(frame: pd.DataFrame) -> np.ndarray:
+    return np.where((frame[["f0", "f1", "f2", "f3"]] == "b").all(axis=1), "yes", "no")
+
+
+def test_states_of_equal_cost_are_cut_off_where_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = equal_costs()
+    people = pd.DataFrame({f"f{i}": ["a"] * 3 for i in range(EQUAL)})
+    made = []
+    settle = Frontier.settle
+
+    def watched(frontier: Frontier, labels: Labels) -> tuple[Labels, np.ndarray]:
+        made.append(len(labels))
+        return settle(frontier, labels)
+
+    monkeypatch.setattr(Frontier, "settle", watched)
+    few = GuideSettings(steps=100 * len(problem.transitions))
+    planner = GuidedPlanner(problem, BlackBox(first_four), lambda s: 3 * s[:, :4].sum(axis=1) - 10.5, settings=few)
+    plans = planner.plan(people, refused=True)
+    assert sum(made) <= len(people) * 101, "themselves and a hundred states each, not all 780 pairs"
+    for plan in plans:
+        assert plan.cost == 4
+        assert plan.verified
+        assert not plan.optimal
+        assert plan.lower_bound is not None
+        assert plan.lower_bound <= 2, "some states of that cost were not looked at"
+    made.clear()
+    plans = ExactPlanner(problem, BlackBox(first_four), state_limit=1000).plan(people, refused=True)
+    assert max(made) <= len(people) * LEAST_ROOM, "not all 9,880 plans of three steps"
+    for plan in plans:
+        assert plan.status is Status.NOT_FOUND
+        assert plan.questions == 1000
+        assert plan.lower_bound == 3
 
 
 def test_enumeration_alone_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:

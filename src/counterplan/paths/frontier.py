@@ -24,6 +24,8 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 Longs = npt.NDArray[np.int64]
 
 LARGEST = 2**61
+_AT_ONCE = 2**21
+"""Labels × actions looked at together: what lies in between should not need much memory."""
 
 
 @dataclass
@@ -45,6 +47,10 @@ class Labels:
         """Some of the labels."""
         return Labels(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
+    def where(self, which: Bools) -> Labels:
+        """Some of the labels; the very same, not copied, if it is all."""
+        return self if which.all() else self.take(which)
+
     @staticmethod
     def join(labels: list[Labels]) -> Labels:
         """All labels in one."""
@@ -63,7 +69,7 @@ class _Next:
     action: Ints
     cost: Longs
 
-    def take(self, which: Bools) -> _Next:
+    def take(self, which: Bools | slice) -> _Next:
         """Some of the actions."""
         return _Next(self.after, self.parent[which], self.action[which], self.cost[which])
 
@@ -72,6 +78,8 @@ class Frontier:
     """Takes B people, at `starts` [B, F] with the actions `allowed` [B, A], from state to state as cost grows.
 
     Whoever is not `growing` [B] waits, and goes on from there when they grow again; who is `done` [B] never will.
+    Nobody takes more actions at once than there is `room` [B] for, if it is set: a bucket may hold very many of equal
+    cost. Who has more ahead is `cut` [B], and goes on with the rest of the bucket next.
     """
 
     def __init__(self, problem: Problem, starts: Floats, allowed: Bools) -> None:
@@ -95,16 +103,21 @@ class Frontier:
         self.closed_depth = np.empty(0, np.int64)
         self.growing = np.ones(len(starts), bool)
         self.done = np.zeros(len(starts), bool)
+        self.room: Ints | None = None
+        self.cut = np.zeros(len(starts), bool)
         self._last = self.settle(self.beginning())[0]
         self._bucket = 0
 
     def advance(self) -> Labels | None:
-        """The states that those who grow reach next, in no order; None if there is nothing more for them."""
-        self.push(self._last.take(~self.done[self._last.person]))
+        """The states that those who grow reach next, in no order; None if there is nothing more for them.
+
+        There may be none if the next bucket is of people who wait, or if somebody was cut.
+        """
+        self.push(self._last.where(~self.done[self._last.person]))
         while self.heap and self.growing.any():
             self._last, is_new = self.settle(self.pop())
-            if is_new.any():
-                return self._last.take(is_new)
+            if is_new.any() or self.cut.any() or not len(self._last):
+                return self._last.where(is_new)
             self.push(self._last)
         self._last = self._last.take(slice(0))
         return None
@@ -155,7 +168,12 @@ class Frontier:
 
     def push(self, labels: Labels) -> None:
         """Put every legal action after `labels` into the bucket of its cost; it is taken when its turn comes."""
-        labels = labels.take(labels.depth < self.problem.max_actions)
+        labels = labels.where(labels.depth < self.problem.max_actions)
+        some = max(1, _AT_ONCE // len(self.transitions))
+        for first in range(0, len(labels), some):
+            self._push(labels.take(slice(first, first + some)))
+
+    def _push(self, labels: Labels) -> None:
         full = self.full_states(labels)
         legal = (
             self.transitions.legal(full)
@@ -180,22 +198,76 @@ class Frontier:
 
     def pop(self) -> Labels:
         """Take the actions whose turn it is; those of people who do not grow are put aside."""
-        made = []
         place = heapq.heappop(self.heap)
         self._bucket = place[0]
+        turn = []
         for ahead in self.queue.pop(place):
             live = self.growing[ahead.after.person[ahead.parent]]
             if not live.all():
                 self._put_aside(place, ahead.take(~live))
                 ahead = ahead.take(live)
-            parent, action = ahead.parent, ahead.action
-            before = ahead.after.take(parent)
-            after = self.transitions.apply(self.full_states(before), action)
-            shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
-            before.path[np.arange(len(parent)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
-            key = self.keys(before.person, after)
-            made.append(Labels(before.person, after[:, self.mutable], key, ahead.cost, before.depth + 1, before.path))
+            turn.append(ahead)
+        some = max(1, _AT_ONCE // len(self.transitions))
+        made = [
+            self.follow(ahead.take(slice(first, first + some)))
+            for ahead in self.fitting(place, turn)
+            for first in range(0, max(1, len(ahead.cost)), some)
+        ]
         return Labels.join(made)
+
+    def follow(self, ahead: _Next) -> Labels:
+        """Where actions lead."""
+        parent, action = ahead.parent, ahead.action
+        before = ahead.after.take(parent)
+        after = self.transitions.apply(self.full_states(before), action)
+        shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
+        before.path[np.arange(len(parent)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
+        key = self.keys(before.person, after)
+        return Labels(before.person, after[:, self.mutable], key, ahead.cost, before.depth + 1, before.path)
+
+    def fitting(self, place: tuple[int, int], turn: list[_Next]) -> list[_Next]:
+        """The actions of a bucket that there is room for, the preferred ones; the others go back to their `place`.
+
+        Preferred is what costs less, then takes fewer steps, then comes first in the file: so what is settled in parts
+        is settled as if it came together.
+        """
+        self.cut = np.zeros(len(self.starts), bool)
+        if self.room is None:
+            return turn
+        person = np.concatenate([ahead.after.person[ahead.parent] for ahead in turn])
+        count = np.bincount(person, minlength=len(self.starts))
+        self.cut = count > self.room
+        if not self.cut.any():
+            return turn
+        cost = np.concatenate([ahead.cost for ahead in turn])
+        rank = self._ranks(turn)
+        taken = ~self.cut[person]
+        order = np.argsort(person, kind="stable")
+        end = np.cumsum(count)
+        for one in np.flatnonzero(self.cut).tolist():
+            mine, room = order[end[one] - count[one] : end[one]], int(self.room[one])
+            dearest = np.partition(cost[mine], room)[room]
+            cheaper = cost[mine] < dearest
+            taken[mine[cheaper]] = True
+            equal, left = mine[cost[mine] == dearest], room - int(cheaper.sum())
+            taken[equal[np.argpartition(rank[equal], left)[:left]]] = True
+        fit = []
+        for ahead, here in zip(turn, np.split(taken, np.cumsum([len(ahead.cost) for ahead in turn])[:-1]), strict=True):
+            fit.append(ahead.take(here))
+            if not here.all():
+                self._wait(place, ahead.take(~here))
+        return fit
+
+    def _ranks(self, turn: list[_Next]) -> Longs:
+        """[n] numbers that rise with the number of steps, then with the order of the file."""
+        parents = {id(ahead.after): ahead.after for ahead in turn}
+        path = np.concatenate([after.path for after in parents.values()])
+        depth = np.concatenate([after.depth for after in parents.values()])
+        rank = np.empty(len(path), np.int64)
+        rank[np.lexsort((*path.T[::-1], depth))] = np.arange(len(path))
+        first = dict(zip(parents, np.cumsum([0, *(len(after) for after in parents.values())]).tolist(), strict=False))
+        actions = len(self.transitions)
+        return np.concatenate([rank[first[id(ahead.after)] + ahead.parent] * actions + ahead.action for ahead in turn])
 
     def settle(self, labels: Labels) -> tuple[Labels, Bools]:
         """Drop dominated labels and close the rest; also says which [n] reach a state for the first time."""

@@ -16,6 +16,8 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 
 STATE_LIMIT = 1_000_000
+LEAST_ROOM = 4_096
+"""So many actions are taken at once for one person, even if fewer states may be examined: many lead to known ones."""
 TOGETHER = 64
 """People searched at the same time: enough to make arrays long, few enough to keep memory small."""
 
@@ -72,10 +74,16 @@ class _Group:
 
     def run(self) -> None:
         """Advance bucket by bucket until everybody has a plan, a proof, or no budget left."""
+        self.make_room()
         while (labels := self.frontier.advance()) is not None:
             if not self.question(labels):
                 return
+            self.make_room()
         self.finish(np.flatnonzero(self.active), Status.INFEASIBLE, math.inf)
+
+    def make_room(self) -> None:
+        """Let nobody take many more actions of one cost than states may be examined for them."""
+        self.frontier.room = np.maximum(self.most + 1 - self.result.questions[self.rows], LEAST_ROOM)
 
     def question(self, labels: Labels) -> bool:
         """Ask about new states, cheapest first; whoever has a favourable one is done. False if the budget is spent."""

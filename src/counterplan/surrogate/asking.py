@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 import numpy as np
 
 from counterplan.blackbox import Inquiry
+from counterplan.errors import PlanError
 from counterplan.paths.frontier import Frontier, Labels
 from counterplan.paths.orders import NO_ACTION
 from counterplan.paths.sets import Hints, SetSettings, propose
@@ -44,6 +46,21 @@ class GuideSettings:
     """People × actions planned for at the same time."""
     sets: SetSettings = field(default_factory=SetSettings)
 
+    def __post_init__(self) -> None:
+        for name in ("price", "share"):
+            value = getattr(self, name)
+            if not ((_is_number(value) and value >= 0) or (name == "price" and value is None)):
+                raise PlanError(f"'{name}' is what a question costs, zero or more, not {value!r}")
+        if not (_is_number(self.sure) and 0 < self.sure <= 1):
+            raise PlanError(f"'sure' is a chance, above 0 and at most 1, not {self.sure!r}")
+        for name, least in (("questions", 0), ("steps", 1), ("together", 1)):
+            value = getattr(self, name)
+            if value is None and name != "together":
+                continue
+            if not (isinstance(value, Integral) and int(value) >= least):
+                way_out = "" if name == "together" else ", or None for no limit"
+                raise PlanError(f"'{name}' is a whole number, {least} or more{way_out}; not {value!r}")
+
 
 @dataclass
 class Guided:
@@ -73,6 +90,7 @@ def guide(
 
     `hints` of what worked for others help people whose states are too many to enumerate.
     """
+    logit = _checked(logit)
     most = settings.questions if budget is None else budget
     found = Guided.nothing(len(states), problem.max_actions)
     together = max(1, settings.together // len(problem.transitions))
@@ -81,6 +99,30 @@ def guide(
         _Group(problem, states[rows], allowed[rows], logit, ask, settings, most, rows, found, hints).run()
         progress(len(rows))
     return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _checked(logit: Logit) -> Logit:
+    """The same, but whatever is not one number for each state is said to be wrong."""
+
+    def checked(states: Floats) -> Floats:
+        said = logit(states)
+        try:
+            odds = np.asarray(said, float)
+        except (TypeError, ValueError):
+            kind = type(said).__name__
+            raise PlanError(f"the surrogate gives log odds, one number for each state, not {kind}") from None
+        if odds.shape != (len(states),):
+            raise PlanError(
+                f"the surrogate gives log odds, one number for each state; for {len(states):,} states it gave an array "
+                f"of shape {odds.shape}"
+            )
+        return odds
+
+    return checked
 
 
 class _Group:
@@ -94,8 +136,8 @@ class _Group:
         self.problem, self.logit, self.ask, self.settings = problem, logit, ask, settings
         self.rows, self.found, self.hints = rows, found, hints
         self.most = np.iinfo(np.intp).max if most is None else most
-        self.limit = np.inf if settings.steps is None else max(1, settings.steps // len(problem.transitions))
-        """Most states enumerated for one person."""
+        self.limit = None if settings.steps is None else max(1, settings.steps // len(problem.transitions))
+        """Most states enumerated for one person, if there is a limit."""
         self.frontier = Frontier(problem, states, allowed)
         self.pool = Pool(self.frontier)
         self.cost = np.full(count, np.inf)
@@ -107,6 +149,8 @@ class _Group:
         self.floor = np.zeros(count)
         """[B] no state that was not enumerated costs less."""
         self.seen = np.zeros(count, np.intp)
+        self.full = np.zeros(count, bool)
+        """[B] whose states are too many: all that may be were enumerated, or more lie ahead at once than may be."""
         self.asked = np.zeros(count, np.intp)
         self.proposed = np.zeros(count, bool)
         self.active = np.ones(count, bool)
@@ -126,16 +170,19 @@ class _Group:
         """Enumerate states, cheapest first, until everybody's best question is known or their states are too many."""
         frontier = self.frontier
         frontier.done = ~self.active
-        frontier.growing = self.hungry() & (self.seen < self.limit)
+        frontier.growing = self.hungry() & ~self.full
         frontier.wake()
         while frontier.growing.any():
+            frontier.room = None if self.limit is None else self.limit - self.seen
             labels = frontier.advance()
             growing = frontier.growing
             self.floor[growing] = np.maximum(self.floor[growing], frontier.reached)
             if labels is None:
                 break
-            self.add(labels.take(labels.cost * frontier.unit < self.cost[labels.person]))
-            frontier.growing = growing & self.hungry() & (self.seen < self.limit)
+            self.add(labels.where(labels.cost * frontier.unit < self.cost[labels.person]))
+            if self.limit is not None:
+                self.full |= frontier.cut | (self.seen >= self.limit)
+            frontier.growing = growing & self.hungry() & ~self.full
 
     def hungry(self) -> Bools:
         """[B] for whom a state not seen yet might be worth more than the best question known."""
@@ -196,7 +243,7 @@ class _Group:
 
     def propose(self) -> None:
         """For those whose states are too many: sets of changes that the surrogate believes in."""
-        people = np.flatnonzero(self.hungry() & ~self.proposed & (self.seen >= self.limit))
+        people = np.flatnonzero(self.hungry() & ~self.proposed & self.full)
         if not len(people):
             return
         self.proposed[people] = True
@@ -222,7 +269,7 @@ class _Group:
         person = self.pool.person[at]
         wanted = (worth[at] > self.price()[person]) & (self.asked[person] < self.most)
         at, person = at[wanted], person[wanted]
-        growing = np.isinf(self.cost) & np.isfinite(self.floor) & (self.seen < self.limit)
+        growing = np.isinf(self.cost) & np.isfinite(self.floor) & ~self.full
         self.active &= growing & (self.asked < self.most)
         self.active[person] = True
         if len(at):
