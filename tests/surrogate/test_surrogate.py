@@ -15,6 +15,7 @@ import worlds
 from counterplan import PlanError, Problem
 from counterplan.surrogate import Surrogate, View, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
+from counterplan.surrogate.report import judge
 from counterplan.surrogate.surrogate import FACTS, TOGETHER, WEIGHTS
 
 jnp = pytest.importorskip("jax.numpy")
@@ -138,6 +139,38 @@ def test_chances_are_calibrated_where_answers_are_noisy() -> None:
         assert gap < 0.08, parts
 
 
+def test_a_part_that_did_not_learn_from_an_answer_judges_it() -> None:
+    states = np.unique(some_states(SYN, 19, 900), axis=0)
+    coins = np.random.default_rng(1).random(len(states)) < 0.5
+    surrogate = fit(SYN, states, coins, QUICK)
+    assert ((surrogate(states) > 0.5) == coins).mean() > 0.65, "learned by heart"
+    for parts in ("networks", "trees", "both"):
+        rows, logits = surrogate.with_parts(parts).held_out(states)
+        assert 0.5 * len(states) < len(rows) < 0.7 * len(states), "three networks and forests, five folds"
+        assert ((logits > 0) == coins[rows]).mean() == pytest.approx(0.5, abs=0.08), parts
+        few, some = surrogate.with_parts(parts).held_out(states[rows[:20]])
+        assert few.tolist() == list(range(20))
+        np.testing.assert_allclose(some, logits[:20], atol=1e-4)
+    judged = judge(surrogate, states, coins, unseen=False)
+    assert judged is not None
+    assert judged.error < 0.1
+    assert str(judged) == f"{len(judged.answers):,} answers, by parts that did not learn from them"
+    assert judge(surrogate, states[:20], coins[:20], unseen=True) is None
+    apart = surrogate.trees.apart(states, QUICK.forests)
+    np.testing.assert_allclose(apart.mean(axis=0), surrogate.trees(states), atol=1e-4)
+
+
+def test_nothing_honest_is_said_where_nothing_was_left_out() -> None:
+    states = some_states(SYN, 20, 200)
+    for answers in (np.ones(200, bool), np.arange(200) == 7):
+        surrogate = fit(SYN, states, answers, QUICK)
+        rows, logits = surrogate.held_out(states)
+        assert len(rows) == len(logits)
+        if not surrogate.folds:
+            assert not len(rows)
+    assert not fit(SYN, states, np.ones(200, bool), QUICK).folds
+
+
 def test_any_number_of_states(learned: Surrogate) -> None:
     states = some_states(SYN, 16, 2 * TOGETHER + 5)
     logits = learned.logit(states)
@@ -199,6 +232,7 @@ def test_comes_back_from_disk(learned: Surrogate, tmp_path: Path) -> None:
         assert kept.parts == parts
         assert isinstance(kept.view, View)
         np.testing.assert_array_equal(kept.logit(states), learned.with_parts(parts).logit(states))
+        np.testing.assert_array_equal(kept.held_out(states)[1], learned.with_parts(parts).held_out(states)[1])
 
 
 def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: Path) -> None:

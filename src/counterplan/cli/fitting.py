@@ -23,7 +23,7 @@ from counterplan.files import write_or_say
 from counterplan.journal import FILE as JOURNAL
 from counterplan.problem import People
 from counterplan.recourse import KEPT, PROGRAM, QUESTIONS, Recourse
-from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, error_of
+from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, judge
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
 LEARNED = (*KEPT, ORIGIN)
@@ -226,19 +226,18 @@ def _warn(success: float | None, budget_spent: bool) -> None:
 
 
 def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
-    """Judge the surrogate by answers that it did not learn from, or, if they are too few, by all."""
+    """Judge the surrogate by answers that came after it; if they are few, by all, as its parts would without them."""
     surrogate, unseen = recourse.surrogate_, recourse.unseen_
     assert surrogate is not None
     if unseen is None and path.exists():  # nothing new was learned
         return
     fresh = unseen is not None and len(unseen) >= FEWEST
-    judge = unseen if fresh and unseen is not None else Answers.remembered(recourse.box, recourse.problem)
-    if len(judge) < FEWEST:
+    answers = unseen if fresh and unseen is not None else Answers.remembered(recourse.box, recourse.problem)
+    judged = judge(surrogate, answers.states, answers.favourable, unseen=fresh)
+    if judged is None:
         return
-    _draw(draw_reliability, surrogate, judge.states, judge.favourable, path, title, learned_from=not fresh)
-    error = error_of(surrogate, judge.states, judge.favourable)
-    new = "that it did not learn from" if fresh else "most of which it learned from"
-    typer.echo(f"Its chances are off by {100 * error:.0f} points on average, on {len(judge):,} answers {new}.")
+    _draw(draw_reliability, judged, path, title)
+    typer.echo(f"Its chances are off by {100 * judged.error:.0f} points on average, on {judged}.")
 
 
 def _draw(draw: Callable[..., None], *what: Any, **how: Any) -> None:

@@ -6,7 +6,6 @@ from it: what it says of that fold is honest, and calibrates the surrogate.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from counterplan.errors import PlanError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.surrogate.networks import Params, forward, initial_params
-from counterplan.surrogate.surrogate import Calibration, Surrogate, sigmoid
+from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of, sigmoid
 from counterplan.surrogate.trees import LEAVES, Trees, tree_inputs
 from counterplan.surrogate.view import CUTS, Single, View
 
@@ -85,14 +84,21 @@ def fit(
     if answers.all() or not answers.any():
         sure = float(np.log(len(states) + 1)) * (1 if answers.all() else -1)
         return Surrogate(problem, view, _constant(params, sure), Trees.constant(sure))
-    fold = _folds(states, max(settings.folds, settings.members, settings.forests))
+    folds = max(settings.folds, settings.members, settings.forests)
+    fold = folds_of(states, folds)
     weight = _weights(answers, settings.rare)
     x = np.ascontiguousarray(view(states))
     params = _fit_networks(params, x, answers, weight, fold, settings, random)
     trees, told = _fit_trees(problem, states, answers, weight, fold, settings, random)
     said = np.asarray(forward(np, params, x), float)
     shift = float(np.log(weight[~answers][0] / weight[answers][0]))
-    return Surrogate(problem, view, params, trees, _calibrations(said, told, fold, answers, shift))
+    honest = all(_both(answers[fold != i]) for i in range(settings.forests)) and (
+        before is None or before.folds in (0, folds)
+    )
+    return Surrogate(
+        problem, view, params, trees, _calibrations(said, told, fold, answers, shift), folds=folds if honest else 0,
+        forests=settings.forests,
+    )  # fmt: skip
 
 
 def _constant(params: Params, logit: float) -> Params:
@@ -104,9 +110,9 @@ def _constant(params: Params, logit: float) -> Params:
     }
 
 
-def _folds(states: Floats, folds: int) -> Ints:
-    """The fold [n] of each of `states` [n, F]; equal states share one."""
-    return np.array([zlib.crc32(row.tobytes()) % folds for row in states + 0.0], np.intp)
+def _both(answers: Bools) -> bool:
+    """Whether both outcomes are among `answers` [n]."""
+    return bool(answers.any() and not answers.all())
 
 
 def _weights(answers: Bools, rare: float) -> Single:
@@ -178,7 +184,7 @@ def _fit_trees(
     forests: list[Any] = []
     for i in range(settings.forests):
         rows = np.flatnonzero(fold != i)
-        if len(np.unique(answers[rows])) < 2:
+        if not _both(answers[rows]):
             rows = np.arange(len(x))
         model = GradientBoostingClassifier(
             init="zero", n_estimators=settings.trees, learning_rate=settings.shrinkage, subsample=settings.rows_share,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from counterplan.figures import BLUE, GREY, ORANGE, new_figure, write_figure
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.surrogate.surrogate import Surrogate, reliability
+from counterplan.surrogate.surrogate import Surrogate, reliability_of, sigmoid
 
 FEWEST = 50
 """Fewer answers than this tell little about chances."""
@@ -30,26 +30,47 @@ def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) 
     write_figure(figure, path)
 
 
-def draw_reliability(
-    surrogate: Surrogate, states: Floats, answers: Bools, path: Path, title: str, learned_from: bool = False
-) -> None:
-    """What share of `states` [n, F] is favourable by `answers` [n], over the chance that the surrogate gives them."""
-    rows = reliability(surrogate, states, answers)
+class Judged(NamedTuple):
+    """Chances [n] that a surrogate gives without having learned from the `answers` [n], and how that was done."""
+
+    chance: Floats
+    answers: Bools
+    how: str
+
+    def __str__(self) -> str:
+        return f"{len(self.answers):,} answers{self.how}"
+
+    @property
+    def error(self) -> float:
+        """How far chances are from shares, on average."""
+        rows = reliability_of(self.chance, self.answers)
+        return sum(abs(chance - share) * count for chance, share, count in rows) / max(1, len(self.answers))
+
+
+def judge(surrogate: Surrogate, states: Floats, answers: Bools, unseen: bool) -> Judged | None:
+    """Judge a surrogate by `answers` [n] about `states` [n, F]; None if too few are of use.
+
+    Unless all of them are `unseen`, each is judged by the network and the forest that did not learn from it.
+    """
+    if unseen:
+        judged = Judged(surrogate(states), answers, " that it did not learn from")
+    else:
+        rows, logits = surrogate.held_out(states)
+        judged = Judged(sigmoid(logits), answers[rows], ", by parts that did not learn from them")
+    return judged if len(judged.answers) >= FEWEST else None
+
+
+def draw_reliability(judged: Judged, path: Path, title: str) -> None:
+    """What share of answers is favourable, over the chance that the surrogate gives them."""
+    rows = reliability_of(judged.chance, judged.answers)
     figure = new_figure(5, 5)
     axis = figure.subplots()
     axis.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
     axis.scatter([row[0] for row in rows], [row[1] for row in rows], s=[8 + row[2] ** 0.5 * 6 for row in rows], c=BLUE)
     for chance, share, count in rows:
         axis.annotate(f"{count:,}", (chance, share), (6, -10), textcoords="offset points", fontsize=8)
-    told = "most of which it learned from" if learned_from else "that it did not learn from"
-    axis.set_title(f"{title}\n{len(states):,} answers {told}")
+    axis.set_title(f"{title}\n{judged}")
     axis.set_xlabel("chance that the surrogate gives")
     axis.set_ylabel("share that the black box favours")
     axis.grid(alpha=0.3)
     write_figure(figure, path)
-
-
-def error_of(surrogate: Surrogate, states: Floats, answers: Bools) -> float:
-    """How far chances are from shares, on average over `states` [n, F]."""
-    rows = reliability(surrogate, states, answers)
-    return sum(abs(chance - share) * count for chance, share, count in rows) / max(1, len(states))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -15,7 +16,7 @@ from counterplan.files import named
 from counterplan.keeping import files_of, keep, kept
 from counterplan.paths.sets import Hints
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Bools, Floats
+from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import Trees
 from counterplan.surrogate.view import View
@@ -49,6 +50,10 @@ class Surrogate:
     parts: str = "both"
     hints: Hints | None = field(default=None, repr=False)
     """What was seen to work while it was learned."""
+    folds: int = 0
+    """Into how many parts answers fell; network e and forest e did not learn from part e. 0: nobody knows."""
+    forests: int = 0
+    """How many forests the trees are the mean of."""
 
     def __post_init__(self) -> None:
         if self.parts not in PARTS:
@@ -74,6 +79,27 @@ class Surrogate:
                 result[some] += weigh.trees * self.trees(states[some]).astype(float)
         return result
 
+    def held_out(self, states: Floats) -> tuple[Ints, Floats]:
+        """Those of `states` [n, F] of which something honest can be said (their rows [k]), and their logits [k].
+
+        Each comes from the network and the forest that never learned from such a state, even if the others did.
+        """
+        if not self.folds:
+            return np.empty(0, np.intp), np.empty(0)
+        weigh, fold = self.calibrations[self.parts], folds_of(states, self.folds)
+        members = self.networks["0.bias"].shape[0]
+        judges = min(members if weigh.networks else self.folds, self.forests if weigh.trees else self.folds)
+        rows = np.flatnonzero(fold < judges)
+        logits = np.full(len(rows), weigh.shift)
+        for first in range(0, len(rows), TOGETHER):
+            some = rows[first : first + TOGETHER]
+            part, judge = slice(first, first + len(some)), (fold[some], np.arange(len(some)))
+            if weigh.networks:
+                logits[part] += weigh.networks * self.members(states[some])[judge]
+            if weigh.trees:
+                logits[part] += weigh.trees * self.trees.apart(states[some], self.forests)[judge]
+        return rows, logits
+
     def members(self, states: Floats) -> Floats:
         """The raw logits [E, n] that each of the networks gives `states` [n, F]."""
         logits: Floats = forward(np, self.networks, self.view(states))
@@ -86,12 +112,21 @@ def sigmoid(logits: Floats) -> Floats:
     return chance
 
 
+def folds_of(states: Floats, folds: int) -> Ints:
+    """The fold [n] of each of `states` [n, F], which follows from its numbers alone; equal states share one."""
+    return np.array([zlib.crc32(row.tobytes()) % folds for row in states + 0.0], np.intp)
+
+
 def reliability(surrogate: Surrogate, states: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
     """For `bins` equal intervals of the chance that hold any of `states` [n, F]: mean chance, share favourable, count.
 
     `answers` [n] are what the black box says of them.
     """
-    chance = surrogate(states)
+    return reliability_of(surrogate(states), answers, bins)
+
+
+def reliability_of(chance: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
+    """The same for chances [n] that are given."""
     place = np.minimum((chance * bins).astype(int), bins - 1)
     inside = [np.flatnonzero(place == i) for i in range(bins)]
     return [(float(chance[i].mean()), float(np.asarray(answers)[i].mean()), len(i)) for i in inside if len(i)]
@@ -111,6 +146,8 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
     facts = {
         "parts": surrogate.parts,
         "view": surrogate.view.to_data(),
+        "folds": surrogate.folds,
+        "forests": surrogate.forests,
         "calibrations": {parts: asdict(calibration) for parts, calibration in surrogate.calibrations.items()},
     }
     return arrays, facts
@@ -127,6 +164,8 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
         facts["parts"],
         Hints(**hints) if hints else None,
+        facts.get("folds", 0),
+        facts.get("forests", 0),
     )
 
 

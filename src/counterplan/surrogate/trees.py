@@ -84,12 +84,23 @@ class Trees:
 
     def __call__(self, states: Floats) -> Single:
         """What the trees add up to [n] in `states` [n, F]."""
+        result: Single = self._added(states).sum(axis=1)
+        return result
+
+    def apart(self, states: Floats, forests: int) -> Single:
+        """What each of the `forests` that these trees are the mean of says [G, n] of `states` [n, F]."""
+        added = self._added(states).reshape(len(states), forests, len(self.values) // forests)
+        result: Single = forests * added.sum(axis=2).T
+        return result
+
+    def _added(self, states: Floats) -> Single:
+        """What each tree adds [n, T]."""
         leaves = np.full((len(states), len(self.values)), (1 << LEAVES) - 1, np.uint16)
         for index, cuts, left in zip(self.features, self.cuts, self.left, strict=True):
             leaves &= left.take(np.searchsorted(cuts, _known(states[:, index])), axis=0)
         place = _FIRST.take(leaves) + np.arange(0, self.values.size, LEAVES)
-        result: Single = self.values.ravel().take(place).sum(axis=1)
-        return result
+        added: Single = self.values.ravel().take(place)
+        return added
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Named arrays that `from_arrays` reads back."""
