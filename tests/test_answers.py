@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, PlanError, benchmarks
+from counterplan import BlackBox, ExactPlanner, PlanError, Problem, benchmarks
 from counterplan.answers import Answers
 from counterplan.journal import FILE as JOURNAL
 from counterplan.journal import Journal
@@ -101,5 +101,25 @@ def test_a_journal_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -> 
         path.write_bytes(spoilt)
         assert Journal(benchmark.problem, box.decider, tmp_path).take_up() is None
     path.write_bytes(raw)
-    assert Journal(benchmark.problem, "another model", tmp_path).take_up() is None
-    assert Journal(benchmarks.load("german").problem, box.decider, tmp_path).take_up() is None
+    with pytest.raises(PlanError, match="holds answers of model of syn, not of another model"):
+        Journal(benchmark.problem, "another model", tmp_path).take_up()
+    with pytest.raises(PlanError, match="about another problem"):
+        Journal(benchmarks.load("german").problem, box.decider, tmp_path).take_up()
+    assert path.read_bytes() == raw
+
+
+def test_answers_are_about_features_and_outcome_whatever_can_be_done(tmp_path: Path) -> None:
+    benchmark = benchmarks.load("syn")
+    problem, data = benchmark.problem, benchmark.problem.to_dict()
+    box = BlackBox(benchmark.model)
+    box.favourable(problem, benchmark.test.head(20))
+    Answers.remembered(box, problem).save(tmp_path / "answers.csv.gz", problem)
+    dearer = Problem.from_dict(data | {"max_actions": 1, "functions": dict(list(data["functions"].items())[:1])})
+    assert dearer.fingerprint != problem.fingerprint
+    box.favourable(dearer, benchmark.test.head(20))
+    assert box.queries == 20, "nothing new"
+    assert len(Answers.load(tmp_path / "answers.csv.gz", dearer)) == 20
+    names = list(data["features"])
+    features = {name: data["features"][name] for name in [*names[1:], names[0]]}
+    with pytest.raises(PlanError, match="its features or its outcome differ"):
+        Answers.load(tmp_path / "answers.csv.gz", Problem.from_dict(data | {"features": features}))

@@ -69,8 +69,12 @@ def test_zero_has_no_sign_and_problems_do_not_mix() -> None:
     box = BlackBox(Recorder())
     box.favourable(PROBLEM, pd.DataFrame({"x": [0.0, -0.0], "c": ["a", "a"]}))
     assert box.queries == 1
-    other = Problem.from_dict(PROBLEM.to_dict() | {"max_actions": 1})
-    box.favourable(other, PEOPLE.head(1))
+    same = Problem.from_dict(PROBLEM.to_dict() | {"max_actions": 1})
+    box.favourable(same, pd.DataFrame({"x": [0.0], "c": ["a"]}))
+    assert box.queries == 1, "the model is asked the same"
+    outcome = PROBLEM.to_dict()["outcome"] | {"favourable": "bad"}
+    other = Problem.from_dict(PROBLEM.to_dict() | {"outcome": outcome})
+    box.favourable(other, pd.DataFrame({"x": [0.0], "c": ["a"]}))
     assert box.queries == 2
 
 

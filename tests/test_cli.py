@@ -225,11 +225,12 @@ def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     assert again.out.splitlines()[0] == ran.out.splitlines()[0]
     other = run("fit", "german", "--out", "learned", "--budget", "600", "--resume", "--seed", "3")
     assert other.code == 2
-    assert "a different model; start again with --force" in other.err
+    assert "holds answers of model of german" in other.err
+    assert "start again with --force" in other.err
     assert "Interrupted" not in other.out
     again = run("fit", "german", "--out", "learned", "--budget", "600")
     assert again.code == 2
-    assert "replace it with --force (--answers learned/answers.csv.gz keeps" in again.err
+    assert "start again with --force (--answers learned/answers.csv.gz keeps" in again.err
     (folder / "learned" / "surrogate.safetensors").write_bytes(b"")
     broken = run("recommend", "learned", "--limit", 3)
     assert broken.code == 2
@@ -495,7 +496,8 @@ def test_a_retrained_model_is_asked_again(run, folder: Path) -> None:
     assert other.out.splitlines()[-1] != same.out.splitlines()[-1]
     changed = run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200", "--resume")
     assert changed.code == 2
-    assert "was made with a different model; start again with --force" in changed.err
+    assert "holds answers of model 'bank:model'" in changed.err
+    assert "start again with --force" in changed.err
     replaced = run("recommend", "learned", *words, "--ask-again")
     assert "they are not used" not in replaced.err
     assert run("recommend", "learned", *words).err == ""
@@ -643,3 +645,184 @@ def test_a_program_needs_no_model(run, folder: Path) -> None:
     held = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade", "--model", "bank:decide")
     assert held.code == 0
     assert "3 people: 1 found, 1 already favourable, 1 not found." in held.out
+
+
+OTHERS = """
+def other(people):
+    return ["yes" if row.income >= 3000 else "no" for row in people.itertuples()]
+def everybody(people):
+    return ["yes"] * len(people)
+def nobody(people):
+    return ["no"] * len(people)
+def silent(people):
+    return [None] * len(people)
+"""
+
+
+@pytest.fixture
+def bank(run, folder: Path) -> Path:
+    MANY.to_csv(folder / "many.csv", index=False)
+    (folder / "bank.py").write_text(MODEL + OTHERS + SLOW + IMPATIENT.format(rows=70, error="RuntimeError('no')"))
+    return folder
+
+
+def fit_words(model: str, *more: str, problem: str = "loan.yaml") -> tuple[str, ...]:
+    return "fit", problem, "--people", "many.csv", "--out", "learned", "--budget", "150", "--model", model, *more
+
+
+@pytest.fixture
+def learned(run, bank: Path) -> Path:
+    assert run(*fit_words("bank:decide")).code == 0
+    return bank / "learned"
+
+
+def killed(folder: Path, *words: str, asked: int = 3) -> int:
+    """Run a command whose model is slow, and kill it; gives how many answers it got."""
+    env = os.environ | {"PAUSE": "0.03"}
+    process = subprocess.Popen([sys.executable, "-m", "counterplan", *words], cwd=folder, env=env)
+    rows: list[int] = []
+    deadline = time.monotonic() + 60
+    while len(rows) < asked and time.monotonic() < deadline:
+        time.sleep(0.01)
+        rows = [int(row) for row in (folder / "asked").read_text().split()] if (folder / "asked").exists() else []
+    process.kill()
+    process.wait()
+    assert len(rows) >= asked
+    return sum(rows[:-1])
+
+
+def test_going_on_with_another_model_is_refused_and_loses_no_answer(run, bank: Path) -> None:
+    killed(bank, *fit_words("bank:slow"))
+    before = contents(bank / "learned")
+    assert set(before) == {"answers.unfinished.csv"}
+    plain = run(*fit_words("bank:slow"))
+    assert "--answers learned/answers.unfinished.csv keeps what was paid for" in plain.err
+    ran = run(*fit_words("bank:other", "--resume"))
+    assert ran.code == 2
+    assert "answers.unfinished.csv: holds answers of model 'bank:slow'" in ran.err
+    assert "start again with --force" in ran.err
+    assert contents(bank / "learned") == before
+    (bank / "learned" / "answers.unfinished.csv").unlink()
+    assert run(*fit_words("bank:impatient")).code == 2
+    before = contents(bank / "learned")
+    assert set(before) == {"answers.csv.gz"}
+    ran = run(*fit_words("bank:other", "--resume"))
+    assert ran.code == 2
+    assert "answers.csv.gz: holds answers of model 'bank:impatient'" in ran.err
+    assert contents(bank / "learned") == before
+
+
+def test_a_model_that_refuses_nobody_replaces_nothing(run, learned: Path) -> None:
+    before = contents(learned)
+    ran = run(*fit_words("bank:everybody", "--force"))
+    assert ran.code == 2
+    assert "nobody among 60 people asked about was refused" in ran.err
+    assert "what is in learned stays as it is" in ran.err
+    after = contents(learned)
+    assert after.pop("answers.unfinished.csv")
+    assert after == before
+
+
+def test_a_model_without_answers_is_told_as_it_is(run, learned: Path) -> None:
+    before = contents(learned)
+    ran = run(*fit_words("bank:silent", "--force"))
+    assert "stays as it is" in ran.err
+    assert "answers.unfinished.csv" not in ran.err
+    assert contents(learned) == before
+    fresh = run(*fit_words("bank:silent"), "--out", "fresh")
+    assert "gave no answer" in fresh.err
+    assert "kept" not in fresh.err
+
+
+def test_a_model_that_grants_nothing_needs_people_with_a_favourable_decision(run, bank: Path) -> None:
+    ran = run(*fit_words("bank:nobody"), "--budget", "1000")
+    assert ran.code == 0, ran.err
+    assert "hand in people with a favourable decision too" in ran.err
+    assert "who were refused" not in ran.err
+
+
+def test_kill_9_while_planning_loses_next_to_nothing(run, bank: Path) -> None:
+    assert run(*fit_words("bank:slow")).code == 0
+    (bank / "asked").unlink()
+    MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
+    words = ("recommend", "learned", "--people", "others.csv", "--model", "bank:slow")
+    answered = killed(bank, *words)
+    assert answered
+    assert (bank / "learned" / "answers.unfinished.csv").exists()
+    problem = Problem.load("loan.yaml")
+    left = len(Answers.load(bank / "learned" / "answers.unfinished.csv", problem))
+    assert left
+    kept = len(Answers.load(bank / "learned" / "answers.csv.gz", problem))
+    (bank / "asked").unlink()
+    assert run(*words).code == 0
+    asked = sum(int(rows) for rows in (bank / "asked").read_text().split())
+    assert not (bank / "learned" / "answers.unfinished.csv").exists()
+    assert len(Answers.load(bank / "learned" / "answers.csv.gz", problem)) == kept + left + asked
+
+
+def test_answers_are_kept_whatever_ends_planning(run, learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    MANY.assign(income=MANY["income"] + 7).to_csv("others.csv", index=False)
+    answers = learned / "answers.csv.gz"
+    before = len(Answers.load(answers, Problem.load("loan.yaml")))
+
+    def fail(*_: object) -> None:
+        raise PlanError("something else")
+
+    monkeypatch.setattr("counterplan.planners.base.plans_from", fail)
+    assert run("recommend", "learned", "--people", "others.csv", "--model", "bank:decide").code == 2
+    assert len(Answers.load(answers, Problem.load("loan.yaml"))) > before
+    assert not (learned / "answers.unfinished.csv").exists()
+
+
+def test_other_costs_cost_no_question(run, learned: Path) -> None:
+    (learned.parent / "loan.yaml").write_text(LOAN.replace("cost: 2", "cost: 3"))
+    ran = run(*fit_words("bank:decide", "--resume"))
+    assert ran.code == 2
+    assert "was fitted to another problem" in ran.err
+    assert "--answers learned/answers.csv.gz keeps what was paid for" in ran.err
+    again = run(*fit_words("bank:decide", "--force", "--answers", "learned/answers.csv.gz"))
+    assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("name", ["surrogate.json", "surrogate.safetensors", "problem.json", "learning.jsonl"])
+def test_what_the_checkpoint_holds_comes_back_from_it(run, learned: Path, name: str) -> None:
+    before = contents(learned)
+    (learned / name).write_bytes(before[name][:20])
+    if name != "learning.jsonl":
+        ran = run("recommend", "learned", "--people", "many.csv", "--model", "bank:decide")
+        assert ran.code == 2
+        assert "--resume" in ran.err
+    ran = run(*fit_words("bank:decide", "--resume"))
+    assert ran.code == 0, ran.err
+    assert "Learned in" in ran.out
+    assert contents(learned)[name] == before[name]
+
+
+def test_damage_is_told_with_a_way_out(run, learned: Path) -> None:
+    (learned / "learning.npz").write_bytes(b"garbage")
+    ran = run(*fit_words("bank:decide", "--resume"))
+    assert ran.code == 2
+    assert "pickle" not in ran.err
+    assert "learning.npz: the file is damaged" in ran.err
+    assert "start again with --force" in ran.err
+    (learned / "learning.npz").unlink()
+    (learned / "program.json").write_text("{")
+    words = ("recommend", "learned", "--people", "many.csv", "--model", "bank:decide")
+    guided = run(*words)
+    assert guided.code == 0, guided.err
+    assert "60 people: " in guided.out
+    assert "The plans have no reasons: learned/program.json" in guided.err
+    assert run(*words, "--planner", "program").code == 2
+
+
+def test_asking_again_without_a_question_replaces_nothing(run, learned: Path) -> None:
+    before = contents(learned)
+    words = ("recommend", "learned", "--people", "many.csv", "--model", "bank:decide")
+    ran = run(*words, "--ask-again", "--budget", "0")
+    assert ran.code == 0
+    assert "Nothing was asked, so the answers in learned stay as they are" in ran.err
+    assert contents(learned) == before
+    assert run(*words, "--price", "0").code == 0
+    wrong = run(*words, "--price", "1", "--planner", "exact")
+    assert wrong.code == 2
+    assert "a price of questions is for the planner 'guided' or a cascade" in wrong.err

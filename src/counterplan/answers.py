@@ -28,7 +28,7 @@ _ANSWER = "counterplan: favourable"
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model said about states of one problem."""
+    """What a model said about states of one problem, or of any that has the same features and the same outcome."""
 
     states: Floats
     """[n, F]"""
@@ -76,7 +76,7 @@ class Answers:
 
     def head(self, problem: Problem) -> str:
         """The first line of a file: what the answers are about."""
-        head = {"counterplan_answers": VERSION, "problem": problem.fingerprint, "model": self.model}
+        head = {"counterplan_answers": VERSION, "problem": problem.asking_fingerprint, "model": self.model}
         return json.dumps(head) + "\n"
 
     def rows(self, problem: Problem, header: bool) -> str:
@@ -101,8 +101,10 @@ class Answers:
             raise PlanError(f"{path}: these are not answers of counterplan, or they are damaged ({error})") from None
         if version != VERSION:
             raise PlanError(f"{path}: written by another counterplan (version {version}; this one reads {VERSION})")
-        if head.get("problem") != problem.fingerprint:
-            raise PlanError(f"{path}: the answers are about another problem than {problem.name}")
+        if head.get("problem") not in (problem.asking_fingerprint, problem.fingerprint):
+            raise PlanError(
+                f"{path}: the answers are about another problem than {problem.name}: its features or its outcome differ"
+            )
         try:
             table = pd.read_csv(io.StringIO(rest), dtype=str, keep_default_na=False)
             columns = [_read(feature, table[feature.name]) for feature in problem.features]

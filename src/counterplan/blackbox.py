@@ -23,7 +23,10 @@ REMEMBERED = 500_000
 _CALL = 2.0
 """Seconds that a call should take at most, if what it is about is noted."""
 Note = Callable[[str, Mapping[bytes, bool]], None]
-"""Told of new answers by the fingerprint of their problem, and by what identifies each question."""
+"""Told of new answers by the `asking_fingerprint` of their problem, and by what identifies each question."""
+
+Watch = Callable[[People, npt.NDArray[np.integer], list[bytes]], None]
+"""Told of every question, remembered or not: about which rows [n] of which people, and what identifies it."""
 
 
 class BudgetSpent(CounterplanError):
@@ -79,10 +82,11 @@ class BlackBox:
         self.cached = 0
         self._identity: str | None = None
         self._notes: list[Note] = []
+        self._watches: list[Watch] = []
         self._affordable = 32
         """Rows whose answers would not take long."""
         self._memories: dict[str, dict[bytes, bool]] = {}
-        """By problem: answers by state."""
+        """By what a problem asks: answers by state."""
 
     @property
     def left(self) -> int | None:
@@ -113,11 +117,11 @@ class BlackBox:
 
     def remembered(self, problem: Problem) -> dict[bytes, bool]:
         """The answers kept about `problem`, by what identifies each question."""
-        return dict(self._memories.get(problem.fingerprint, {}))
+        return dict(self._memories.get(problem.asking_fingerprint, {}))
 
     def recall(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
         """Remember answers that were paid for before, as `remembered` gave them."""
-        self._memories.setdefault(problem.fingerprint, {}).update(answers)
+        self._memories.setdefault(problem.asking_fingerprint, {}).update(answers)
 
     @contextmanager
     def noting(self, note: Note) -> Iterator[None]:
@@ -127,6 +131,15 @@ class BlackBox:
             yield
         finally:
             self._notes.remove(note)
+
+    @contextmanager
+    def watching(self, watch: Watch) -> Iterator[None]:
+        """Within this, `watch` is told of every question, also of those that memory answers."""
+        self._watches.append(watch)
+        try:
+            yield
+        finally:
+            self._watches.remove(watch)
 
     @property
     def _rows_at_once(self) -> int:
@@ -166,11 +179,11 @@ class Questions:
 
     def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
         self.box = box
-        self.problem = problem.fingerprint
+        self.problem = problem.asking_fingerprint
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
-        self.memory = box._memories.setdefault(problem.fingerprint, {})
+        self.memory = box._memories.setdefault(problem.asking_fingerprint, {})
         wanted: Sequence[str] | None = getattr(box.model, "columns", None)
         extras = [column for column in people.extras if wanted is None or column in wanted]
         self._others: list[bytes] | None = None
@@ -181,6 +194,8 @@ class Questions:
     def __call__(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         """Whether `states` [n, F] of the people `rows` [n] are favourable; BudgetSpent if they may not all be asked."""
         keys = self.keys(states, rows)
+        for watch in self.box._watches:
+            watch(self.people, rows, keys)
         memory = self.memory
         kept = [memory.get(key) for key in keys]
         new_at = dict.fromkeys(key for key, answer in zip(keys, kept, strict=True) if answer is None)

@@ -61,6 +61,7 @@ class Checkpoints:
         assert run.folder is not None
         told = {name: getattr(run, name) for name in self.plain} | {
             "fingerprint": run.problem.fingerprint,
+            "asking": run.problem.asking_fingerprint,
             "model": run.box.decider,
             "people": run.whom,
             "seed": run.seed,
@@ -70,6 +71,11 @@ class Checkpoints:
         }
         own = {name: getattr(run, name) for name in self.arrays}
         write_arrays(run.folder / self.file, {**own, **arrays}, {**told, **facts})
+        self.write_metrics(run)
+
+    def write_metrics(self, run: Run) -> None:
+        """Write the metrics, whole or not at all."""
+        assert run.folder is not None
         write_or_say(run.folder / self.metrics, "".join(json.dumps(line) + "\n" for line in run.metrics))
 
     def read(self, folder: Path) -> Checkpoint:
@@ -78,7 +84,7 @@ class Checkpoints:
         try:
             return Checkpoint(self, path, *read_arrays(path))
         except PlanError as error:
-            raise PlanError(f"{error}; {_again(folder)}" if path.exists() else str(error)) from None
+            raise PlanError(f"{error}; {start_again(folder)}" if path.exists() else str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -96,12 +102,13 @@ class Checkpoint:
         try:
             yield
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise PlanError(f"{self.path}: damaged ({error!r}); {_again(self.path.parent)}") from None
+            raise PlanError(f"{self.path}: damaged ({error!r}); {start_again(self.path.parent)}") from None
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
         """Refuse a checkpoint of another run; only the budget of questions may be another one."""
         now = json.loads(json.dumps(asdict(settings)))
-        self._same("a different problem", self.facts["fingerprint"], problem.fingerprint, of_use=False)
+        of_use = self.facts.get("asking") == problem.asking_fingerprint
+        self._same("a different problem", self.facts["fingerprint"], problem.fingerprint, of_use)
         self._same("a different model", self.facts["model"], box.decider, of_use=False)
         self._same("a different seed", self.facts["seed"], seed)
         self._same("different settings", self.facts["settings"] | {"budget": 0}, now | {"budget": 0})
@@ -112,7 +119,7 @@ class Checkpoint:
 
     def _same(self, what: str, stored: object, now: object, of_use: bool = True) -> None:
         if stored != now:
-            way_out = _again(self.path.parent) if of_use else "start again with --force"
+            way_out = start_again(self.path.parent) if of_use else "start again with --force"
             raise OtherRun(f"{self.path}: was made with {what}; {way_out}", what)
 
     @property
@@ -121,19 +128,21 @@ class Checkpoint:
         return int(self.facts["settings"]["budget"])
 
     def restore(self, run: Run) -> None:
-        """Give `run` everything that is kept as it is."""
+        """Give `run` everything that is kept as it is, and write its metrics again: they may have been lost."""
         for name in (*self.kind.plain, "metrics"):
             setattr(run, name, self.facts[name])
         for name in self.kind.arrays:
             setattr(run, name, self.arrays[name])
         run.random.bit_generator.state = self.facts["random"]
+        if run.folder is not None:
+            self.kind.write_metrics(run)
 
     def named(self, prefix: str) -> dict[str, Any]:
         """The arrays whose names begin with `prefix`, by the rest of their names."""
         return named(self.arrays, prefix)
 
 
-def _again(folder: Path) -> str:
+def start_again(folder: Path) -> str:
     """How to start again without paying twice."""
     kept = next((folder / name for name in (ANSWERS, JOURNAL) if (folder / name).exists()), None)
     return "start again with --force" + (f" (--answers {kept} keeps what was paid for)" if kept else "")

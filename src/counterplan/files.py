@@ -77,6 +77,8 @@ def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]], facts
 def read_arrays(path: str | Path) -> tuple[dict[str, npt.NDArray[Any]], Any]:
     """The inverse of `write_arrays`; a PlanError says so if the file is damaged or not there."""
     try:
+        if Path(path).exists() and not zipfile.is_zipfile(path):
+            raise PlanError(f"{path}: the file is damaged: it is cut off, or never held arrays")
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return arrays, json.loads(arrays.pop("facts").tobytes())

@@ -17,19 +17,22 @@ EVERY = 1.0
 
 
 class Journal:
-    """Notes what a model says about one problem, and writes it to a file in `folder`, if there is one."""
+    """Notes what a model says about one problem, and writes it to a file in `folder`, if there is one.
 
-    def __init__(self, problem: Problem, model: str, folder: Path | None) -> None:
-        self.problem, self.model = problem, model
+    One that cannot be written is an error if it is `needed`, else nothing is written down any more.
+    """
+
+    def __init__(self, problem: Problem, model: str, folder: Path | None, needed: bool = True) -> None:
+        self.problem, self.model, self.needed = problem, model, needed
         self.path = None if folder is None else folder / FILE
         self.known: dict[bytes, bool] = {}
         self._new: dict[bytes, bool] = {}
-        self._begun = False
+        self._begun = self._taken = False
         self._last = -math.inf
 
     def __call__(self, problem: str, found: Mapping[bytes, bool]) -> None:
-        """Take down new answers about the problem with this fingerprint."""
-        if problem == self.problem.fingerprint:
+        """Take down new answers about the problem with this `asking_fingerprint`."""
+        if problem == self.problem.asking_fingerprint:
             self.known.update(found)
             self._new.update(found)
             if time.monotonic() - self._last >= EVERY:
@@ -46,24 +49,35 @@ class Journal:
             with self.path.open("ab" if going_on else "wb") as file:
                 file.write((text if going_on else answers.head(self.problem) + text).encode())
         except OSError as error:
-            raise PlanError(f"{self.path}: cannot be written: {error.strerror}") from None
+            if self.needed:
+                raise PlanError(f"{self.path}: cannot be written: {error.strerror}") from None
+            self.path = None
         self._begun, self._new, self._last = True, {}, time.monotonic()
 
     def take_up(self) -> Answers | None:
-        """What a run that was killed has left in the folder, if it was about the same problem and model."""
-        if self.path is None or not self.path.exists():
+        """What a run that was killed has left in the folder, if anything.
+
+        A PlanError says so if it is damaged, or was about another problem or another model: it is not to be lost.
+        """
+        if self.path is None or not _holds_something(self.path):
             return None
-        try:
-            answers = Answers.load(self.path, self.problem)
-        except PlanError:  # of another problem, or killed while the first line was written
-            return None
+        answers = Answers.load(self.path, self.problem)
         if answers.model != self.model:
-            return None
-        self(self.problem.fingerprint, answers.by_key)
+            raise PlanError(f"{self.path}: holds answers of {answers.model}, not of {self.model}")
+        self.known.update(answers.by_key)
+        self._taken = True
         return answers
 
     def close(self) -> None:
         """Remove the file: what it holds is kept elsewhere by now."""
-        if self.path is not None and self._begun:
+        if self.path is not None and (self._begun or self._taken):
             self.path.unlink(missing_ok=True)
-            self._begun, self._new = False, {}
+            self._begun, self._taken, self._new = False, False, {}
+
+
+def _holds_something(path: Path) -> bool:
+    """Whether more was written than the head and the names of the columns."""
+    try:
+        return path.read_bytes().count(b"\n") > 2
+    except OSError:
+        return False

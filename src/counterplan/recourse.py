@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from counterplan.answers import FILE as ANSWERS
 from counterplan.answers import Answers
 from counterplan.blackbox import BlackBox
 from counterplan.checkpoints import LEARNING, TRAINING, OtherRun
-from counterplan.errors import PlanError
+from counterplan.errors import PlanError, ProblemError
 from counterplan.files import writable, write_whole
 from counterplan.journal import FILE as JOURNAL
 from counterplan.journal import Journal
@@ -28,6 +29,7 @@ from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
+from counterplan.surrogate.asking import GuideSettings
 
 if TYPE_CHECKING:
     from counterplan.agent.training import Report, TrainingSettings
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     Settings = TrainingSettings | LearningSettings | str
 
+T = TypeVar("T")
 METHODS = ("guided", "search", "both")
 PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact")
 PROBLEM = "problem.json"
@@ -67,7 +70,9 @@ class Recourse:
         self.box = model if isinstance(model, BlackBox) else BlackBox(model)
         self.agent_ = agent
         self.surrogate_ = surrogate
-        self.program_ = program
+        self._program = program
+        self._program_in: Path | None = None
+        """The folder whose program was not read yet."""
         self.questions_: dict[str, int] = {}
         """How many questions `fit` took, by method."""
         self.unseen_: Answers | None = None
@@ -81,6 +86,26 @@ class Recourse:
         """Answers that `fit` got, whatever the black box remembers."""
         self._afresh = False
         """Whether answers of before are not to be believed any more."""
+
+    @property
+    def program_(self) -> Program | None:
+        """What `distil` has made, if anything; one that is kept in a folder is read when it is first asked for."""
+        if self._program_in is not None:
+            self._program, self._program_in = load_program(self._program_in, self.problem), None
+        return self._program
+
+    @program_.setter
+    def program_(self, program: Program | None) -> None:
+        self._program, self._program_in = program, None
+
+    @property
+    def _has_program(self) -> bool:
+        return self._program is not None or self._program_in is not None
+
+    @property
+    def answers_(self) -> Answers:
+        """Every answer that is known about the problem."""
+        return Answers.of(self.problem, self._paid | self.box.remembered(self.problem), self.box.decider)
 
     def fit(
         self,
@@ -103,8 +128,8 @@ class Recourse:
         the method if none is named; else it is "guided". `budget` limits the questions to the model in all.
 
         With a `folder`, answers, checkpoints and metrics are kept there, and `resume` goes on from them, also with
-        another budget. `answers` that were paid for before are learned from and not asked again. Ctrl-C leaves the best
-        so far.
+        another budget, but not with another model. `answers` that were paid for before are learned from and not asked
+        again. Ctrl-C leaves the best so far.
         """
         how = _Fit.wished(method, settings, budget, seed)
         read = self.problem.read(people)
@@ -118,8 +143,17 @@ class Recourse:
         self._journal = Journal(self.problem, self.box.decider, where)
         if resume and where is not None:
             self._recall(where)
-            if left := self._journal.take_up():
-                left.tell(self.box, self.problem)
+            if self.others_ is not None:
+                raise PlanError(
+                    f"{where / ANSWERS}: holds answers of {self.others_}, not of {self.box.decider}; "
+                    "start again with --force"
+                )
+            try:
+                self._take_up(self._journal)
+            except PlanError as error:
+                raise PlanError(f"{error}; start again with --force") from None
+        if told is not None:
+            self._journal(self.problem.asking_fingerprint, told.by_key)
         show = progress or (lambda report: None)
         try:
             with self.box.noting(self._journal):
@@ -169,12 +203,9 @@ class Recourse:
         else:
             learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
 
-        before = self.surrogate_
-
         def show(report: Progress) -> None:
-            if not learning.ledger.answers.all():  # otherwise nothing was learned
-                self.surrogate_ = learning.best
-                progress(report)
+            self.surrogate_ = learning.best
+            progress(report)
 
         self.program_ = None  # it was made from what was learned before
         try:
@@ -186,12 +217,6 @@ class Recourse:
             ledger, late = learning.ledger, slice(learning.learned, None)
             unseen = ledger.answers[late]
             self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
-        if learning.ledger.answers.all():
-            self.surrogate_ = before
-            raise PlanError(
-                f"nobody among {len(learning.ledger):,} people asked about was refused, so there is nothing to learn; "
-                "hand in people who were, or see whether the favourable outcome is the right one"
-            )
         return learning.queries
 
     def _train(
@@ -270,52 +295,70 @@ class Recourse:
 
         return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask)
 
-    def recommend(self, people: pd.DataFrame | People, planner: str | Planner | None = None, **wishes: Any) -> Plans:
+    def recommend(
+        self,
+        people: pd.DataFrame | People,
+        planner: str | Planner | None = None,
+        *,
+        price: float | None = None,
+        **wishes: Any,
+    ) -> Plans:
         """A plan for each of `people`; `wishes` as for `Planner.plan`: forbid, allowed, budget, refused, progress.
 
-        Without a `planner`, it is "guided" if there is a surrogate, else "cascade".
+        Without a `planner`, it is "guided" if there is a surrogate, else "cascade"; `price` as for `planner`.
         """
-        chosen = planner if isinstance(planner, Planner) else self.planner(planner)
-        return chosen.plan(people, **wishes)
+        if isinstance(planner, Planner):
+            if price is not None:
+                raise PlanError("a price belongs to a planner by name; this one has settings of its own")
+            return planner.plan(people, **wishes)
+        return self.planner(planner, price=price).plan(people, **wishes)
 
-    def planner(self, name: str | None = None) -> Planner:
+    def planner(self, name: str | None = None, *, price: float | None = None) -> Planner:
         """A planner by name: guided, program, search, policy, exact, paper, or several in a row.
 
         cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
-        has a last resort.
+        has a last resort. `price` is what a question costs in units of effort: "guided", also in a cascade, asks one
+        only if it may save more.
         """
+        guide = None if price is None else GuideSettings(price=_price(price))
+        if price is not None and name not in (None, "guided", "cascade", "cascade+exact"):
+            raise PlanError(f"a price of questions is for the planner 'guided' or a cascade, not for '{name}'")
         problem, box, agent = self.problem, self.box, self.agent_
         usual = "cascade" if self.surrogate_ is None else "guided"
         match usual if name is None else name:
             case "exact":
                 return ExactPlanner(problem, box)
             case "guided" if self.surrogate_ is not None:
-                return GuidedPlanner(problem, box, self.surrogate_)
-            case "program" if self.program_ is not None:
-                return ProgramPlanner(problem, box, self.program_)
+                return GuidedPlanner(problem, box, self.surrogate_, settings=guide)
+            case "program" if (program := self.program_) is not None:
+                return ProgramPlanner(problem, box, program)
             case "search" if agent is not None:
                 return SearchPlanner(problem, box, agent)
             case "paper" if agent is not None:
                 return SearchPlanner(problem, box, agent, settings="paper")
             case "policy" if agent is not None:
                 return PolicyPlanner(problem, box, agent)
-            case "cascade" if parts := self._in_a_row():
+            case "cascade" if parts := self._in_a_row(price):
                 return CascadePlanner(problem, box, parts)
-            case "cascade+exact" if parts := self._in_a_row():
+            case "cascade+exact" if parts := self._in_a_row(price):
                 return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
             case other:
                 raise PlanError(_lacking(other))
 
-    def _in_a_row(self) -> list[Planner]:
+    def _in_a_row(self, price: float | None) -> list[Planner]:
         """The parts of a cascade, from the one that asks least."""
         there = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
         if self.program_ is not None:
             del there["policy"]
-        return [self.planner(name) for name, learned in there.items() if learned is not None]
+        return [
+            self.planner(name, price=price if name == "guided" else None)
+            for name, learned in there.items()
+            if learned is not None
+        ]
 
     def save(self, folder: str | Path) -> None:
         """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
-        if self.agent_ is None and self.surrogate_ is None and self.program_ is None:
+        if self.agent_ is None and self.surrogate_ is None and not self._has_program:
             raise PlanError("there is nothing to save yet: call fit first")
         where = Path(folder)
         try:
@@ -327,10 +370,11 @@ class Recourse:
                 save_surrogate(self.surrogate_, where)
             if self.questions_:
                 write_whole(where / QUESTIONS, json.dumps(self.questions_))
-            if self.program_ is not None:
-                self.program_.save(where / PROGRAM)
-            else:
-                (where / PROGRAM).unlink(missing_ok=True)
+            if self._program_in is None or self._program_in.resolve() != where.resolve():
+                if (program := self.program_) is not None:
+                    program.save(where / PROGRAM)
+                else:
+                    (where / PROGRAM).unlink(missing_ok=True)
             for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
                 for name in files_of(what) if there is None else ():  # an earlier one goes with nothing here
                     (where / name).unlink(missing_ok=True)
@@ -344,13 +388,15 @@ class Recourse:
         If answers of before are not believed any more, checkpoints in the folder go, because they hold such.
         """
         where = Path(folder)
-        known = Answers.of(self.problem, self._paid | self.box.remembered(self.problem), self.box.decider)
+        known = self.answers_
         if not len(known):
             return 0
         try:
             if self._afresh:
                 _drop_checkpoints(where)
             known.save(where / ANSWERS, self.problem)
+            if self._afresh:
+                (where / JOURNAL).unlink(missing_ok=True)
             if self._journal is not None and self._journal.path == where / JOURNAL:
                 self._journal.close()
         except OSError as error:
@@ -364,22 +410,73 @@ class Recourse:
         Answers that were kept are not asked again, if they are of the same model: same name, same content. A service
         that has changed behind its address needs `answers=False`: everything is asked afresh.
         """
-        where, problem = Path(folder), load_problem(folder)
-        agent, surrogate = ((where / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
-        program = load_program(where, problem) if (where / PROGRAM).exists() else None
-        recourse = cls(
-            problem,
-            model,
-            agent=load_agent(where, problem) if agent else None,
-            surrogate=load_surrogate(where, problem) if surrogate or not (agent or program) else None,
-            program=program,
-        )
-        recourse.questions_ = _load_questions(where / QUESTIONS)
+        recourse = cls(load_problem(folder), model)
+        recourse._load(Path(folder))
         recourse._afresh = not answers
         recourse.box.decider  # noqa: B018 -- what the model is, before it is asked anything
         if answers:
-            recourse._recall(where)
+            recourse._recall(Path(folder))
+            recourse._journal = Journal(recourse.problem, recourse.box.decider, Path(folder))
+            try:
+                recourse._take_up(recourse._journal)
+            except PlanError:  # another's, which stays as it is
+                recourse._journal = None
         return recourse
+
+    @classmethod
+    def resuming(cls, folder: str | Path, problem: Problem, model: BlackBox | object, method: str) -> Recourse:
+        """What is kept in `folder` about `problem`, for `fit(…, method=method, resume=True)`.
+
+        A surrogate or agent that cannot be read is no obstacle if `fit` makes it again from its checkpoint.
+        """
+        recourse, where = cls(problem, model), Path(folder)
+        checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}
+        rebuilt = [
+            what for what, (how, file) in checkpoints.items() if method in (how, "both") and (where / file).exists()
+        ]
+        recourse._load(where, rebuilt)
+        return recourse
+
+    def _load(self, folder: Path, rebuilt: Sequence[str] | None = None) -> None:
+        """Take over what was learned, as it is kept in `folder`; what is `rebuilt`, if anything is, may be damaged."""
+        agent, surrogate = ((folder / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
+        if (folder / PROGRAM).exists():
+            self._program_in = folder
+        if agent:
+            self.agent_ = _unless("agent" in (rebuilt or ()), load_agent, folder, self.problem)
+        if surrogate or (rebuilt is None and not agent and self._program_in is None):
+            self.surrogate_ = _unless("surrogate" in (rebuilt or ()), load_surrogate, folder, self.problem)
+        self.questions_ = _load_questions(folder / QUESTIONS)
+
+    def _take_up(self, journal: Journal) -> None:
+        """Have the black box remember what a killed command has left; a PlanError says so if it is another's."""
+        if left := journal.take_up():
+            left.tell(self.box, self.problem)
+            self._paid |= journal.known
+
+    @contextmanager
+    def keeping_answers(self, folder: str | Path) -> Iterator[None]:
+        """Within this, answers are written down in `folder` as they come: whoever is killed has lost next to nothing.
+
+        The next `load` finds them, and `save` or `save_answers` puts them with the others. Nothing is written down in
+        a folder that holds another model's answers, or cannot be written to.
+        """
+        journal = Journal(self.problem, self.box.decider, Path(folder), needed=False)
+        try:
+            if not self._afresh:
+                self._take_up(journal)
+        except PlanError:
+            journal.path = None
+        if self.others_ is not None:
+            journal.path = None
+        if journal.path is not None:
+            self._journal = journal
+        with self.box.noting(journal):
+            try:
+                yield
+            finally:
+                self._paid |= journal.known
+                journal.flush()
 
     def _recall(self, folder: Path) -> None:
         """Have the black box remember the answers that are kept in `folder`, unless they are another model's."""
@@ -428,6 +525,14 @@ class _Fit:
         return cls(chosen, guide, agent, budget, int(seed))
 
 
+def _price(price: object) -> float:
+    """What a question costs, once it makes sense."""
+    number = isinstance(price, (int, float, np.integer, np.floating)) and not isinstance(price, bool)
+    if not number or not 0 <= float(price) < np.inf:  # type: ignore[arg-type]
+        raise PlanError(f"the price of a question is a number of units of effort, zero or more, not {price!r}")
+    return float(price)  # type: ignore[arg-type]
+
+
 def _is_whole(number: object, least: int) -> bool:
     return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
@@ -472,6 +577,16 @@ def _lacking(planner: object) -> str:
     )
 
 
+def _unless(rebuilt: bool, load: Callable[[Path, Problem], T], folder: Path, problem: Problem) -> T | None:
+    """What `load` gives; nothing if that is damaged and will be `rebuilt`."""
+    try:
+        return load(folder, problem)
+    except PlanError:
+        if not rebuilt:
+            raise
+        return None
+
+
 def _drop_checkpoints(folder: Path) -> None:
     """Remove checkpoints whose answers are not believed any more."""
     for name in (LEARNING[0], TRAINING[0]):
@@ -506,6 +621,9 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     return program
 
 
+_WRITES_IT = "'counterplan fit' with your problem's own file and --resume writes it again"
+
+
 def load_problem(folder: str | Path) -> Problem:
     """The problem that a saved Recourse is about."""
     path = Path(folder) / PROBLEM
@@ -514,5 +632,8 @@ def load_problem(folder: str | Path) -> Problem:
     except FileNotFoundError:
         raise PlanError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error})") from None
-    return Problem.from_dict(data, str(path))
+        raise PlanError(f"{path}: cannot be read ({error}); {_WRITES_IT}") from None
+    try:
+        return Problem.from_dict(data, str(path))
+    except ProblemError as error:
+        raise PlanError(f"{error}\n{path} is damaged or was changed: {_WRITES_IT}") from None

@@ -138,6 +138,17 @@ def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -
     np.testing.assert_array_equal(logits(less), logits(run))
 
 
+def test_a_smaller_budget_keeps_what_was_learned(tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=30)
+    first.run()
+    assert first.cut
+    less = resumed(tmp_path, budget=10)
+    less.run()
+    assert less.limited
+    assert less.box.queries == 0
+    assert_same(less, first)
+
+
 def test_a_run_that_could_not_even_begin_begins_again(whole: Learning, tmp_path: Path) -> None:
     first = quick(tmp_path, budget=30)
     first.run()
@@ -232,13 +243,15 @@ def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole:
     assert len(fewer.ledger) == 0
 
 
-@pytest.mark.parametrize("favourable", [True, False])
-def test_people_who_are_all_alike_to_the_model(favourable: bool) -> None:
-    label = "granted" if favourable else "refused"
-    run = quick(model=lambda frame: [label] * len(frame), people=PEOPLE.head(80))
+def test_people_who_are_all_alike_to_the_model(tmp_path: Path) -> None:
+    run = quick(model=lambda frame: ["refused"] * len(frame), people=PEOPLE.head(80))
     run.run()
-    assert ((logits(run) > 0) == favourable).all()
-    assert run.metrics[-1]["success"] == (None if favourable else 0.0)
+    assert (logits(run) < 0).all()
+    assert run.metrics[-1]["success"] == 0.0
+    lenient = quick(tmp_path, model=lambda frame: ["granted"] * len(frame), people=PEOPLE.head(80))
+    with pytest.raises(PlanError, match="nobody among .* was refused"):
+        lenient.run()
+    assert not list(tmp_path.iterdir()), "nothing is kept of a run that learned nothing"
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

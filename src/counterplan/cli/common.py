@@ -118,12 +118,14 @@ def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> No
     """
     box = recourse.box
     if not box.queries:
+        if ask_again:
+            typer.echo(f"Nothing was asked, so the answers in {folder} stay as they are.", err=True)
         return
     if (folder / ANSWERS).exists() and not ask_again:
-        before = load_answers(folder, recourse.problem)
+        before = load_answers(folder, recourse.problem)  # read again: another command may have added some
         if before.model != box.decider:
             return
-        before.tell(box, recourse.problem)  # somebody else may have added some
+        before.tell(box, recourse.problem)
     checkpoints = [name for name in (LEARNING[0], TRAINING[0]) if ask_again and (folder / name).exists()]
     try:
         recourse.save_answers(folder)
@@ -136,6 +138,19 @@ def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> No
             "the new ones.",
             err=True,
         )
+
+
+@contextmanager
+def keeping(recourse: Recourse, folder: Path | None, ask_again: bool = False) -> Iterator[None]:
+    """Within this, answers are written down in `folder` as they come; however it ends, they are kept there."""
+    if folder is None:
+        yield
+        return
+    try:
+        with recourse.keeping_answers(folder):
+            yield
+    finally:
+        add_answers(recourse, folder, ask_again)
 
 
 @contextmanager

@@ -14,15 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from counterplan import benchmarks
 from counterplan.agent.agent import FACTS as AGENT
 from counterplan.agent.curve import draw_curve
-from counterplan.answers import FILE as ANSWERS
 from counterplan.answers import Answers
-from counterplan.checkpoints import LEARNING, TRAINING
-from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_of, setting_of, tell_of_others
+from counterplan.checkpoints import LEARNING, TRAINING, start_again
+from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_of, setting_of
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.files import write_or_say
 from counterplan.journal import FILE as JOURNAL
-from counterplan.problem import People
-from counterplan.recourse import KEPT, PROGRAM, QUESTIONS, Recourse
+from counterplan.problem import People, Problem
+from counterplan.recourse import KEPT, PROGRAM, QUESTIONS, Recourse, load_problem
 from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, judge
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
@@ -68,18 +67,14 @@ def fit(
         raise PlanError(f"--out {out}: that is a benchmark's name; choose another folder")
     used = any((out / name).exists() for name in LEARNED)
     if used and not (resume or force):
-        raise PlanError(
-            f"{out}: holds what an earlier run learned; go on with --resume, or replace it with --force "
-            f"(--answers {out / ANSWERS} keeps what was paid for)"
-        )
+        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {start_again(out)}")
     method = method or ("search" if preset == "paper" else "guided")
     setting = setting_of(problem, people, model, threshold, seed, "refused_train" if method == "search" else "train")
     read = people_of(setting, people)
     recourse = Recourse(setting.problem, setting.box)
     if resume and any((out / name).exists() for name in (AGENT, SURROGATE)):
-        recourse = Recourse.load(out, setting.box)
-        if recourse.problem.fingerprint != setting.problem.fingerprint:
-            raise PlanError(f"{out}: was fitted to another problem than {problem}; start again with --force")
+        _require_same(out, setting.problem)
+        recourse = Recourse.resuming(out, setting.problem, setting.box, method)
     own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
     origin = json.dumps({"benchmark": problem if own else None, "seed": seed})
 
@@ -97,8 +92,6 @@ def fit(
         recourse, read, begin, method=method, seed=seed, settings=preset, budget=budget, folder=out, resume=resume,
         answers=answers,
     )  # fmt: skip
-    if recourse.others_ is not None:
-        tell_of_others(recourse, out)
     if stopped is not None and not begun:
         _keep_answers(recourse, out, stays=used and not resume)
         _end(recourse, stopped)
@@ -109,6 +102,18 @@ def fit(
     if stopped is not None and not recourse.budget_spent_:
         typer.echo("What was learned so far is usable; --resume goes on.", err=True)
     _end(recourse, stopped)
+
+
+def _require_same(folder: Path, problem: Problem) -> None:
+    """Refuse to go on with another problem than the one that `folder` was fitted to, as far as that can be read."""
+    try:
+        before = load_problem(folder)
+    except PlanError:
+        return  # what was learned says itself what it is about
+    if before.fingerprint != problem.fingerprint:
+        same = before.asking_fingerprint == problem.asking_fingerprint
+        way_out = start_again(folder) if same else "start again with --force"
+        raise PlanError(f"{folder}: was fitted to another problem than {problem.name}; {way_out}")
 
 
 def _fit(recourse: Recourse, people: People, begin: Callable[[], None], **how: Any) -> tuple[bool, Stopped | None]:
@@ -167,13 +172,14 @@ def _keep_answers(recourse: Recourse, folder: Path, stays: bool) -> None:
     """
     if not recourse.box.queries or not folder.is_dir():
         return
-    if stays or recourse.others_ is not None:
-        path = folder / JOURNAL
-        typer.echo(
-            f"Nothing new was learned, so what is in {folder} stays as it is. What was asked is kept in {path}: "
-            f"--force --answers {path} does not ask it again.",
-            err=True,
-        )
+    known, path = len(recourse.answers_), folder / JOURNAL
+    if stays:
+        told = f"Nothing new was learned, so what is in {folder} stays as it is."
+        if known and path.exists():
+            told += f" What was asked is kept in {path}: --force --answers {path} does not ask it again."
+        typer.echo(told, err=True)
+        return
+    if not known:
         return
     kept = recourse.save_answers(folder)
     before = recourse.agent_ or recourse.surrogate_
@@ -191,7 +197,7 @@ def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
     rounds, groups = (_metrics(folder / name) for name in (LEARNING[1], TRAINING[1]))
     if recourse.surrogate_ is not None and rounds:
         _draw(draw_learning, rounds, folder / "learning.png", title)
-        _warn(rounds[-1]["success"], recourse.budget_spent_)
+        _warn(rounds[-1]["success"], recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
         typer.echo(f"{how} in {count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
         _tell_reliability(recourse, folder / "reliability.png", title)
     if recourse.agent_ is not None and groups:
@@ -208,8 +214,15 @@ def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
         typer.echo(f"Look at {', '.join(drawn)}.")
 
 
-def _warn(success: float | None, budget_spent: bool) -> None:
+def _warn(success: float | None, budget_spent: bool, favourable: bool) -> None:
     """Say so if it is not known whether the surrogate is of any use, or known that it is not."""
+    if not favourable and not budget_spent:
+        typer.echo(
+            "Warning: not one answer was favourable, so nothing is known of what would be; "
+            "hand in people with a favourable decision too, or see whether the favourable outcome is right.",
+            err=True,
+        )
+        return
     way_out = "raise --budget" if budget_spent else "hand in more people who were refused"
     if success is None:
         few = "questions" if budget_spent else "refused people"
@@ -252,4 +265,5 @@ def _metrics(path: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     except (OSError, ValueError):
-        raise PlanError(f"{path}: damaged; remove it, it is only a record") from None
+        typer.echo(f"{path}: damaged, and left out: it is only a record.", err=True)
+        return []

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from counterplan import benchmarks
-from counterplan.cli.common import ModelName, Threshold, add_answers, load, people_of, setting_of
+from counterplan.cli.common import ModelName, Threshold, keeping, load, people_of, setting_of
 from counterplan.errors import PlanError
 from counterplan.program import Program
 from counterplan.program.keeping import to_json as program_json
@@ -50,7 +50,8 @@ def distil(
     recourse = load(where, setting.box)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    hidden = not console.is_terminal
+    with keeping(recourse, where), Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("Distilling", total=None)
 
         def show_progress(what: str, done: int, total: int) -> None:
@@ -61,7 +62,6 @@ def distil(
             preset=preset, protected=protected, seed=seed, progress=show_progress,
         )  # fmt: skip
     program.save(where / PROGRAM)
-    add_answers(recourse, where)
     typer.echo(_card(program))
     typer.echo(f"Kept in {where / PROGRAM}. Read it: counterplan show {folder}")
     typer.echo(f"Make a page of it: counterplan export {folder} --to {where / 'program.html'}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from counterplan.cli.common import ModelName, ProblemName, Threshold, add_answers, bar, load, people_of, setting_of
+from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
 from counterplan.errors import ModelError, PeopleError, PlanError
 from counterplan.files import write_or_say
 from counterplan.plan import Plans
@@ -44,6 +44,13 @@ def recommend(
     ask_again: Annotated[
         bool, typer.Option("--ask-again", help="The model has changed: ignore and replace the answers in the folder.")
     ] = False,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="What a question costs in units of effort: guided asks if it may save more (default: 1.5 %).",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the plans as JSON; - for the screen.")] = None,
     csv_file: Annotated[
@@ -63,12 +70,12 @@ def recommend(
     recourse = Recourse(setting.problem, setting.box)
     if setting.folder is not None:
         recourse = load(setting.folder, setting.box, ask_again)
-    method = recourse.planner(planner or ("exact" if setting.folder is None else None))
+    method = recourse.planner(planner or ("exact" if setting.folder is None else None), price=price)
     setting.table = _chosen(setting.table, person, limit)
     read = people_of(setting, people)
     plans = Plans(())
     stopped: BaseException | None = None
-    with bar("Planning", len(read)) as advance:
+    with keeping(recourse, setting.folder, ask_again), bar("Planning", len(read)) as advance:
         try:
             for first in range(0, len(read), SLICE):
                 some = read.take(slice(first, first + SLICE))
@@ -76,9 +83,7 @@ def recommend(
         except (KeyboardInterrupt, ModelError) as error:
             stopped = error
     if setting.folder is not None:
-        add_answers(recourse, setting.folder, ask_again)
-    if setting.folder is not None and recourse.program_ is not None:
-        plans = recourse.explain(plans)
+        plans = _explained(recourse, plans)
     if stopped is None or len(plans):
         _hand_over(plans, json_file, csv_file)
     if stopped is not None:
@@ -86,6 +91,15 @@ def recommend(
         if isinstance(stopped, ModelError):
             raise stopped
         raise typer.Exit(130)
+
+
+def _explained(recourse: Recourse, plans: Plans) -> Plans:
+    """Plans with reasons, if there is a program to give them; a damaged one is no reason to withhold plans."""
+    try:
+        return plans if recourse.program_ is None else recourse.explain(plans)
+    except PlanError as error:
+        typer.echo(f"The plans have no reasons: {error}", err=True)
+        return plans
 
 
 def _chosen(table: pd.DataFrame, rows: list[int] | None, limit: int | None) -> pd.DataFrame:

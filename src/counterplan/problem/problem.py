@@ -61,6 +61,13 @@ class Problem:
         text = json.dumps(self.to_dict())  # in the file's order, which numbers the features and the actions
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @cached_property
+    def asking_fingerprint(self) -> str:
+        """A hash of what a model's answers depend on: features and outcome, whatever people can do at what cost."""
+        features = [(one.name, one.kind, one.integer, one.natives) for one in self.features]
+        text = json.dumps([features, self.outcome.natives, sorted(self.outcome.favourable)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
     def read(self, people: pd.DataFrame | People) -> People:
         """People from a DataFrame, checked; the outcome's column is set aside if it is there."""
         if isinstance(people, People):

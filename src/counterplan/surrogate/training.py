@@ -208,6 +208,12 @@ class Learning:
         self.cut = self.ledger.spent
         if not len(self.ledger):
             raise PlanError("no question may be asked: raise the budget")
+        if self.ledger.answers.all():
+            more = "raise the budget, " if self.cut else ""
+            raise PlanError(
+                f"nobody among {len(self.ledger):,} people asked about was refused, so there is nothing to learn; "
+                f"{more}hand in people who were, or see whether the favourable outcome is the right one"
+            )
 
     def _probe(self) -> None:
         """Look for the boundary between pupils and what is favourable: other people, or states far beyond any plan."""
@@ -343,7 +349,8 @@ class Learning:
         """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run.
 
         One that had ended goes on if it may ask more now, or if there are `answers` that it does not know; one that
-        had too few questions to begin with begins again with the answers that it got.
+        had too few questions to begin with begins again, if it may ask more, with the answers that it got. With a
+        smaller budget nothing is lost.
         """
         kept = _KEPT.read(folder)
         with kept.trusted():
@@ -352,7 +359,7 @@ class Learning:
             kept.require_people(run.whom)
             kept.restore(run)
             run.ledger.restore(kept.arrays)
-            if run.cut and kept.budget != settings.budget:
+            if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers)
             run.ledger.spent = kept.facts["spent"]
             run.worked = Counter({tuple(plan): count for plan, count in kept.facts["worked"]})
