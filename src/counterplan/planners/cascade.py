@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
@@ -37,10 +39,13 @@ class CascadePlanner(Planner):
         """See `Planner.search`."""
         result = Result.empty(len(people), self.problem.max_actions)
         left = np.arange(len(people))
+        asked: list[set[bytes]] = [set() for _ in left]
+        """By person: what the box was asked; a planner that asks it again has it from memory."""
         for planner in self.planners:
             if not len(left):
                 break
-            part = self._one(planner, people.take(left), allowed[left], budget, result.questions[left])
+            known = [asked[row] for row in left.tolist()]
+            part = self._one(planner, people.take(left), allowed[left], budget, result.questions[left], known)
             part.questions += result.questions[left]
             part.lower_bound = np.maximum(part.lower_bound, result.lower_bound[left])
             result.put(left, part)
@@ -50,14 +55,24 @@ class CascadePlanner(Planner):
         progress(len(left))
         return result
 
-    def _one(self, planner: Planner, people: People, allowed: Bools, budget: int | None, asked: Ints) -> Result:
-        """What `planner` finds within what each person has left of the budget, checked."""
+    def _one(
+        self, planner: Planner, people: People, allowed: Bools, budget: int | None, asked: Ints,
+        known: Sequence[set[bytes]],
+    ) -> Result:  # fmt: skip
+        """What `planner` finds within what each person has left of the budget, checked.
+
+        Questions whose answers are `known`, by person, do not count; new ones are added.
+        """
         part = Result.empty(len(people), self.problem.max_actions)
         rooms = np.zeros(len(people), np.intp) if budget is None else budget - asked
         for room in np.unique(rooms):
             rows = np.flatnonzero(rooms == room)
             limit = None if budget is None else int(room)
-            part.put(rows, planner.search(people.take(rows), allowed[rows], limit, lambda done: None))
+            some, mine = people.take(rows), [known[row] for row in rows.tolist()]
+            with self._counting(some, mine) as again:
+                found = planner.search(some, allowed[rows], limit, lambda done: None)
+            found.questions = np.maximum(found.questions - again, 0)
+            part.put(rows, found)
         unchecked = np.flatnonzero([status is Status.FOUND for status in part.status] & ~part.verified)
         if budget == 0:
             return part
@@ -66,11 +81,28 @@ class CascadePlanner(Planner):
             self._withdraw(part, short)
             unchecked = np.setdiff1d(unchecked, short)
         if len(unchecked):
-            good = self._check(people, unchecked, part.actions[unchecked])
+            with self._counting(people, known) as again:
+                good = self._check(people, unchecked, part.actions[unchecked])
             part.verified[unchecked[good]] = True
             part.questions[unchecked] += 1
+            part.questions -= again
             self._withdraw(part, unchecked[~good])
         return part
+
+    @contextmanager
+    def _counting(self, people: People, known: Sequence[set[bytes]]) -> Iterator[Ints]:
+        """Within this, counts for each of `people` [B] the questions that were `known`, and adds the new ones to it."""
+        again = np.zeros(len(people), np.intp)
+
+        def watch(whom: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
+            if whom is not people or not self.box.remember:
+                return
+            for row, key in zip(rows.tolist(), keys, strict=True):
+                again[row] += key in known[row]
+                known[row].add(key)
+
+        with self.box.watching(watch):
+            yield again
 
     def _check(self, people: People, rows: Ints, actions: Ints) -> Bools:
         """Whether the plans `actions` [n, T] of the people `rows` [n] lead to a favourable state."""
