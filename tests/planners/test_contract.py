@@ -276,3 +276,11 @@ def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
     for plan in plans:
         assert faults(plan, problem, box) == []
         assert not any(step.function in forbid for step in plan.steps)
+
+
+def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> None:
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    for budget in ("3", float("nan"), True, -1, 2.5):
+        with pytest.raises(PlanError, match="the budget of questions is a whole number, zero or more, not"):
+            planner.plan(benchmark.refused_test.head(2), budget=budget)
+    assert planner.box.queries == 0

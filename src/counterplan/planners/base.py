@@ -22,6 +22,10 @@ Progress = Callable[[int], None]
 """Called with the number of people done since the last call."""
 
 
+def _is_whole(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+
+
 class Planner(ABC):
     """Finds plans for people. A subclass says how, in `search`."""
 
@@ -48,8 +52,8 @@ class Planner(ABC):
         are `refused`; with a budget of 0 that is taken for granted, and no plan is verified. `progress` is told how
         many people are done.
         """
-        if budget is not None and (budget < 0 or budget != int(budget)):
-            raise PlanError("the budget of questions is a whole number, zero or more")
+        if budget is not None and not (_is_whole(budget) and budget >= 0):
+            raise PlanError(f"the budget of questions is a whole number, zero or more, not {budget!r}")
         read = self.problem.read(people)
         mask = allowed_actions(self.problem, read, forbid, allowed)
         queries, cached = self.box.queries, self.box.cached
