@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterplan import benchmarks
+    from counterplan.agent.training import TrainingSettings
     from counterplan.answers import Answers
     from counterplan.blackbox import BlackBox, BudgetSpent
     from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from counterplan.recourse import Recourse
     from counterplan.surrogate import Surrogate
     from counterplan.surrogate.asking import GuideSettings
+    from counterplan.surrogate.training import LearningSettings
 
 __version__ = "0.1.0"
 
@@ -39,6 +41,7 @@ __all__ = [
     "ExactPlanner",
     "GuideSettings",
     "GuidedPlanner",
+    "LearningSettings",
     "ModelError",
     "People",
     "PeopleError",
@@ -57,10 +60,12 @@ __all__ = [
     "Status",
     "Step",
     "Surrogate",
+    "TrainingSettings",
     "benchmarks",
 ]
 
 _ROOMS = {
+    "agent.training": ("TrainingSettings",),
     "answers": ("Answers",),
     "blackbox": ("BlackBox", "BudgetSpent"),
     "errors": ("CounterplanError", "ModelError", "PeopleError", "PlanError", "ProblemError"),
@@ -79,6 +84,7 @@ _ROOMS = {
     "recourse": ("Recourse",),
     "surrogate": ("Surrogate",),
     "surrogate.asking": ("GuideSettings",),
+    "surrogate.training": ("LearningSettings",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
