@@ -344,6 +344,21 @@ def test_a_model_that_answers_slowly_is_asked_in_batches() -> None:
     assert len(calls) < box.queries / 5
 
 
+def test_a_price_says_what_a_question_is_worth(both: Recourse) -> None:
+    free, dear = (both.recommend(REFUSED, price=price) for price in (0, 1e9))
+    asked = [sum(plan.questions for plan in plans) for plans in (free, dear)]
+    assert asked[0] > asked[1]
+    assert sum(plan.cost for plan in free) <= sum(plan.cost for plan in dear)
+    assert both.recommend(REFUSED, "cascade", price=0).counts["found"] > 20
+    for wrong in (-1, float("nan"), "1", True):
+        with pytest.raises(PlanError, match="the price of a question is a number"):
+            both.recommend(REFUSED, price=wrong)  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="not for 'exact'"):
+        both.recommend(REFUSED, "exact", price=1)
+    with pytest.raises(PlanError, match="settings of its own"):
+        both.recommend(REFUSED, both.planner("guided"), price=1)
+
+
 def test_planning_needs_neither_jax_nor_matplotlib(kept: Path) -> None:
     script = (
         "import sys; from counterplan import Recourse, benchmarks\n"
