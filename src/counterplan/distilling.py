@@ -110,9 +110,10 @@ class Distilling:
         wishes, surrogate = self.wishes, self.surrogate
         teaching = TeachingSettings() if wishes.traces is None else TeachingSettings(people=wishes.traces)
         rows = np.flatnonzero(surrogate.logit(self.people.states) < 0)
-        mine, held = self.hold_back(rows)
+        _, held = self.hold_back(rows)
+        others = np.setdiff1d(np.arange(len(self.people)), held)
         lessons = teach(
-            self.problem, self.people.take(mine) if len(mine) else self.people, surrogate, teaching, self.random,
+            self.problem, self.people.take(others), surrogate, teaching, self.random,
             lambda done, total: self.progress("teaching", done, total),
         )  # fmt: skip
         settings = wishes.settings()
@@ -123,7 +124,8 @@ class Distilling:
         trees = distillation.run(lambda done: self.progress("distilling", done, settings.rounds))
         made_with = {"method": "policy search on a surrogate", "prefer": wishes.prefer or "balanced"}
         how = {"teaching": asdict(teaching), "distilling": asdict(settings)}
-        return self.with_card(Program(self.problem, trees), held, lessons.starts, lessons.real, made_with, how)
+        program = Program(self.problem, trees).tidied()
+        return self.with_card(program, held, lessons.starts, lessons.real, made_with, how)
 
     def by_imitation(self) -> Program:
         """The paper's way: traces sampled from the agent, and a tree of scikit-learn in each node."""

@@ -111,7 +111,8 @@ def _pick(program: Program, choice: Choice, state: np.ndarray, legal: np.ndarray
         for action in range(span.start, span.stop)
         if legal[action]
     }
+    if max(transitions.functions[number].arguments) < 0:
+        enough = {action: end for action, end in ends.items() if end <= choice.reach}
+        return max(enough, key=enough.__getitem__) if enough else min(ends, key=ends.__getitem__, default=-1)
     enough = {action: end for action, end in ends.items() if end >= choice.reach}
-    if enough:
-        return min(enough, key=enough.__getitem__)
-    return max(ends, key=ends.__getitem__, default=-1)
+    return min(enough, key=enough.__getitem__) if enough else max(ends, key=ends.__getitem__, default=-1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_programs import programs, random_program, reference
 
 import worlds
-from counterplan import BlackBox, PlanError, Plans, Problem, Status
+from counterplan import BlackBox, PlanError, Plans, Problem, Status, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
 
@@ -48,6 +48,17 @@ def people(*rows: tuple[float, str, str]) -> pd.DataFrame:
 
 def actions_of(program: Program, *rows: tuple[float, str, str], **wishes) -> list[list[str]]:
     return [plan.actions for plan in program.recommend(people(*rows), **wishes)]
+
+
+def test_a_function_that_lowers_reaches_from_above() -> None:
+    problem = benchmarks.load("german").problem
+    first = [str(action) for action in problem.transitions.actions].index("CHANGE_CREDIT=-100")
+    stop = Leaf((Choice(problem.transitions.stop),))
+    program = Program(problem, {INTERVENE: Leaf((Choice(first, reach=3000.0),)), "CHANGE_CREDIT": stop})
+    person = benchmarks.load("german").refused_test.head(1)
+    for amount, step in ((3050, -100), (3900, -1000), (4900, -2000), (9000, -5000), (12000, -5000), (2000, -100)):
+        (plan,) = program.recommend(person.assign(credit_amount=amount))
+        assert plan.actions == [f"CHANGE_CREDIT={step}"], amount
 
 
 def test_takes_the_smallest_step_that_reaches_or_else_the_largest() -> None:

@@ -113,7 +113,7 @@ def test_a_program_goes_with_what_it_was_made_from(recourse: Recourse, tmp_path:
     assert foreign != other.problem.to_dict()
     (tmp_path / "alone" / "problem.json").write_text(json.dumps(other.problem.to_dict()))
     with pytest.raises(PlanError, match="made for another problem than german"):
-        Recourse.load(tmp_path / "alone", other.model)
+        Recourse.load(tmp_path / "alone", other.model).recommend(other.refused_test, "program")
 
 
 def test_the_program_leads_the_cascade(recourse: Recourse) -> None:

@@ -146,8 +146,8 @@ def test_choices_in_words() -> None:
     told = [choice_text(WORLD, Choice(ACTIONS[name])) for name in ("JOB=boss", "EARN=5000", "AGE=-2", "STOP")]
     assert told == ['change your job to "boss"', "raise your income by 5,000 €", "lower your age by 2 years", "stop"]
     reach = choice_text(WORLD, Choice(ACTIONS["EARN=5000"], 60000))
-    assert reach == "raise your income towards 60,000 €"
-    assert choice_text(WORLD, Choice(ACTIONS["AGE=1"], 30)) == "move your age towards 30 years"
+    assert reach == "raise your income to 60,000 €"
+    assert choice_text(WORLD, Choice(ACTIONS["AGE=1"], 30)) == "move your age to 30 years"
 
 
 @pytest.mark.parametrize(

@@ -37,13 +37,13 @@ def test_reads_like_a_recipe() -> None:
     assert program.to_text() == str(program)
     assert program.to_text().splitlines() == [
         "german: 3 nodes, 8 leaves, at most 4 steps",
-        "“Towards” a number: by the one step that ends nearest to it, at or above it if any does.",
+        "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest.",
         "",
         "To begin with:",
         "  if your age is below 25 years, or the amount of the loan is below 5,000 DM: change your job to "
         '"skilled", or',
         '      else change your housing to "own"',
-        "  otherwise: lower the amount of the loan towards 1,000 DM",
+        "  otherwise: lower the amount of the loan to 1,000 DM",
         "",
         "After CHANGE_JOB: stop",
         "",
@@ -69,7 +69,7 @@ def test_a_listing_says_only_what_can_happen() -> None:
     text = " ".join(Program(GERMAN, {INTERVENE: tree}).to_text().split())
     assert text.count("lower the amount") == 1
     assert "if your age is at least 60 years, or the amount of the loan is at least 9 DM: lower" in text
-    assert "lower the amount of the loan by 5,000 DM, else towards 1,000 DM" in text
+    assert "lower the amount of the loan by 5,000 DM, else to 1,000 DM" in text
     assert 'if your job is "skilled": no plan is known' in text
     assert "stop" not in text
 

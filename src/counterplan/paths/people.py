@@ -7,6 +7,11 @@ import numpy as np
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
+_DONATED = 0.6
+"""The share of an invented person's features that come from others."""
+_JITTER = 0.2
+"""How much their numbers differ, in standard deviations."""
+
 
 def cross(
     problem: Problem, people: People, count: int, random: np.random.Generator, share: float = 0.3
@@ -22,6 +27,30 @@ def cross(
         if cause.sets:
             taken[:, cause.target] = taken[:, cause.source]
     return np.where(taken, people.states[others], people.states[rows]), rows
+
+
+def invent(problem: Problem, people: People, count: int, random: np.random.Generator) -> Floats:
+    """States [n, F] of people who might exist: most features are taken from somebody else, each from another person,
+    and numbers differ a little.
+
+    They are further from real people than crossed ones, so that what is learned from them holds for strangers.
+    """
+    rows = random.integers(len(people), size=count)
+    donors = random.integers(len(people), size=(count, len(problem.features)))
+    donors = np.where(random.random(donors.shape) < _DONATED, donors, rows[:, None])
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            donors[:, cause.target] = donors[:, cause.source]
+    states = people.states[donors, np.arange(len(problem.features))]
+    for feature in problem.features:
+        if feature.is_number:
+            known = people.states[:, feature.index]
+            known = known[~np.isnan(known)]
+            if len(known):
+                moved = states[:, feature.index] + _JITTER * known.std() * random.standard_normal(count)
+                moved = np.round(moved) if feature.integer else moved
+                states[:, feature.index] = np.clip(moved, known.min(), known.max())
+    return states
 
 
 def wander(problem: Problem, states: Floats, random: np.random.Generator) -> Floats:

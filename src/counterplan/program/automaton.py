@@ -53,8 +53,8 @@ class Test:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to do: an action by its number; or, of an adding function, the smallest argument that brings its feature to
-    at least `reach`, else the largest that is legal. STOP is the last action."""
+    """What to do: an action by its number; or, of an adding function, the smallest change that brings its feature to at
+    least `reach`, or, if the function only lowers it, to at most `reach`; else the largest. STOP is the last action."""
 
     action: int
     """With `reach`, the first action of the function."""
@@ -66,9 +66,11 @@ class Choice:
             return np.where(legal[:, self.action], self.action, NO_ACTION)
         function = int(transitions.function_of[self.action])
         span, target = transitions.spans[function], transitions.functions[function].target
-        after = rounded(states[:, target, None] + transitions.functions[function].arguments)
+        arguments = transitions.functions[function].arguments
+        way = -1.0 if (arguments < 0).all() else 1.0
+        after = way * rounded(states[:, target, None] + arguments)
         possible = legal[:, span]
-        enough = possible & (after >= self.reach)
+        enough = possible & (after >= way * self.reach)
         smallest = np.where(enough, after, np.inf).argmin(axis=1)
         largest = np.where(possible, after, -np.inf).argmax(axis=1)
         chosen = span.start + np.where(enough.any(axis=1), smallest, largest)

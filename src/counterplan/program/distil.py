@@ -17,8 +17,14 @@ from counterplan.paths.orders import NO_ACTION
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import Choice, Leaf, Program, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings
+from counterplan.program.trees import Grower, TreeSettings, roundest
 
+_STOPS = 33
+"""Values tried between where a person is and where a plan leads."""
+_SAMPLED = 1_000
+"""Plans looked at for them."""
+_NEAR = 0.03
+"""How far a round number may be from such a value, in standard deviations."""
 WORST = 5.0
 """What a plan loses at most for its cost: six times the least is as bad as it gets."""
 
@@ -28,14 +34,16 @@ class DistilSettings:
     """How a program is distilled; one setting for every problem."""
 
     rounds: int = 4
-    penalty: float = 3.0
+    penalty: float = 4.0
     """What a plan that fails loses, in units of the least effort."""
-    rows: int = 2_500
+    rows: int = 8_000
     """Most rows from which a tree is grown."""
     teacher: float = 0.25
     """The share of them that the teacher came by, rather than the program."""
     reaches: int = 8
-    """Values that an adding function may aim at."""
+    """Values that an adding function may aim at: where answers turn, other things being equal."""
+    most_lost: float = 0.4
+    """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
@@ -79,28 +87,43 @@ class Distillation:
         self.choices = self._choices(plans)
         self.taught = self._taught(plans)
         self.trees: dict[int, Tree] = {}
+        self.lost = settings.most_lost
+        """What the program loses on average, of which the price of words is a share."""
 
     def _choices(self, plans: Ints) -> list[Choice]:
-        """Every action, and what adding functions may aim at: values where teachers' plans went."""
+        """Every action, and what adding functions may aim at: the values at which teachers' plans begin to hold."""
         choices = [Choice(action) for action in range(len(self.transitions))]
         for index, function in enumerate(self.transitions.functions):
             if not function.adds or len(function.natives) < 2:
                 continue
-            span = self.transitions.spans[index]
-            ends = []
-            for some in plans:
-                states = self.starts
-                touched = np.zeros(len(states), bool)
-                for t in range(some.shape[1]):
-                    action = np.where(some[:, t] == NO_ACTION, self.transitions.stop, some[:, t])
-                    states = self.transitions.apply(states, action)
-                    touched |= self.transitions.function_of[action] == index
-                ends.append(states[touched, function.target])
-            values = np.concatenate(ends)
-            if len(values):
-                aims = np.unique(_rounded(np.quantile(values, np.linspace(0, 1, self.settings.reaches))))
-                choices += [Choice(span.start, float(aim)) for aim in aims]
+            turns = np.concatenate([self._turns(index, some) for some in plans])
+            if len(turns):
+                whole = self.problem.features[function.target].integer
+                wide = max(_NEAR * float(np.std(turns)), 0.5 * whole)
+                sought = np.quantile(turns, np.linspace(0, 1, self.settings.reaches))
+                aims = {roundest(turn - wide, turn + wide, whole) for turn in sought.tolist()}
+                choices += [Choice(self.transitions.spans[index].start, aim) for aim in sorted(aims)]
         return choices
+
+    def _turns(self, index: int, plans: Ints) -> Floats:
+        """The values of a function's feature at which plans [B, T] that use it begin to hold half as surely as at their
+        ends, all else being as there."""
+        states, touched = self.starts, np.zeros(len(plans), bool)
+        for t in range(plans.shape[1]):
+            action = np.where(plans[:, t] == NO_ACTION, self.transitions.stop, plans[:, t])
+            states = self.transitions.apply(states, action)
+            touched |= self.transitions.function_of[action] == index
+        some = self._sample(np.flatnonzero(touched), _SAMPLED)
+        target = self.transitions.functions[index].target
+        before, after = self.starts[some, target], states[some, target]
+        way = np.linspace(1, 0, _STOPS)  # back from the end
+        tried = np.repeat(states[some, None], _STOPS, axis=1)
+        tried[:, :, target] = before[:, None] + way * (after - before)[:, None]
+        sure = self.logit(tried.reshape(-1, states.shape[1])).reshape(len(some), _STOPS)
+        holds = sure > np.maximum(sure[:, :1], 0) / 2
+        held = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # so many stops on the way back
+        found = (held > 0) & (held < _STOPS)
+        return np.asarray(tried[np.flatnonzero(found), held[found] - 1, target])
 
     def open(self, node: int) -> Bools:
         """[C] the choices that a node may have."""
@@ -224,12 +247,13 @@ class Distillation:
         """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for."""
         open_ = np.flatnonzero(self.open(node))
         people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
-        grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree)
+        grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree, self.lost)
         return grower.finish(grower.grow(), [self.choices[i] for i in open_])
 
     def improve(self) -> bool:
         """One round over all nodes, last to first; whether anything got better."""
         better = False
+        self.lost = min(float(self.finish(self.begin(), self.trees).mean()), self.settings.most_lost)
         for node in self._backwards():
             seen: list[Rows] = []
             now = self.price(self.trees, self.finish(self.begin(), self.trees, seen), seen)
@@ -277,7 +301,8 @@ class Distillation:
             lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
             count += len(lengths)
             words += float(lengths[decide(tree, here)].sum())
-        return float(loss.mean()) + settings.feature_price * words / len(self.starts) + settings.leaf_price * count
+        told = settings.feature_price * words / len(self.starts) + settings.leaf_price * count
+        return float(loss.mean()) + self.lost * told
 
     def begin(self) -> Rows:
         """Everybody as they are."""
@@ -299,10 +324,3 @@ class Distillation:
             if not self.improve():
                 break
         return {self.names[node]: tree for node, tree in sorted(self.trees.items())}
-
-
-def _rounded(values: Floats) -> Floats:
-    """Values to two digits or as many as they have."""
-    size = np.maximum(np.abs(values), 1e-9)
-    digits = 10.0 ** (2 - np.ceil(np.log10(size)))
-    return np.floor(values * digits) / digits

@@ -295,7 +295,7 @@ def choice_name(problem: Problem, choice: Choice) -> str:
 def choice_text(problem: Problem, choice: Choice) -> str:
     """What a choice asks for: `change your job to "manager"`, `lower the amount of the loan by 1,000 DM`.
 
-    `raise your income towards 80,000 €`: by the one step that ends nearest to it, at or above it if any does.
+    `raise your income to 80,000 €`: by the smallest step that brings it there or beyond, else by the largest.
     """
     if choice.action == problem.transitions.stop:
         return "stop"
@@ -312,7 +312,7 @@ def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
         return "raise" if argument > 0 else "lower", feature.label, f"by {feature.say(abs(argument))}"
     ways = function.arguments
     way = "lower" if (ways < 0).all() else "raise" if (ways > 0).all() else "move"
-    return way, feature.label, f"towards {feature.say(choice.reach)}"
+    return way, feature.label, f"to {feature.say(choice.reach)}"
 
 
 _DOING = {"change": "changing", "raise": "raising", "lower": "lowering", "move": "moving"}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterplan.errors import PlanError
-from counterplan.paths.people import cross
+from counterplan.paths.people import invent
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.surrogate.asking import GuideSettings, guide
@@ -23,7 +23,7 @@ from counterplan.surrogate.surrogate import Surrogate
 class TeachingSettings:
     """Whom to teach with, and how carefully."""
 
-    people: int = 4_000
+    people: int = 8_000
     """So many refused people, if need be invented ones."""
     sure: tuple[float, ...] = (0.5, 0.9, 0.97)
     """A teacher for each: how sure it is that its plans work."""
@@ -39,6 +39,10 @@ class Lessons(NamedTuple):
     plans: Ints
     real: int
     """How many people really exist; they come first."""
+
+
+_TRIES = 20
+"""Times that people are invented, of whom the refused ones are kept."""
 
 
 class _Nobody:
@@ -86,7 +90,7 @@ def refused(
 ) -> tuple[Floats, int]:
     """At most so many states [n, F] that the surrogate finds refused, and how many of them (the first) are real.
 
-    If there are too few people, others are invented by crossing them.
+    If there are too few people, others are invented.
     """
     rows = np.flatnonzero(surrogate.logit(people.states) < 0)
     if not len(rows):
@@ -96,6 +100,10 @@ def refused(
         )
     if len(rows) >= most:
         return people.states[np.sort(random.choice(rows, most, replace=False))], most
-    more, _ = cross(problem, people.take(rows), 3 * (most - len(rows)), random)
-    more = more[surrogate.logit(more) < 0][: most - len(rows)]
-    return np.concatenate([people.states[rows], more]), len(rows)
+    states = people.states[rows]
+    for _ in range(_TRIES):
+        more = invent(problem, people, 2 * (most - len(states)), random)
+        states = np.concatenate([states, more[surrogate.logit(more) < 0]])[:most]
+        if len(states) == most:
+            break
+    return states, len(rows)

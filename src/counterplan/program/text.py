@@ -37,7 +37,7 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
     counts = [f"{len(trees)} node{'s' * (len(trees) > 1)}", f"{len(ends)} {'leaves' if len(ends) > 1 else 'leaf'}"]
     yield f"{problem.name}: {', '.join(counts)}, {limit}"
     if any(choice.reach is not None for choice in choices):
-        yield "“Towards” a number: by the one step that ends nearest to it, at or above it if any does."
+        yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
     for name in program.nodes:
         if name not in trees:
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +23,17 @@ Losses = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """What words cost. Prices are in units of loss, a whole population's losses being its mean."""
+    """What words cost, as shares of what a program loses: where little is lost, little is worth more words."""
 
-    feature_price: float = 0.012
+    feature_price: float = 0.025
     """For a feature that a rule mentions, per person whom the rule is about."""
-    leaf_price: float = 0.0004
+    leaf_price: float = 0.0005
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
     deepest: int = 14
     thresholds: int = 24
-    """Most cut points tried for a number."""
+    """Most cut points tried for a number at first; those that are chosen are then moved to better ones between them."""
     foresight: float = 0.1
     """What a split counts for telling rows apart, beyond what it gains at once: the same choice is often best on both
     sides of a split that the next one needs."""
@@ -63,14 +64,14 @@ def candidate_tests(features: Sequence[Feature], states: Floats, most: int) -> l
 
 
 def cut_points(known: Floats, column: Floats, integer: bool, most: int) -> list[float]:
-    """Round numbers between the distinct values `known`; if these are many, near quantiles of `column` [n]."""
+    """Round numbers between the distinct values `known`; if these are many, between quantiles of `column` [n]."""
     if len(known) < 2:
         return []
-    places = np.arange(1, len(known))
-    if len(places) > most:
-        wanted = np.quantile(column[~np.isnan(column)], np.linspace(0, 1, most + 2)[1:-1])
-        places = np.unique(np.clip(np.searchsorted(known, wanted), 1, len(known) - 1))
-    return [roundest(float(known[place - 1]), float(known[place]), integer) for place in places]
+    ends = known
+    if len(known) - 1 > most:
+        ends = np.unique(np.quantile(column[~np.isnan(column)], np.linspace(0, 1, most + 1)))
+    cuts = [roundest(float(low), float(high), integer) for low, high in pairwise(ends)]
+    return sorted({cut for cut in cuts if known[0] < cut <= known[-1]})
 
 
 def roundest(low: float, high: float, integer: bool) -> float:
@@ -83,6 +84,11 @@ def roundest(low: float, high: float, integer: bool) -> float:
             if low < cut <= high and (not integer or float(cut).is_integer()):
                 return float(cut)
     return high
+
+
+def digits_of(number: float) -> int:
+    """How many digits it takes to write a number, zeros at its end not counted."""
+    return len(f"{abs(number):.12g}".replace(".", "").strip("0"))
 
 
 def _told_apart(right: Losses, total: Losses, count: Ints, rows: int) -> Losses:
@@ -108,12 +114,18 @@ class _Branch:
 
 
 class Grower:
-    """Grows one tree over rows in `states` [n, F] with `losses` [n, C], of which the mean over `people` counts."""
+    """Grows one tree over rows in `states` [n, F] with `losses` [n, C], of which the mean over `people` counts.
+
+    `lost` is what the program loses in all, of which prices are shares.
+    """
 
     def __init__(
-        self, features: Sequence[Feature], states: Floats, losses: Floats, people: int, settings: TreeSettings
-    ) -> None:
-        self.features, self.states, self.settings = features, states, settings
+        self, features: Sequence[Feature], states: Floats, losses: Floats, people: int, settings: TreeSettings,
+        lost: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.states, self.settings = states, settings
+        self.numbers = {feature.index: feature for feature in features if feature.is_number}
+        self.feature_price, self.leaf_price = lost * settings.feature_price, lost * settings.leaf_price
         self.losses = losses.astype(np.float32)
         self.people = people
         self.tests = candidate_tests(features, states, settings.thresholds)
@@ -136,7 +148,7 @@ class Grower:
         settings = self.settings
         if len(rows) < 2 * settings.min_rows or depth == settings.deepest or not self.tests:
             return branch
-        if total.min() - losses.min(axis=1).sum(dtype=float) <= settings.leaf_price * self.people:
+        if total.min() - losses.min(axis=1).sum(dtype=float) <= self.leaf_price * self.people:
             return branch
         passed = self.outcomes[rows]
         right = passed.T.astype(np.float32) @ losses
@@ -146,7 +158,7 @@ class Grower:
         usable = (count >= settings.min_rows) & (len(rows) - count >= settings.min_rows)
         top = total.argsort()[: settings.contenders]
         told = _told_apart(right[:, top], total[top], count, len(rows))
-        gain = drop + settings.foresight * told - new * settings.feature_price * len(rows)
+        gain = drop + settings.foresight * told - new * self.feature_price * len(rows)
         if settings.max_conditions is not None and len(path) >= settings.max_conditions:
             usable &= ~new
         if not usable.any():
@@ -175,7 +187,7 @@ class Grower:
         inside, outside = int(losses[mine].sum(axis=0).argmin()), int(losses[~mine].sum(axis=0).argmin())
         lean = np.array([float((losses[column == v, inside] - losses[column == v, outside]).mean()) for v in values])
         values = values[np.argsort(lean)]
-        price = 0.0 if test.feature in path else self.settings.feature_price * len(rows)
+        price = 0.0 if test.feature in path else self.feature_price * len(rows)
         best, chosen, outcome = gain, test, None
         for size in range(1, len(values)):
             result = np.isin(column, values[:size])
@@ -190,12 +202,12 @@ class Grower:
 
     def _prune(self, branch: _Branch) -> float:
         """Cut what is not worth its words; gives what the branch costs, words included."""
-        leaf = float(self.losses[branch.rows, branch.choice].sum(dtype=float)) + self.settings.leaf_price * self.people
+        leaf = float(self.losses[branch.rows, branch.choice].sum(dtype=float)) + self.leaf_price * self.people
         if branch.test is None or branch.yes is None or branch.no is None:
             return leaf
-        words = 0.0 if branch.test.feature in branch.path else self.settings.feature_price * len(branch.rows)
+        words = 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
         total = self.losses[branch.rows].sum(axis=0, dtype=float)
-        alone = float(total.min()) + self.settings.leaf_price * self.people
+        alone = float(total.min()) + self.leaf_price * self.people
         whole = self._prune(branch.yes) + self._prune(branch.no) + words
         if alone <= whole:
             branch.test = branch.yes = branch.no = None
@@ -217,20 +229,45 @@ class Grower:
         passed = self.outcomes[branch.rows]
         total = passed.T.astype(np.float32) @ (if_yes - if_no) + if_no.sum(dtype=float)
         new = np.array([feature not in branch.path for feature in self.tested])
-        total = total + new * self.settings.feature_price * len(branch.rows)
+        total = total + new * self.feature_price * len(branch.rows)
         if self.settings.max_conditions is not None:
             total = np.where(new & (self.tested != branch.test.feature), np.inf, total)
         now = float(np.where(branch.passed, if_yes, if_no).sum(dtype=float))
-        now += 0.0 if branch.test.feature in branch.path else self.settings.feature_price * len(branch.rows)
+        now += 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
         best = int(total.argmin())
         if total[best] < now - 1e-6:
-            branch.test, branch.passed = self.tests[best], passed[:, best]
+            branch.test, branch.passed, now = self.tests[best], passed[:, best], float(total[best])
+        self._move(branch, states, if_yes, if_no)
         below = branch.path | {branch.test.feature}
         for side, rows in ((branch.yes, branch.rows[branch.passed]), (branch.no, branch.rows[~branch.passed])):
             side.rows, side.path = rows, below
             if side.test is not None:
                 side.passed = side.test(self.states[rows])
             self._choose_again(side)
+
+    def _move(self, branch: _Branch, states: Floats, if_yes: Single, if_no: Single) -> None:
+        """Move the cut point of a number, between the next ones that were tried at first, to where least is lost.
+
+        Of equally good ones the roundest is taken, so that a limit that people once set is found again.
+        """
+        test = branch.test
+        if test is None or test.at_least is None or test.feature not in self.numbers:
+            return
+        column, whole = states[:, test.feature], self.numbers[test.feature].integer
+        cuts = [other.at_least for other in self.tests if other.feature == test.feature and other.at_least is not None]
+        low = max((cut for cut in cuts if cut < test.at_least), default=-np.inf)
+        high = min((cut for cut in cuts if cut > test.at_least), default=np.inf)
+        inside = np.flatnonzero((column >= low) & (column < high))
+        inside = inside[np.argsort(column[inside], kind="stable")]
+        ends = np.concatenate([[low], column[inside], [high]])
+        below = np.concatenate([[0.0], np.cumsum((if_no - if_yes)[inside], dtype=float)])  # lost by so many more noes
+        possible = np.flatnonzero((ends[1:] > ends[:-1]) & np.isfinite(ends[1:]) & np.isfinite(ends[:-1]))
+        if not len(possible):
+            return
+        best = possible[below[possible] <= below[possible].min() + 1e-6]
+        found = [roundest(float(ends[i]), float(ends[i + 1]), whole) for i in best]
+        branch.test = Test(test.feature, at_least=min(found, key=digits_of))
+        branch.passed = branch.test(states)
 
     def finish(self, branch: _Branch, choices: Sequence[Choice]) -> Tree:
         """The tree as part of a program; each leaf keeps the next best choices in case the first cannot be done."""

@@ -62,7 +62,7 @@ def do(function: str, argument: Any) -> _Choice:
 
 
 def reach(function: str, goal: float) -> _Choice:
-    """A function with the least argument that brings its feature to at least `goal`, or else the most."""
+    """A function with the smallest change that brings its feature to `goal` or beyond, or else the largest."""
     return _Choice(function, goal=goal)
 
 
@@ -124,8 +124,9 @@ def _choose(
         if goal is None:
             which = [i for i in possible if _text_of(function.values[i]) == _text_of(choice.argument)]
         else:
-            after = [_rounded(state[function.target] + argument) for argument in function.arguments]
-            enough = [i for i in possible if after[i] >= goal]
+            way = -1 if all(argument < 0 for argument in function.arguments) else 1
+            after = [way * _rounded(state[function.target] + argument) for argument in function.arguments]
+            enough = [i for i in possible if after[i] >= way * goal]
             which = sorted(enough, key=after.__getitem__) or sorted(possible, key=lambda i: -after[i])
         if which:
             return rank, which[0]

@@ -113,9 +113,10 @@ function makeEngine(program) {
     const can = (i) => !cannot.has(doing.actions[i]) && legal(doing, i, state);
     if (cannot.has(doing.name)) return -1;
     if (reach === undefined) return can(argument) ? argument : -1;
-    const after = doing.arguments.map((x) => rounded(state[doing.target] + x));
+    const way = doing.arguments.every((x) => x < 0) ? -1 : 1;
+    const after = doing.arguments.map((x) => way * rounded(state[doing.target] + x));
     const possible = after.map((_, i) => i).filter(can);
-    const enough = possible.filter((i) => after[i] >= reach);
+    const enough = possible.filter((i) => after[i] >= way * reach);
     if (enough.length) return enough.reduce((best, i) => (after[i] < after[best] ? i : best));
     return possible.length ? possible.reduce((best, i) => (after[i] > after[best] ? i : best)) : -1;
   }
