@@ -25,9 +25,9 @@ Losses = npt.NDArray[np.floating]
 class TreeSettings:
     """What words cost, as shares of what a program loses: where little is lost, little is worth more words."""
 
-    feature_price: float = 0.025
+    feature_price: float = 0.04
     """For a feature that a rule mentions, per person whom the rule is about."""
-    leaf_price: float = 0.0005
+    leaf_price: float = 0.001
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
