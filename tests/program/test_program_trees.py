@@ -37,6 +37,15 @@ def planted() -> tuple[np.ndarray, np.ndarray]:
     return best, 1.0 - np.eye(3)[best]
 
 
+def test_a_limit_that_people_once_set_is_found_again() -> None:
+    amount = FEATURES["credit_amount"].index
+    best = (STATES[:, amount] >= 7_000).astype(int)
+    tree = grown(1.0 - np.eye(2)[best])
+    assert isinstance(tree, Split)
+    assert (tree.test.feature, tree.test.at_least) == (amount, 7_000)
+    assert (first_choices(tree) == best).all()
+
+
 def test_finds_a_rule_that_is_there() -> None:
     best, losses = planted()
     tree = grown(losses)
