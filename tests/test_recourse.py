@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from counterplan import Answers, BlackBox, PlanError, Recourse, benchmarks
-from counterplan.recourse import ANSWERS, JOURNAL
+from counterplan.learned import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig

@@ -19,9 +19,10 @@ from counterplan.answers import FILE as ANSWERS
 from counterplan.blackbox import BlackBox
 from counterplan.checkpoints import LEARNING, TRAINING
 from counterplan.errors import ModelError, PeopleError, PlanError
+from counterplan.learned import load_answers, load_problem
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
-from counterplan.recourse import Recourse, load_answers, load_problem
+from counterplan.recourse import Recourse
 
 ORIGIN = "origin.json"
 """In the folder of a fitted benchmark: which one it is, so that its people and model come along."""

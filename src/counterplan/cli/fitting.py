@@ -20,8 +20,9 @@ from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_o
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.files import write_or_say
 from counterplan.journal import FILE as JOURNAL
+from counterplan.learned import KEPT, PROGRAM, QUESTIONS, load_problem
 from counterplan.problem import People, Problem
-from counterplan.recourse import KEPT, PROGRAM, QUESTIONS, Recourse, load_problem
+from counterplan.recourse import Recourse
 from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, judge
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 

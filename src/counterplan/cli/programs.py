@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from counterplan import benchmarks
 from counterplan.cli.common import ModelName, Threshold, keeping, load, people_of, setting_of
 from counterplan.errors import PlanError
+from counterplan.learned import PROGRAM, load_problem, load_program
 from counterplan.program import Program
 from counterplan.program.keeping import to_json as program_json
 from counterplan.program.text import card_text
-from counterplan.recourse import PROGRAM, load_problem, load_program
 
 
 def distil(
