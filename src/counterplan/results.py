@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from counterplan.problem.values import is_missing
 
 Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]] | None
 """Functions or actions that nobody may take, or, by person (the index of the table), that one person cannot."""
+Reason = tuple[str, Because]
+"""Why a step is taken: as a sentence, and as data."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Result:
     lower_bound: Floats
     """[B] infinite where it is proved that there is no plan."""
     questions: Ints
+    reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
+    """By row, for those whose steps have any."""
 
     @classmethod
     def empty(cls, people: int, longest: int) -> Result:
@@ -49,8 +53,11 @@ class Result:
         if part is not None:
             for name in ("actions", "verified", "optimal", "lower_bound", "questions"):
                 getattr(self, name)[rows] = getattr(part, name)
-            for row, status in zip(rows.tolist(), part.status, strict=True):
+            for place, (row, status) in enumerate(zip(rows.tolist(), part.status, strict=True)):
                 self.status[row] = status
+                self.reasons.pop(row, None)
+                if place in part.reasons:
+                    self.reasons[row] = part.reasons[place]
 
 
 def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: Bools | None) -> Bools:
@@ -76,12 +83,8 @@ def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: B
     return mask
 
 
-Why = Callable[[int, int], tuple[str, Because]]
-"""The reason for what a person (by row) does in a step (from 0): as a sentence, and as data."""
-
-
-def plans_from(problem: Problem, people: People, result: Result, why: Why | None = None) -> tuple[Plan, ...]:
-    """Plans with steps, costs, states, words and, from `why`, reasons, from bare actions."""
+def plans_from(problem: Problem, people: People, result: Result) -> tuple[Plan, ...]:
+    """Plans with steps, costs, states and words, from bare actions."""
     transitions = problem.transitions
     longest = result.actions.shape[1]
     states = [people.states]
@@ -105,7 +108,7 @@ def plans_from(problem: Problem, people: People, result: Result, why: Why | None
             assert what.argument is not None
             text = transitions.say(action, states[t][row], states[t + 1][row])
             cost = round(float(costs[t][row]), 9)
-            reason = why(row, t) if why is not None else (None, None)
+            reason = result.reasons[row][t] if row in result.reasons else (None, None)
             steps.append(Step(what.function, what.argument, cost, text, told[t], told[t + 1], *reason))
         bound = float(result.lower_bound[row])
         plans.append(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CascadePlanner, ExactPlanner, PlanError, ProgramPlanner, benchmarks
+from counterplan.program import Program, Run
 from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
@@ -30,7 +32,23 @@ def test_asks_nothing_and_promises_nothing() -> None:
     assert all(plan.questions == 1 for plan in asked)
     assert all("asked only whether you are refused" in str(plan) for plan in asked if plan.steps)
     alone = imitated().recommend(PEOPLE)
-    assert [plan.actions for plan in alone] == [plan.actions for plan in plans]
+    assert [plan.steps for plan in alone] == [plan.steps for plan in plans]
+
+
+def test_runs_once_for_plans_and_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, runs = Program.run, []
+
+    def counted(self: Program, states: np.ndarray, allowed: np.ndarray | None = None) -> Run:
+        runs.append(len(states))
+        return run(self, states, allowed)
+
+    monkeypatch.setattr(Program, "run", counted)
+    box = BlackBox(GERMAN.model)
+    read = GERMAN.problem.read(GERMAN.test)
+    granted = GERMAN.test[box.about(GERMAN.problem, read)(read.states, np.arange(len(read)))]
+    plans = ProgramPlanner(GERMAN.problem, box, imitated()).plan(pd.concat([granted.head(3), PEOPLE]))
+    assert runs == [len(PEOPLE)], "once, for those who are refused"
+    assert [plan.steps for plan in plans[3:]] == [plan.steps for plan in imitated().recommend(PEOPLE)]
 
 
 def test_one_question_checks_a_plan_in_a_cascade() -> None:
@@ -45,6 +63,7 @@ def test_one_question_checks_a_plan_in_a_cascade() -> None:
         assert plan.verified
         assert (plan.actions == first.actions) == held
         assert (plan.questions == 1) == held
+        assert {step.because is not None for step in plan.steps} == {held}, "the program's plans keep their rules"
         assert "would change that" in str(plan)
     assert plans.queries == box.queries
 

@@ -8,28 +8,39 @@ import numpy as np
 import pandas as pd
 
 from counterplan.paths.orders import NO_ACTION
-from counterplan.plan import Because, Plans, Status
+from counterplan.plan import Plans, Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
 from counterplan.program.automaton import Program
-from counterplan.results import Forbid, Result, allowed_actions, label_of, plans_from
+from counterplan.results import Forbid, Reason, Result, allowed_actions, label_of, plans_from
 
 
 def recommend(program: Program, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
     """The work of `Program.recommend`."""
     problem = program.problem
     read = problem.read(people)
-    run = program.run(read.states, allowed_actions(problem, read, forbid, allowed))
-    result = Result.empty(len(read), problem.max_actions)
+    result = found(program, read, allowed_actions(problem, read, forbid, allowed))
+    return Plans(plans_from(problem, read, result), f"{problem.name} {problem.fingerprint}")
+
+
+def found(program: Program, people: People, allowed: Bools) -> Result:
+    """What a program does for `people`, who may take the actions `allowed` [B, A], with the rule behind every step."""
+    run = program.run(people.states, allowed)
+    result = Result.empty(len(people), program.problem.max_actions)
     result.actions = run.actions
     result.status = [Status.FOUND if stopped else Status.NOT_FOUND for stopped in run.stopped.tolist()]
-    names = program.nodes
+    names, lengths = program.nodes, (run.actions != NO_ACTION).sum(axis=1)
+    for row in np.flatnonzero(lengths).tolist():
+        result.reasons[row] = tuple(
+            _reason(program, names[run.nodes[row, t]], int(run.leaves[row, t]), int(run.ranks[row, t]))
+            for t in range(lengths[row])
+        )
+    return result
 
-    def why(row: int, step: int) -> tuple[str, Because]:
-        rule = program.rule(names[run.nodes[row, step]], int(run.leaves[row, step]), int(run.ranks[row, step]))
-        return rule.text, rule.because
 
-    return Plans(plans_from(problem, read, result, why), f"{problem.name} {problem.fingerprint}")
+def _reason(program: Program, node: str, leaf: int, rank: int) -> Reason:
+    rule = program.rule(node, leaf, rank)
+    return rule.text, rule.because
 
 
 @dataclass(frozen=True)
