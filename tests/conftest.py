@@ -1,8 +1,12 @@
 import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import loans
 import worlds
 from counterplan.problem import Problem
 
@@ -17,3 +21,33 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 def benchmark_problem(request: pytest.FixtureRequest) -> Problem:
     """Each of the four benchmarks in turn."""
     return worlds.benchmark(request.param)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., loans.Ran]:
+    """Runs a command as a user types it."""
+    from counterplan.cli import main
+
+    def ran(*words: object) -> loans.Ran:
+        monkeypatch.setattr(sys, "argv", ["counterplan", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return loans.Ran(code, captured.out, captured.err)
+
+    return ran
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a problem, a model and people in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "bank", raising=False)
+    (tmp_path / "loan.yaml").write_text(loans.LOAN)
+    (tmp_path / "bank.py").write_text(loans.MODEL)
+    (tmp_path / "people.csv").write_text(loans.PEOPLE)
+    return tmp_path
