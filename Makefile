@@ -53,6 +53,7 @@ bench: $(READY)
 	$(BIN)/python bench/guided.py
 	$(BIN)/python bench/guided.py --others
 	$(BIN)/python bench/scaling.py
+	$(BIN)/python bench/program_speed.py
 
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json
