@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,8 +16,10 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import Answers, ExactPlanner, PlanError, Plans, Problem
+from counterplan import Answers, ExactPlanner, PlanError, Plans, Problem, Program
 from counterplan.cli import recommending
+from counterplan.files import write_or_say
+from counterplan.program import Choice, Leaf
 from loans import IMPATIENT, LOAN, MANY, MODEL, SLOW
 
 
@@ -334,6 +339,9 @@ def learned(run, bank: Path) -> Path:
     return bank / "learned"
 
 
+PLANNED = ("--people", "many.csv", "--model", "bank:decide")
+
+
 def killed(folder: Path, *words: str, asked: int = 3) -> int:
     """Run a command whose model is slow, and kill it; gives how many answers it got."""
     env = os.environ | {"PAUSE": "0.03"}
@@ -442,6 +450,67 @@ def test_other_costs_cost_no_question(run, learned: Path) -> None:
     assert again.code == 0, again.err
 
 
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from counterplan import distilling
+from counterplan.cli import main
+where, replace = sys.argv.pop(1), os.replace
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if hasattr(distilling, where):
+    setattr(distilling, where, die)
+os.replace = lambda old, new: die() if Path(new).name == where else replace(old, new)
+main()
+"""
+"""Kills itself in a step of distilling, or just before a file is there under its name."""
+
+
+def distil_words(*more: str, folder: str = "learned") -> tuple[str, ...]:
+    return "distil", folder, "--people", "others.csv", "--model", "bank:slow", "--traces", "60", "--rounds", "1", *more
+
+
+def test_kill_9_while_distilling_leaves_what_was_there(run, bank: Path) -> None:
+    MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
+    assert run(*fit_words("bank:slow")).code == 0
+    shutil.copytree(bank / "learned", bank / "fitted")
+    shutil.copytree(bank / "learned", bank / "whole")
+    assert run(*distil_words(folder="whole")).code == 0
+    whole = contents(bank / "whole")
+    assert run(*distil_words("--seed", "1", folder="fitted")).code == 0
+    before = contents(bank / "fitted")
+    assert before["program.json"] != whole["program.json"]
+    for where in ("teach", "answers.csv.gz", "program.json"):
+        shutil.rmtree(bank / "learned")
+        shutil.copytree(bank / "fitted", bank / "learned")
+        ran = subprocess.run([sys.executable, "-c", DYING, where, *distil_words()], cwd=bank)
+        assert ran.returncode == -signal.SIGKILL
+        after = {name: data for name, data in contents(bank / "learned").items() if not name.startswith(".")}
+        after.pop("answers.unfinished.csv", None)
+        assert set(after) == set(before)
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed <= {"answers.csv.gz"}, "the program of before, and what it was made from, is whole"
+        assert run(*distil_words()).code == 0
+        assert (bank / "learned" / "program.json").read_bytes() == whole["program.json"], "as if nothing had happened"
+        assert not (bank / "learned" / "answers.unfinished.csv").exists()
+
+
+def test_kill_9_while_a_program_is_tried_loses_next_to_nothing(run, bank: Path) -> None:
+    MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
+    assert run(*fit_words("bank:slow")).code == 0
+    (bank / "asked").unlink()
+    assert killed(bank, *distil_words(), asked=2)
+    problem = Problem.load("loan.yaml")
+    left = len(Answers.load(bank / "learned" / "answers.unfinished.csv", problem))
+    kept = len(Answers.load(bank / "learned" / "answers.csv.gz", problem))
+    assert left
+    assert not (bank / "learned" / "program.json").exists()
+    (bank / "asked").unlink()
+    assert run(*distil_words()).code == 0
+    asked = sum(int(rows) for rows in (bank / "asked").read_text().split())
+    assert len(Answers.load(bank / "learned" / "answers.csv.gz", problem)) == kept + left + asked
+
+
 @pytest.mark.parametrize("name", ["surrogate.json", "surrogate.safetensors", "problem.json", "learning.jsonl"])
 def test_what_the_checkpoint_holds_comes_back_from_it(run, learned: Path, name: str) -> None:
     before = contents(learned)
@@ -454,6 +523,78 @@ def test_what_the_checkpoint_holds_comes_back_from_it(run, learned: Path, name: 
     assert ran.code == 0, ran.err
     assert "Learned in" in ran.out
     assert contents(learned)[name] == before[name]
+
+
+@pytest.mark.parametrize("name", ["agent.json", "agent.safetensors"])
+def test_a_damaged_agent_comes_back_from_its_checkpoint(run, learned: Path, name: str) -> None:
+    search = ("--resume", "--method", "search", "--budget", "60")
+    assert run(*fit_words("bank:decide", *search)).code == 0
+    before = contents(learned)
+    (learned / name).write_bytes(before[name][:-20])
+    for words in (fit_words("bank:decide", "--resume"), ("recommend", "learned", *PLANNED)):
+        ran = run(*words)
+        assert ran.code == 2
+        assert f"learned/{name}" in ran.err or f", {name}: damaged" in ran.err
+        assert "'counterplan fit --method search' with --resume makes it again" in ran.err
+    ran = run(*fit_words("bank:decide", *search))
+    assert ran.code == 0, ran.err
+    after = contents(learned)
+    assert {file: after[file] for file in ("agent.json", "agent.safetensors", "surrogate.json")} == {
+        file: before[file] for file in ("agent.json", "agent.safetensors", "surrogate.json")
+    }
+    (learned / name).write_bytes(b"")
+    (learned / "training.npz").unlink()
+    ran = run(*fit_words("bank:decide", *search))
+    assert ran.code == 2
+    assert "or with --force from nothing" in ran.err
+    assert run(*fit_words("bank:decide", "--method", "search", "--force")).code == 0
+    assert run("recommend", "learned", *PLANNED, "--planner", "search").code == 0
+
+
+@pytest.mark.parametrize("target", ["bank.py/plans.EXT", "nowhere/plans.EXT", "/proc/plans.EXT", "taken.EXT"])
+def test_what_cannot_be_written_is_told_before_anything_is_asked(run, folder: Path, target: str) -> None:
+    if target.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("every folder can be written to here")
+    (folder / "bank.py").write_text("def asked(people):\n    raise RuntimeError('asked')\n")
+    problem = Problem.load("loan.yaml")
+    begin = Leaf((Choice(0),))
+    Program(problem, {"INTERVENE": begin}).save("program.json")
+    commands = [("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:asked")] * 2
+    commands.append(("export", "program.json"))
+    for words, switch, ending in zip(commands, ("--json", "--csv", "--to"), ("json", "csv", "html"), strict=True):
+        path = target.replace("EXT", ending)
+        (folder / f"taken.{ending}").mkdir()
+        before = sorted(folder.rglob("*"))
+        ran = run(*words, switch, path)
+        assert ran.code == 2
+        assert path in ran.err or "/proc: nothing can be written there" in ran.err
+        assert any(way in ran.err for way in ("there is no folder", "cannot be written", "nothing can be written"))
+        assert sorted(folder.rglob("*")) == before
+
+
+def test_plans_are_shown_even_if_they_cannot_be_written(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("counterplan.files.os.replace", full)
+    words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:decide")
+    ran = run(*words, "--json", "plans.json", "--csv", "plans.csv")
+    assert ran.code == 2
+    assert "3 people: 2 found, 1 already favourable." in ran.out
+    assert [line.split(": ")[-2:] for line in ran.err.splitlines()] == [
+        ["cannot be written", os.strerror(errno.ENOSPC)]
+    ] * 2
+    assert not [path for path in folder.iterdir() if "plans" in path.name], "no half-written file is left"
+
+
+def test_what_is_no_file_is_never_put_away(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("plans.json")
+    with pytest.raises(PlanError, match="pipe: cannot be written: it is there, and not a file"):
+        write_or_say(folder / "pipe", "text")
+    write_or_say(folder / "link", "text")
+    assert (folder / "link").is_symlink()
+    assert (folder / "plans.json").read_text() == "text"
 
 
 def test_damage_is_told_with_a_way_out(run, learned: Path) -> None:

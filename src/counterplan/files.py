@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -18,8 +19,13 @@ from counterplan.errors import PlanError
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write `content` to a temporary file beside `path`, then rename it: a reader never sees half of it."""
-    target = Path(path)
+    """Write `content` to a temporary file beside `path`, then rename it: a reader never sees half of it.
+
+    A link stays one; what is no file, a folder or a device, is never put away.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "it is there, and not a file", str(path))
     data = content.encode() if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -56,6 +62,16 @@ def writable(folder: str | Path) -> Path:
             return where
     except OSError as error:
         raise PlanError(f"{where}: nothing can be written there: {error.strerror}") from None
+
+
+def require_writable(path: str | Path) -> None:
+    """A PlanError says so if no file can be written to `path`: before anything is paid for that would be lost."""
+    target = Path(path)
+    if not target.absolute().parent.is_dir():
+        raise PlanError(f"{path}: there is no folder {target.parent}")
+    if target.exists() and not target.is_file():
+        raise PlanError(f"{path}: cannot be written: it is there, and not a file")
+    writable(target.parent)
 
 
 def named(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:

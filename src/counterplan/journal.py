@@ -68,9 +68,14 @@ class Journal:
         self._taken = True
         return answers
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something in the file, of this run or one that was killed, to be kept elsewhere."""
+        return self.path is not None and (self._begun or self._taken)
+
     def close(self) -> None:
         """Remove the file: what it holds is kept elsewhere by now."""
-        if self.path is not None and (self._begun or self._taken):
+        if self.path is not None and self.waiting:
             self.path.unlink(missing_ok=True)
             self._begun, self._taken, self._new = False, False, {}
 

@@ -16,7 +16,8 @@ from counterplan.files import write_whole
 from counterplan.problem import Problem
 
 T = TypeVar("T")
-_AGAIN = "'counterplan fit' with --resume makes it again from its checkpoint, or with --force from nothing"
+_METHODS = {"agent": "search", "surrogate": "guided"}
+"""How what is kept is learned."""
 
 
 def files_of(what: str) -> tuple[str, str]:
@@ -51,7 +52,7 @@ def kept(
     except FileNotFoundError as error:
         raise PlanError(f"{error.filename}: there is no such file; make one with 'counterplan fit'") from None
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error}); {_AGAIN}") from None
+        raise PlanError(f"{path}: cannot be read ({error}); {_again(what)}") from None
     found = facts.get(f"counterplan_{what}") if isinstance(facts, dict) else None
     if not isinstance(found, int) or found < 1:
         raise PlanError(f"{path}: this is not {'an' if what[0] in 'aeiou' else 'a'} {what} of counterplan")
@@ -60,11 +61,17 @@ def kept(
     if facts.get("problem") != problem.fingerprint:
         raise PlanError(f"{path}: the {what} was learned for another problem than {problem.name}; fit one for it")
     if facts.pop("check", None) != _check(facts, weights):
-        raise PlanError(f"{path}, {name}: damaged or changed since they were written; {_AGAIN}")
+        raise PlanError(f"{path}, {name}: damaged or changed since they were written; {_again(what)}")
     try:
         return build(safetensors.numpy.load(weights), facts)
     except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise PlanError(f"{path}: damaged ({error}); {_AGAIN}") from None
+        raise PlanError(f"{path}: damaged ({error}); {_again(what)}") from None
+
+
+def _again(what: str) -> str:
+    """The way out if `what` is damaged."""
+    fit = f"'counterplan fit --method {_METHODS[what]}'"
+    return f"{fit} with --resume makes it again from its checkpoint, or with --force from nothing"
 
 
 def _check(facts: Mapping[str, Any], weights: bytes) -> str:

@@ -83,6 +83,11 @@ class Learned:
         return self._program is not None or self._program_in is not None
 
     @property
+    def unfinished_(self) -> bool:
+        """Whether answers that a killed command has left wait for `save_answers` to put them with the others."""
+        return self._journal is not None and self._journal.waiting
+
+    @property
     def answers_(self) -> Answers:
         """Every answer that is known about the problem."""
         return Answers.of(self.problem, self._paid | self.box.remembered(self.problem), self.box.decider)

@@ -118,7 +118,7 @@ def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> No
     A folder that cannot be written to is no reason to withhold plans.
     """
     box = recourse.box
-    if not box.queries:
+    if not box.queries and (ask_again or not recourse.unfinished_):
         if ask_again:
             typer.echo(f"Nothing was asked, so the answers in {folder} stay as they are.", err=True)
         return

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from counterplan import benchmarks
 from counterplan.cli.common import ModelName, Threshold, keeping, load, people_of, setting_of
 from counterplan.errors import PlanError
+from counterplan.files import require_writable
 from counterplan.learned import PROGRAM, load_problem, load_program
 from counterplan.program import Program
 from counterplan.program.keeping import to_json as program_json
@@ -88,8 +89,7 @@ def export(
     from counterplan.program.export import export as export_program
 
     program = _program(folder)
-    if not to.absolute().parent.is_dir():
-        raise PlanError(f"{to}: there is no folder {to.parent}")
+    require_writable(to)
     export_program(program, to)
     typer.echo(f"Wrote {to}.")
 

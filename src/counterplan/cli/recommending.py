@@ -10,7 +10,7 @@ import typer
 
 from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
 from counterplan.errors import ModelError, PeopleError, PlanError
-from counterplan.files import write_or_say
+from counterplan.files import require_writable, write_or_say
 from counterplan.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
 
@@ -59,8 +59,8 @@ def recommend(
 ) -> None:
     """Tell refused people what would change the decision."""
     for target in (json_file, csv_file):
-        if target is not None and str(target) != "-" and not target.absolute().parent.is_dir():
-            raise PlanError(f"{target}: there is no folder {target.parent}")
+        if target is not None and str(target) != "-":
+            require_writable(target)
     if json_file is not None and json_file == csv_file:
         raise PlanError(f"--json and --csv cannot both go to {json_file}")
     alone = planner == "program" and model is None
@@ -114,12 +114,21 @@ def _chosen(table: pd.DataFrame, rows: list[int] | None, limit: int | None) -> p
 
 
 def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write plans where they are wanted; on the screen as text unless JSON or CSV goes there."""
+    """Write plans where they are wanted; on the screen as text unless JSON or CSV goes there.
+
+    What cannot be written, because the disk is full, is no reason to withhold the rest.
+    """
     on_screen = "-" not in (str(json_file), str(csv_file))
+    failed: list[PlanError] = []
     for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
         if target is not None and str(target) == "-":
             typer.echo(text().rstrip("\n"))
         elif target is not None:
-            write_or_say(target, text())
+            try:
+                write_or_say(target, text())
+            except PlanError as error:
+                failed.append(error)
     if on_screen:
         typer.echo(plans.to_text(MOST_PRINTED))
+    if failed:
+        raise PlanError("\n".join(map(str, failed)))
