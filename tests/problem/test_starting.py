@@ -388,6 +388,8 @@ def test_protected(tmp_path, name, protected):
 @pytest.mark.parametrize(
     ("column", "values", "favourable"),
     [
+        ("decision", ["invited", "refused", "refused", "invited"], {"invited"}),
+        ("decision", ["not rejected", "rejected", "rejected", "not rejected"], {"not rejected"}),
         ("y", ["good", "bad", "bad"], {"good"}),
         ("y", [">50K", "<=50K"], {">50K"}),
         ("y", [0, 1], {"1"}),

@@ -152,12 +152,16 @@ def _outcome_lines(name: str, column: pd.Series[Any]) -> list[str]:
 
 
 def _hoped_for(name: str, values: Sequence[str]) -> list[str]:
-    """Outcomes that sound good, or that deny the bad thing `name` speaks of; none if the words do not tell."""
+    """Outcomes that sound good, or that deny the bad thing `name` speaks of, or the other one of two if one sounds bad;
+    none if the words do not tell."""
     chosen = [value for value in values if _DENIED.fullmatch(value)] if _mentions(_DREADED, name) else []
     for value in values if not chosen else ():
         sounds_good = _mentions(_HOPED_FOR, value) and not _mentions(_NOT, value)
         if sounds_good or value.lstrip().startswith(">") or (value == "1" and len(values) == 2):
             chosen.append(value)
+    dreaded = [value for value in values if _mentions(_DREADED, value) and not _mentions(_NOT, value)]
+    if not chosen and len(values) == 2 and len(dreaded) == 1:
+        chosen = [value for value in values if value not in dreaded]
     return chosen if len(chosen) < len(values) else []
 
 
