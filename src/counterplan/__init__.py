@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from counterplan.plan import Because, Plan, Plans, Replay, Status, Step
     from counterplan.planners import (
         CascadePlanner,
+        EvolutionPlanner,
+        EvolutionSettings,
         ExactPlanner,
         GuidedPlanner,
         Planner,
@@ -38,6 +40,8 @@ __all__ = [
     "BudgetSpent",
     "CascadePlanner",
     "CounterplanError",
+    "EvolutionPlanner",
+    "EvolutionSettings",
     "ExactPlanner",
     "GuideSettings",
     "GuidedPlanner",
@@ -72,6 +76,8 @@ _ROOMS = {
     "plan": ("Because", "Plan", "Plans", "Replay", "Status", "Step"),
     "planners": (
         "CascadePlanner",
+        "EvolutionPlanner",
+        "EvolutionSettings",
         "ExactPlanner",
         "GuidedPlanner",
         "Planner",

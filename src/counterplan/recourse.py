@@ -18,8 +18,17 @@ from counterplan.files import writable
 from counterplan.journal import Journal
 from counterplan.learned import METHODS, Learned, drop_checkpoints
 from counterplan.plan import Plans
-from counterplan.planners import CascadePlanner, ExactPlanner, GuidedPlanner, Planner, PolicyPlanner, SearchPlanner
-from counterplan.planners.program import ProgramPlanner
+from counterplan.planners import (
+    CascadePlanner,
+    EvolutionPlanner,
+    ExactPlanner,
+    GuidedPlanner,
+    Planner,
+    PolicyPlanner,
+    ProgramPlanner,
+    SearchPlanner,
+)
+from counterplan.planners.base import is_whole
 from counterplan.problem import People
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 
     Settings = TrainingSettings | LearningSettings | str
 
-PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact")
+PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
 
 
 class Recourse(Learned):
@@ -249,7 +258,7 @@ class Recourse(Learned):
         return self.planner(planner, price=price).plan(people, **wishes)
 
     def planner(self, name: str | None = None, *, price: float | None = None) -> Planner:
-        """A planner by name: guided, program, search, policy, exact, paper, or several in a row.
+        """A planner by name: guided, program, search, policy, exact, evolution, paper, or several in a row.
 
         cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
         has a last resort. `price` is what a question costs in units of effort: "guided", also in a cascade, asks one
@@ -263,6 +272,8 @@ class Recourse(Learned):
         match usual if name is None else name:
             case "exact":
                 return ExactPlanner(problem, box)
+            case "evolution":
+                return EvolutionPlanner(problem, box)
             case "guided" if self.surrogate_ is not None:
                 return GuidedPlanner(problem, box, self.surrogate_, settings=guide)
             case "program" if (program := self.program_) is not None:
@@ -318,9 +329,9 @@ class _Fit:
             raise PlanError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
         if (chosen == "guided" and agent) or (chosen == "search" and guide):
             raise PlanError(f"these settings are not for the method '{chosen}' but for the other one")
-        if budget is not None and not _is_whole(budget, 1):
+        if budget is not None and not is_whole(budget, 1):
             raise PlanError(f"the budget of questions is a whole number, one or more, not {budget!r}")
-        if not _is_whole(seed, 0):
+        if not is_whole(seed):
             raise PlanError(f"the seed is a whole number, zero or more, not {seed!r}")
         guide, agent = guide or LearningSettings(), agent or TrainingSettings()
         if budget is not None:
@@ -335,10 +346,6 @@ def _price(price: object) -> float:
     if not number or not 0 <= float(price) < np.inf:  # type: ignore[arg-type]
         raise PlanError(f"the price of a question is a number of units of effort, zero or more, not {price!r}")
     return float(price)  # type: ignore[arg-type]
-
-
-def _is_whole(number: object, least: int) -> bool:
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 def _settings(

@@ -15,6 +15,8 @@ import worlds
 from counterplan import (
     BlackBox,
     CascadePlanner,
+    EvolutionPlanner,
+    EvolutionSettings,
     ExactPlanner,
     GuidedPlanner,
     PeopleError,
@@ -97,8 +99,10 @@ def cascade(problem: Problem, box: BlackBox) -> Planner:
     return CascadePlanner(problem, box, planners)
 
 
+BRIEF = EvolutionSettings(generations=6, population=40, together=256)
 PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "exact": ExactPlanner,
+    "evolution": lambda problem, box: EvolutionPlanner(problem, box, settings=BRIEF),
     "search": lambda problem, box: SearchPlanner(problem, box, trained(problem)),
     "paper": lambda problem, box: SearchPlanner(problem, box, trained(problem), settings="paper"),
     "guided": lambda problem, box: GuidedPlanner(problem, box, learned(problem)),
@@ -237,7 +241,7 @@ def test_with_a_budget_of_0_nobody_is_asked_and_nothing_is_verified(make, benchm
         plans = planner.plan(benchmark.refused_test.head(20), budget=0, refused=refused)
         assert plans.queries == plans.cached == box.queries == 0
         assert not any(plan.verified or plan.questions for plan in plans)
-        if planner.name in ("exact", "search"):
+        if planner.name in ("exact", "search", "evolution"):
             assert {plan.status for plan in plans} == {Status.NOT_FOUND}
         else:
             assert plans.counts["found"] > 5

@@ -2,6 +2,7 @@
 
 from counterplan.planners.base import Planner
 from counterplan.planners.cascade import CascadePlanner
+from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
 from counterplan.planners.exact import ExactPlanner
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.policy import PolicyPlanner
@@ -10,6 +11,8 @@ from counterplan.planners.search import SearchPlanner
 
 __all__ = [
     "CascadePlanner",
+    "EvolutionPlanner",
+    "EvolutionSettings",
     "ExactPlanner",
     "GuidedPlanner",
     "Planner",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,9 @@ Progress = Callable[[int], None]
 """Called with the number of people done since the last call."""
 
 
-def _is_whole(number: object) -> bool:
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+def is_whole(number: Any, least: int = 0) -> bool:
+    """Whether this is a whole number, at least so large; a truth value is none."""
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 class Planner(ABC):
@@ -52,7 +53,7 @@ class Planner(ABC):
         are `refused`; with a budget of 0 that is taken for granted, and no plan is verified. `progress` is told how
         many people are done.
         """
-        if budget is not None and not (_is_whole(budget) and budget >= 0):
+        if budget is not None and not is_whole(budget):
             raise PlanError(f"the budget of questions is a whole number, zero or more, not {budget!r}")
         read = self.problem.read(people)
         mask = allowed_actions(self.problem, read, forbid, allowed)
