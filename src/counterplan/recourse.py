@@ -29,6 +29,7 @@ from counterplan.planners import (
     SearchPlanner,
 )
 from counterplan.planners.base import is_whole
+from counterplan.planners.offered import offered, offered_planner
 from counterplan.problem import People
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     Settings = TrainingSettings | LearningSettings | str
 
 PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
+OWN = (*PLANNERS, "cascade+exact", "paper")
 
 
 class Recourse(Learned):
@@ -242,7 +244,7 @@ class Recourse(Learned):
     def recommend(
         self,
         people: pd.DataFrame | People,
-        planner: str | Planner | None = None,
+        planner: str | Planner | type[Planner] | None = None,
         *,
         price: float | None = None,
         **wishes: Any,
@@ -257,8 +259,9 @@ class Recourse(Learned):
             return planner.plan(people, **wishes)
         return self.planner(planner, price=price).plan(people, **wishes)
 
-    def planner(self, name: str | None = None, *, price: float | None = None) -> Planner:
-        """A planner by name: guided, program, search, policy, exact, evolution, paper, or several in a row.
+    def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
+        """A planner by name: guided, program, search, policy, exact, evolution, paper, or several in a row; also one of
+        another package, by the name of its entry point in the group `counterplan.planners`, or a class of your own.
 
         cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
         has a last resort. `price` is what a question costs in units of effort: "guided", also in a cascade, asks one
@@ -266,7 +269,7 @@ class Recourse(Learned):
         """
         guide = None if price is None else GuideSettings(price=_price(price))
         if price is not None and name not in (None, "guided", "cascade", "cascade+exact"):
-            raise PlanError(f"a price of questions is for the planner 'guided' or a cascade, not for '{name}'")
+            raise PlanError(f"a price of questions is for the planner 'guided' or a cascade, not for {name!r}")
         problem, box, agent = self.problem, self.box, self.agent_
         usual = "cascade" if self.surrogate_ is None else "guided"
         match usual if name is None else name:
@@ -288,6 +291,10 @@ class Recourse(Learned):
                 return CascadePlanner(problem, box, parts)
             case "cascade+exact" if parts := self._in_a_row(price):
                 return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
+            case type() as own if issubclass(own, Planner):
+                return own(problem, box)
+            case str(other) if other not in OWN and (theirs := offered_planner(other)):
+                return theirs(problem, box)
             case other:
                 raise PlanError(_lacking(other))
 
@@ -380,8 +387,8 @@ def _lacking(planner: object) -> str:
         case "cascade" | "cascade+exact":
             what, method = "an agent or a surrogate", "guided"
         case _:
-            hint = did_you_mean(str(planner), PLANNERS)
-            return f"there is no planner '{planner}'{hint}; there are {', '.join(PLANNERS)}, cascade+exact, paper"
+            known = (*OWN, *offered())
+            return f"there is no planner '{planner}'{did_you_mean(str(planner), known)}; there are {', '.join(known)}"
     return (
         f"the planner '{planner}' needs {what}: call fit(people, method='{method}'), "
         f"or 'counterplan fit --method {method}', first"
