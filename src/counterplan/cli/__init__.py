@@ -14,6 +14,7 @@ import typer
 
 import counterplan
 from counterplan.cli.benchmarking import benchmarks_table
+from counterplan.cli.experimenting import experiment
 from counterplan.cli.fitting import fit
 from counterplan.cli.problems import check, init, schema
 from counterplan.cli.programs import distil, export, show
@@ -22,7 +23,7 @@ from counterplan.errors import CounterplanError
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "check": check, "init": init, "schema": schema, "fit": fit, "recommend": recommend, "distil": distil, "show": show,
-    "export": export, "benchmarks": benchmarks_table,
+    "export": export, "benchmarks": benchmarks_table, "experiment": experiment,
 }  # fmt: skip
 
 app = typer.Typer(

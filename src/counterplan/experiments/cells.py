@@ -1,0 +1,291 @@
+"""An experiment in pieces: each cell is one thing learned or run on one benchmark and seed, done once and kept.
+
+A finished cell is one JSON file, whole or not there. It says with which settings and versions it was made, so that one
+that would come out differently now is not believed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import counterplan
+from counterplan.agent.training import TrainingSettings
+from counterplan.benchmarks.report import describe
+from counterplan.experiments.desk import Desk, Sheet
+from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
+from counterplan.experiments.settings import Options, Settings, digest
+from counterplan.files import write_or_say
+from counterplan.plan import Status
+from counterplan.planners import ExactPlanner, GuidedPlanner
+from counterplan.problem import Encoding
+from counterplan.program import Program, leaves
+from counterplan.surrogate.asking import GuideSettings
+
+VERSION = 1
+CELLS = "cells"
+PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "optax", "pymoo", "safetensors")
+PEOPLE = "people"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to do."""
+
+    benchmark: str
+    seed: int
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}-{self.seed}-{self.kind}"
+
+    @property
+    def file(self) -> str:
+        """Where it is kept, within the folder of the experiment."""
+        return f"{CELLS}/{self}.json"
+
+
+def needed_by(kind: str) -> tuple[str, ...]:
+    """The kinds of cells that have to be done first."""
+    return _KINDS[kind].needs
+
+
+def cells_of(options: Options) -> list[Cell]:
+    """Everything an experiment consists of, in an order in which it can be done."""
+    kinds = [kind for kind, known in _KINDS.items() if options.paper_training or not known.optional]
+    return [Cell(name, seed, kind) for name in options.benchmarks for seed in options.seeds for kind in kinds]
+
+
+def estimate(cell: Cell) -> float:
+    """About how many seconds a cell takes; only shares matter, as the pace is learned while running."""
+    return _KINDS[cell.kind].seconds[("german", "adult", "syn", "syn_long").index(cell.benchmark)]
+
+
+def versions() -> dict[str, str]:
+    """What an outcome may depend on: the versions of counterplan, Python and what it stands on."""
+    found = {"counterplan": counterplan.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "none"
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What kind of machine this is, and nothing that would name it."""
+    return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
+
+
+def fingerprint(cell: Cell, settings: Settings) -> str:
+    """What a kept cell has to agree with: settings and versions."""
+    return digest([asdict(cell), asdict(settings), versions(), VERSION])
+
+
+def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
+    """Do what a cell asks for and keep it; gives how many seconds that took."""
+    begun = time.perf_counter()
+    sheet = Sheet()
+    _KINDS[cell.kind].do(Desk(cell.benchmark, cell.seed, settings, folder), sheet)
+    seconds = time.perf_counter() - begun
+    made_with = {"versions": versions(), "machine": machine(), "command": command, "settings": asdict(settings)}
+    told = {
+        "counterplan_cell": VERSION,
+        **asdict(cell),
+        "fingerprint": fingerprint(cell, settings),
+        "made_with": made_with,
+        "seconds": seconds,
+        "sheet": asdict(sheet),
+    }
+    text = json.dumps(told | {"check": digest(told["sheet"])}, indent=1, ensure_ascii=False)
+    write_or_say(folder / cell.file, text)
+    return seconds
+
+
+def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str | None:
+    """A cell that was done; None if it was not, and words if what is there cannot be used."""
+    path = folder / cell.file
+    try:
+        told = json.loads(path.read_text())
+        if told["check"] != digest(told["sheet"]):
+            return "damaged"
+        if told["fingerprint"] != fingerprint(cell, settings):
+            return "made with other versions or settings"
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return "damaged"
+    missing = [name for name in _KINDS[cell.kind].keeps if not _learned(cell, folder, name).exists()]
+    return f"without {missing[0]}, which it made" if missing else dict(told)
+
+
+def _learned(cell: Cell, folder: Path, name: str) -> Path:
+    desk = Desk(cell.benchmark, cell.seed, Settings(), folder)
+    return desk.learned(SURROGATE if cell.kind == PROGRAM else cell.kind) / name
+
+
+# What cells do
+
+
+def _people(desk: Desk, sheet: Sheet) -> None:
+    """The table of the benchmark, the least effort of everybody, and who belongs to which group."""
+    benchmark, problem = desk.benchmark, desk.benchmark.problem
+    plans = desk.plan(sheet, "exact")
+    desk.one_by_one(sheet, "exact")
+    found = [plan for plan in plans if plan.status is Status.FOUND]
+    told = describe(benchmark, 1)
+    lengths = [len(plan.steps) for plan in found]
+    told |= {"refused": len(plans), "reachable": len(found) / len(plans)}
+    told |= {"unreachable": sum(plan.status is Status.INFEASIBLE for plan in plans)}
+    told |= {
+        "optimal_cost": sum(plan.cost for plan in found) / len(found) if found else None,
+        "optimal_length": sum(lengths) / len(found) if found else None,
+        "shortest": min(lengths, default=None),
+        "longest": max(lengths, default=None),
+    }
+    sheet.datasets.append({("benchmark" if key == "name" else key): value for key, value in told.items()})
+    encoding = problem.encoding(problem.read(benchmark.train))
+    for feature, cuts in zip(encoding.features, encoding.cuts, strict=True):
+        if feature.protected:
+            view = Encoding((feature,), (cuts,))
+            names = [name.removeprefix(f"{feature.name} = ") for name in view.names]
+            bits = view(desk.people.states)
+            for plan, bit in zip(plans, bits, strict=True):
+                group = names[int(bit.argmax())] if bit.any() else "others"
+                sheet.people.append(desk.head | {"person": plan.person, "feature": feature.name, "group": group})
+
+
+def _train(what: str, settings: Callable[[Settings], TrainingSettings]) -> Callable[[Desk, Sheet], None]:
+    def do(desk: Desk, sheet: Sheet) -> None:
+        recourse = desk.fresh()
+        with desk.timed(sheet, what, "training"):
+            recourse.fit(
+                desk.benchmark.refused_train, settings=settings(desk.settings), method="search", seed=desk.seed
+            )
+        desk.keep(recourse, what)
+        desk.asked(sheet, what, "training", recourse.questions_["search"])
+
+    return do
+
+
+def _surrogate(desk: Desk, sheet: Sheet) -> None:
+    recourse = desk.fresh()
+    with desk.timed(sheet, SURROGATE, "training"):
+        recourse.fit(desk.benchmark.train, settings=desk.settings.learning, seed=desk.seed)
+    desk.keep(recourse, SURROGATE)
+    desk.asked(sheet, SURROGATE, "training", recourse.questions_["guided"])
+
+
+def _program(desk: Desk, sheet: Sheet) -> None:
+    recourse, settings = desk.load(SURROGATE), desk.settings
+    with desk.timed(sheet, PROGRAM, "distillation"):
+        program = recourse.distil(
+            desk.benchmark.train, traces=settings.program_people, rounds=settings.program_rounds, seed=desk.seed
+        )
+    program.save(desk.learned(SURROGATE) / "program.json")
+    desk.asked(sheet, PROGRAM, "distillation", recourse.box.queries)
+    sheet.programs.append(_size(desk, program, "program", None))
+
+
+def _imitation(desk: Desk, sheet: Sheet) -> None:
+    """Programs made the paper's way from the agent's traces: the usual number, and others for the curve."""
+    settings, agent = desk.settings, desk.load(AGENT).agent_
+    for traces in (settings.imitated, *settings.traces):
+        recourse = desk.fresh(agent=agent)
+        usual = traces == settings.imitated and not sheet.programs
+        with desk.timed(sheet if usual else Sheet(), IMITATION, "distillation"):
+            program = recourse.distil(desk.benchmark.refused_train, traces=traces, preset="paper", seed=desk.seed)
+        if usual:
+            recourse.agent_ = None
+            desk.keep(recourse, IMITATION)
+            desk.asked(sheet, IMITATION, "distillation", recourse.box.queries)
+        else:
+            plans = desk.fresh(program=program).recommend(desk.people, "program", refused=True)
+            point = {"knob": "traces", "value": traces}
+            sheet.curves += [row | point for row in desk.rows("paper_program", plans)]
+            desk.asked(sheet, IMITATION, "distillation", recourse.box.queries, **point)
+        sheet.programs.append(_size(desk, program, "paper_program", None if usual else traces))
+
+
+def _size(desk: Desk, program: Program, method: str, traces: int | None) -> dict[str, Any]:
+    """How large a program is."""
+    count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
+    made = program.card["made_with"].get("traces")
+    return desk.head | {"method": method, "traces": traces, "got": made, "leaves": count}
+
+
+def _plans(method: str) -> Callable[[Desk, Sheet], None]:
+    def do(desk: Desk, sheet: Sheet) -> None:
+        desk.plan(sheet, method)
+        desk.one_by_one(sheet, method)
+
+    return do
+
+
+def _search_budgets(desk: Desk, sheet: Sheet) -> None:
+    points = [(budget, desk.planner("search")) for budget in desk.settings.search_budgets]
+    desk.at_budgets(sheet, "search", points)
+
+
+def _guided_budgets(desk: Desk, sheet: Sheet) -> None:
+    problem, surrogate = desk.benchmark.problem, desk.load(SURROGATE).surrogate_
+    assert surrogate is not None
+    desk.at_budgets(
+        sheet, "guided",
+        [
+            (budget, GuidedPlanner(problem, desk.fresh().box, surrogate, settings=GuideSettings(share=share)))
+            for budget, share in desk.settings.guided_budgets
+        ],
+    )  # fmt: skip
+
+
+def _exact_budgets(desk: Desk, sheet: Sheet) -> None:
+    problem = desk.benchmark.problem
+    points = [(budget, ExactPlanner(problem, desk.fresh().box)) for budget in desk.settings.exact_budgets]
+    desk.at_budgets(sheet, "exact", points)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of cell: what it does, after which others, about how long (german, adult, syn, syn_long), and what it
+    leaves in its folder."""
+
+    do: Callable[[Desk, Sheet], None]
+    needs: tuple[str, ...]
+    seconds: tuple[float, float, float, float]
+    keeps: tuple[str, ...] = ()
+    optional: bool = False
+
+
+_AGENT_FILES = ("agent.safetensors", "agent.json")
+_KINDS: dict[str, _Kind] = {
+    PEOPLE: _Kind(_people, (), (3, 7, 1, 15)),
+    SURROGATE: _Kind(_surrogate, (PEOPLE,), (5, 26, 5, 53), ("surrogate.safetensors", "surrogate.json")),
+    AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (21, 70, 45, 91), _AGENT_FILES),
+    PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json",)),
+    IMITATION: _Kind(_imitation, (AGENT,), (8, 20, 10, 20), ("program.json",)),
+    PAPER_AGENT: _Kind(
+        _train(PAPER_AGENT, lambda settings: TrainingSettings.preset("paper")), (PEOPLE,), (27, 115, 94, 130),
+        _AGENT_FILES, optional=True,
+    ),
+    **{
+        f"plan-{method.name}": _Kind(
+            _plans(method.name), method.needs or (PEOPLE,), (1, 2, 1, 4), optional=method.optional
+        )
+        for method in METHODS
+        if method.name not in ("exact", "evolution", "evolution_small")
+    },
+    "plan-evolution": _Kind(_plans("evolution"), (PEOPLE,), (80, 120, 90, 130)),
+    "plan-evolution_small": _Kind(_plans("evolution_small"), (PEOPLE,), (20, 30, 22, 32)),
+    "search-budgets": _Kind(_search_budgets, (AGENT,), (2, 5, 2, 5)),
+    "guided-budgets": _Kind(_guided_budgets, (SURROGATE,), (2, 8, 2, 20)),
+    "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
+}  # fmt: skip
+"""Every kind of cell, in an order in which they can be done."""

@@ -1,0 +1,109 @@
+"""The rows that an experiment comes down to, as tables in CSV: everything that is told of it follows from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterplan.errors import PlanError
+from counterplan.files import write_or_say
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "results": (
+        "benchmark", "seed", "person", "method", "success", "outcome", "reachable", "least_effort", "cost", "length",
+        "questions", "rule_length", "actions",
+    ),
+    "curves": (
+        "benchmark", "seed", "person", "method", "knob", "value", "success", "outcome", "reachable", "least_effort",
+        "cost", "length", "questions", "rule_length", "actions",
+    ),
+    "questions": ("benchmark", "seed", "method", "phase", "knob", "value", "people", "rows", "remembered"),
+    "programs": ("benchmark", "seed", "method", "traces", "got", "leaves"),
+    "people": ("benchmark", "seed", "person", "feature", "group"),
+    "datasets": (
+        "benchmark", "seed", "rows", "favourable", "unfavourable", "features", "binary_features", "functions",
+        "accuracy", "refused", "reachable", "unreachable", "optimal_cost", "optimal_length", "shortest", "longest",
+    ),
+    "timing": ("benchmark", "seed", "method", "phase", "people", "cpu_seconds", "wall_seconds"),
+}  # fmt: skip
+"""The columns of each file. All but `timing` are the same whenever seeds and versions are."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All tables of an experiment."""
+
+    results: pd.DataFrame
+    """A row for each person, method and seed."""
+    curves: pd.DataFrame
+    """The same for other limits of questions and other numbers of traces (`knob`, `value`)."""
+    questions: pd.DataFrame
+    """Rows sent to the model, by what for (training, distillation, prediction), and rows that memory answered."""
+    programs: pd.DataFrame
+    people: pd.DataFrame
+    """To which protected groups people belong."""
+    datasets: pd.DataFrame
+    timing: pd.DataFrame
+
+    @classmethod
+    def collected(cls, sheets: Iterable[Mapping[str, list[dict[str, Any]]]]) -> Rows:
+        """The rows of all cells, in their order; everybody's least effort is what exact search found."""
+        parts: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
+        for sheet in sheets:
+            for name, rows in sheet.items():
+                parts[name] += rows
+        exact = {_who(row): row for row in parts["results"] if row["method"] == "exact"}
+        for row in (*parts["results"], *parts["curves"]):
+            known = exact.get(_who(row), {"outcome": "", "cost": None})
+            row["reachable"] = {"holds": "yes", "proved_none": "no"}.get(known["outcome"], "unknown")
+            row["least_effort"] = known["cost"]
+        return cls(**{name: _typed(pd.DataFrame(rows, columns=list(COLUMNS[name]))) for name, rows in parts.items()})
+
+    @classmethod
+    def read(cls, folder: Path) -> Rows:
+        """What `write` wrote; a PlanError says so if a file is damaged or not there."""
+        tables = {}
+        for name, columns in COLUMNS.items():
+            path = folder / f"{name}.csv"
+            try:
+                table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+            except FileNotFoundError:
+                raise PlanError(
+                    f"{path}: there is no such file; run the experiment first, or go on with --resume"
+                ) from None
+            except (OSError, ValueError) as error:
+                raise PlanError(f"{path}: cannot be read ({error}); --resume writes it again") from None
+            if tuple(table.columns) != columns:
+                raise PlanError(f"{path}: has other columns than expected; --resume writes it again")
+            tables[name] = _typed(table)
+        return cls(**tables)
+
+    def write(self, folder: Path) -> None:
+        """Write each table to a file of its own, whole or not at all."""
+        for one in fields(self):
+            write_or_say(folder / f"{one.name}.csv", getattr(self, one.name).to_csv(index=False, lineterminator="\n"))
+
+
+def _who(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["benchmark"], row["seed"], row["person"]
+
+
+_WHOLE = ("value", "people", "traces", "got", "rows", "remembered", "length", "questions", "shortest", "longest")
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with one type for each column, however it came about."""
+    for name in table.columns:
+        if name in _WHOLE:
+            table[name] = pd.to_numeric(table[name]).astype("Int64")
+        elif name in ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length"):
+            table[name] = pd.to_numeric(table[name]).astype(float)
+        elif name == "success":
+            table[name] = table[name].astype(bool)
+        elif name in ("actions", "outcome", "knob", "group"):
+            table[name] = table[name].fillna("").astype(str)
+    return table

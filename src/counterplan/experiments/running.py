@@ -1,0 +1,276 @@
+"""Running an experiment: cells in several processes, those done before not again, and how long is left to wait."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from counterplan.errors import CounterplanError, PlanError
+from counterplan.experiments import cells
+from counterplan.experiments.cells import CELLS, Cell, cells_of, estimate, machine, needed_by, versions
+from counterplan.experiments.desk import LEARNED, require_extras
+from counterplan.experiments.rows import COLUMNS, Rows
+from counterplan.experiments.settings import Options, Settings
+from counterplan.files import writable, write_or_say
+
+FILE = "experiment.json"
+VERSION = 1
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+"""Small arrays are slower on several threads, and sums may come out differently."""
+
+
+@dataclass
+class Progress:
+    """How an experiment stands."""
+
+    total: int
+    done: int = 0
+    kept: int = 0
+    """How many of them had been done before."""
+    left: float | None = None
+    """About how many seconds more it will take."""
+    last: str = ""
+    running: tuple[str, ...] = ()
+
+
+Show = Callable[[Progress], None]
+
+
+def options_in(folder: Path) -> Options | None:
+    """The options that an experiment in `folder` was begun with; None if there is none."""
+    path = folder / FILE
+    try:
+        told = json.loads(path.read_text())
+        version, given = told["counterplan_experiment"], told["options"]
+        if version > VERSION:
+            raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
+        return Options(**given | {"benchmarks": tuple(given["benchmarks"]), "seeds": tuple(given["seeds"])})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+
+
+def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
+    """Make `folder` ready, or refuse it: one that is used is gone on with, or cleared, only if that is said."""
+    folder = writable(folder)
+    before = None if force else options_in(folder)
+    used = [name for name in _written() if (folder / name).exists()]
+    if force:
+        clear(folder)
+    elif used and not resume:
+        raise PlanError(f"{folder}: holds an experiment already; go on with --resume, or start again with --force")
+    elif before is not None and before != options:
+        raise PlanError(
+            f"{folder}: was begun with other options ({_difference(before, options)}); go on with\n"
+            f"  counterplan experiment --out {folder} {before.words()}".rstrip()
+            + " --resume\n"
+            "or start again with --force"
+        )
+    elif used and before is None:
+        raise PlanError(f"{folder / FILE}: there is no such file, so it is not known what to go on with; use --force")
+    (folder / CELLS).mkdir(exist_ok=True)
+    for stray in (folder / CELLS).glob(".*"):  # half-written by a process that was killed
+        stray.unlink(missing_ok=True)
+    told = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
+    told |= {"settings": asdict(Settings.of(options)), "versions": versions(), "machine": machine()}
+    write_or_say(folder / FILE, json.dumps(told, indent=1))
+
+
+def command_of(options: Options) -> str:
+    """The command that does the same, without the folder, which is nobody's business."""
+    return f"counterplan experiment {options.words()}".strip()
+
+
+def _difference(before: Options, now: Options) -> str:
+    one, other = asdict(before), asdict(now)
+    return ", ".join(f"{key} {_said(one[key])}, not {_said(other[key])}" for key in one if one[key] != other[key])
+
+
+def _said(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+def _written() -> tuple[str, ...]:
+    """Everything that an experiment writes."""
+    return (FILE, CELLS, LEARNED, "figures", "tables", "report.html", *(f"{name}.csv" for name in COLUMNS))
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier experiment left, and nothing else."""
+    import shutil
+
+    for name in _written():
+        path = folder / name
+        try:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise PlanError(f"{path}: cannot be removed: {error.strerror}") from None
+
+
+@dataclass
+class Run:
+    """One run of an experiment. With no `jobs` at all, everything is done in this process."""
+
+    options: Options
+    folder: Path
+    settings: Settings
+    jobs: int
+    show: Show
+    told: list[str] = field(default_factory=list)
+    """What has to be said of cells that were there."""
+    sheets: dict[Cell, dict[str, Any]] = field(default_factory=dict)
+    pace: dict[Cell, float] = field(default_factory=dict)
+    """How long the cells of this run took."""
+
+    def run(self) -> Rows:
+        """Do every cell that is not done, and give all rows."""
+        everything = cells_of(self.options)
+        waiting = [cell for cell in everything if not self._take(cell)]
+        self.progress = Progress(len(everything), len(everything) - len(waiting), len(everything) - len(waiting))
+        if waiting:
+            require_extras()
+            with _one_thread(), self._workers() as do:
+                self._do(waiting, do)
+        return Rows.collected(self.sheets[cell]["sheet"] for cell in everything)
+
+    def _take(self, cell: Cell) -> bool:
+        """Take over a cell that is done, if it can be used."""
+        found = cells.kept(cell, self.settings, self.folder)
+        if isinstance(found, str):
+            self.told.append(f"{cell.file} is {found}, and is made again")
+        elif found is not None:
+            self.sheets[cell] = found
+            return True
+        return False
+
+    def _do(self, waiting: list[Cell], do: Callable[[Cell], Future[float]]) -> None:
+        rank = _ranks(waiting)
+        open_ones = sorted(waiting, key=lambda cell: -rank[cell])
+        running: dict[Future[float], Cell] = {}
+        failed: dict[Cell, CounterplanError] = {}
+        while open_ones or running:
+            for cell in [c for c in open_ones if self._ready(c)]:
+                if len(running) >= max(1, self.jobs):
+                    break
+                open_ones.remove(cell)
+                running[do(cell)] = cell
+                self._tell(open_ones, running)
+            if not running:
+                break  # what is left needs something that failed
+            for future in wait(running, return_when=FIRST_COMPLETED, timeout=None).done:
+                cell = running.pop(future)
+                try:
+                    self.pace[cell] = future.result()
+                except CounterplanError as error:
+                    failed[cell] = error
+                    continue
+                except BrokenProcessPool:
+                    raise PlanError(
+                        f"a process that worked on {cell} has ended (is there enough memory?); --resume goes on"
+                    ) from None
+                if not self._take(cell):
+                    raise PlanError(f"{cell.file}: was done, but cannot be read again")
+                self.progress.done += 1
+                self.progress.last = f"{cell}: {self.pace[cell]:.1f} s"
+                self._tell(open_ones, running)
+        if failed:
+            first, why = next(iter(failed.items()))
+            raise PlanError(f"{len(failed)} of {self.progress.total} cells failed, {first} first: {why}")
+
+    def _ready(self, cell: Cell) -> bool:
+        needed = (Cell(cell.benchmark, cell.seed, kind) for kind in needed_by(cell.kind))
+        return all(other in self.sheets for other in needed)
+
+    def _tell(self, open_ones: list[Cell], running: Mapping[Future[float], Cell]) -> None:
+        """Say how it stands; what is left is estimated by the pace so far."""
+        self.progress.running = tuple(str(cell) for cell in running.values())
+        if self.pace:
+            pace = sum(self.pace.values()) / sum(estimate(cell) for cell in self.pace)
+            left = sum(estimate(cell) for cell in open_ones) + sum(estimate(cell) for cell in running.values()) / 2
+            self.progress.left = pace * left / max(1, self.jobs)
+        self.show(self.progress)
+
+    @contextmanager
+    def _workers(self) -> Iterator[Callable[[Cell], Future[float]]]:
+        """A way to have cells done; whatever ends this, no process stays behind."""
+        what = (self.settings, self.folder, command_of(self.options))
+        if not self.jobs:
+            yield lambda cell: _done_here(cell, *what)
+            return
+        before = set(multiprocessing.active_children())
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_start_worker)
+        try:
+            yield lambda cell: pool.submit(cells.do, cell, *what)
+        except BaseException:
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _done_here(cell: Cell, *what: Any) -> Future[float]:
+    future: Future[float] = Future()
+    try:
+        future.set_result(cells.do(cell, *what))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Within this, processes that are started compute on one thread each, unless the user said otherwise."""
+    added = {name: value for name, value in ONE_THREAD.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def _start_worker() -> None:
+    """Ctrl-C is for the process that waits; and nobody works on when that one is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _ranks(waiting: list[Cell]) -> dict[Cell, float]:
+    """How long it takes from the start of a cell to the end of the longest chain that waits for it."""
+    rank: dict[Cell, float] = {}
+    for cell in reversed(waiting):
+        after = [
+            rank[other]
+            for other in waiting
+            if (other.benchmark, other.seed) == (cell.benchmark, cell.seed) and cell.kind in needed_by(other.kind)
+        ]
+        rank[cell] = estimate(cell) + max(after, default=0.0)
+    return rank

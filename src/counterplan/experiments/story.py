@@ -1,0 +1,211 @@
+"""What was found, in sentences that follow from the rows; nothing in them is known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from counterplan.experiments.methods import label_of
+from counterplan.experiments.published import PUBLISHED, TARGETS
+from counterplan.experiments.rows import Rows
+from counterplan.experiments.spending import questions_spent
+from counterplan.experiments.statistics import Line, Summary, summary
+from counterplan.experiments.tables import benchmarks_in, grouped, number, reached
+
+ENOUGH = 30
+"""A group is spoken of if it has at least so many people."""
+
+
+def story(rows: Rows) -> list[str]:
+    """The findings, one sentence or two each; what there are no rows of is not spoken of."""
+    found, names = summary(rows), benchmarks_in(rows)
+    told = [_people(rows), _planners(found, names), _baseline(rows, found, names), _programs(found, names)]
+    told += [_ablation(found, names), _cascade(found, names), _aims(found, names), _fairness(rows)]
+    return [sentence for sentence in told if sentence]
+
+
+def _people(rows: Rows) -> str:
+    people = rows.results[rows.results["method"] == "exact"]
+    hopeless, unknown = (int((people["reachable"] == word).sum()) for word in ("no", "unknown"))
+    seeds = people["seed"].nunique()
+    told = (
+        f"Plans were made for {len(people):,} refused people: {_count(len(benchmarks_in(rows)), 'benchmark')}, "
+        f"{_count(seeds, 'seed')}. "
+    )
+    told += (
+        f"For {hopeless:,} of them exact search proved that no plan exists, and nobody is blamed for these."
+        if hopeless
+        else "For every one of them a plan exists."
+        if not unknown
+        else "For none of them was it proved that no plan exists."
+    )
+    return told + (f" For {unknown:,} exact search gave up." if unknown else "")
+
+
+def _planners(found: Summary, names: Sequence[str]) -> str:
+    """Search and guided: success, effort, questions."""
+    told = []
+    for method in ("search", "guided"):
+        lines = _lines(found, names, method)
+        if lines:
+            told.append(
+                f"{label_of(method).capitalize()} finds a plan that holds for {_shares(lines)}, at {_ratios(lines)} "
+                f"times the least effort, for {_asked(lines)} questions a person."
+            )
+    published = [PUBLISHED[name]["M_mcts"] for name in names]
+    least = [PUBLISHED[name]["exact"] for name in names]
+    pairs = [(a.cost, b.cost) for a, b in zip(published, least, strict=True) if a.cost and b.cost]
+    if told and pairs:
+        told.append(
+            f"(The published search: {_percents([one.success for one in published])}, at a mean cost of "
+            f"{_range([a / b for a, b in pairs], 1)} times the mean least cost of its own problems.)"
+        )
+    return " ".join(told)
+
+
+def _baseline(rows: Rows, found: Summary, names: Sequence[str]) -> str:
+    """CSCF against search: success, questions, and when training has paid."""
+    ours, theirs = _lines(found, names, "search"), _lines(found, names, "evolution")
+    both = [name for name in names if name in ours and name in theirs]
+    if not both:
+        return ""
+    spent = questions_spent(rows)
+    more = [theirs[name].questions.mean / ours[name].questions.mean for name in both if ours[name].questions.mean > 0]
+    paid = []
+    for name in both:
+        saved = theirs[name].questions.mean - ours[name].questions.mean
+        if saved > 0:
+            paid.append(spent[name, "search"].training.mean / saved)
+    told = f"The evolutionary baseline (CSCF) solves {_shares({name: theirs[name] for name in both})}"
+    told += f" at {_ratios({name: theirs[name] for name in both})} times the least effort"
+    if more:
+        told += f", and asks {_range(more, 0)} times as many questions as search."
+    if len(paid) == len(both):
+        told += f" The questions that training an agent takes are made up for after {_range(paid, 0)} people."
+    return told if told.endswith(".") else f"{told}."
+
+
+def _programs(found: Summary, names: Sequence[str]) -> str:
+    ours, papers = _lines(found, names, "program"), _lines(found, names, "paper_program")
+    told = ""
+    if ours:
+        told = (
+            f"The program, which asks nothing, holds for {_shares(ours)} at {_ratios(ours)} times the least effort, "
+            f"with rules of {_range([line.rule_length.mean for line in ours.values()], 1)} features."
+        )
+    both = [name for name in names if name in ours and name in papers]
+    if both:
+        better = [name for name in both if ours[name].success.mean > papers[name].success.mean]
+        told += (
+            f" Made the paper’s way from the same agent’s traces, programs hold for {_shares(papers)} at "
+            f"{_ratios(papers)}, with {_range([line.rule_length.mean for line in papers.values()], 1)} features; the "
+            f"default program succeeds more often on {len(better)} of {len(both)} benchmarks."
+        )
+    return told
+
+
+def _ablation(found: Summary, names: Sequence[str]) -> str:
+    search, alone, blind = (_lines(found, names, method) for method in ("search", "policy", "untrained"))
+    if not (search and alone and blind):
+        return ""
+    worse = [
+        name
+        for name in names
+        if name in blind and name in alone and max(blind[name].success.mean, alone[name].success.mean)
+        < search[name].success.mean
+    ]  # fmt: skip
+    both = "on every benchmark" if len(worse) == len(search) else f"on {len(worse)} of {len(search)} benchmarks"
+    return (
+        f"The agent without search holds for {_shares(alone)}, the search without a trained agent for "
+        f"{_shares(blind)}: {both} both together do better than either."
+    )
+
+
+def _cascade(found: Summary, names: Sequence[str]) -> str:
+    lines = _lines(found, names, "cascade")
+    if not lines:
+        return ""
+    return (
+        f"The cascade, which checks the program’s plan and plans anew where it fails, holds for {_shares(lines)} for "
+        f"{_asked(lines)} questions a person, at {_ratios(lines)} times the least effort."
+    )
+
+
+def _aims(found: Summary, names: Sequence[str]) -> str:
+    missed, total = [], 0
+    for method, wanted in TARGETS.items():
+        for name in names:
+            if (name, method) in found:
+                for good, what in zip(reached(found[name, method], wanted[name]), ("success", "effort", "questions"),
+                                      strict=True):  # fmt: skip
+                    total += 1
+                    missed += [] if good else [f"{label_of(method)} on {name} ({what})"]
+    if not total:
+        return ""
+    if not missed:
+        return f"All {total} aims are reached."
+    return f"Of {total} aims, {total - len(missed)} are reached; missed: {', '.join(missed)}."
+
+
+def _fairness(rows: Rows) -> str:
+    """The widest difference in success between two groups that are large enough to speak of."""
+    frame = grouped(rows)
+    gaps = []
+    for (name, feature, method), part in frame.groupby(["benchmark", "feature", "method"], sort=False):
+        shares = sorted(
+            (float(some["success"].mean()), str(group))
+            for group, some in part.groupby("group")
+            if len(some) >= ENOUGH and group != "others"
+        )
+        if len(shares) > 1 and str(method) not in ("exact", "untrained"):
+            (least, low), (most, high) = shares[0], shares[-1]
+            gaps.append((most - least, f"{label_of(str(method))} on {name}, {feature}: {high} over {low}"))
+    if not gaps:
+        return f"No two protected groups have {ENOUGH} people each, too few to speak of differences."
+    widest, where = max(gaps)
+    if widest < 0.005:
+        return f"No method succeeds more often for one protected group (of {ENOUGH} people or more) than another."
+    return (
+        f"The widest difference in success between two protected groups of {ENOUGH} people or more is "
+        f"{100 * widest:.0f} points ({where})."
+    )
+
+
+# Words
+
+
+def _lines(found: Summary, names: Iterable[str], method: str) -> dict[str, Line]:
+    return {name: found[name, method] for name in names if (name, method) in found}
+
+
+def _shares(lines: dict[str, Line]) -> str:
+    return _percents([line.success.mean for line in lines.values()])
+
+
+def _ratios(lines: dict[str, Line]) -> str:
+    return _range([line.ratio.mean for line in lines.values()], 2)
+
+
+def _asked(lines: dict[str, Line]) -> str:
+    return _range([line.questions.mean for line in lines.values()], 1)
+
+
+def _percents(values: Iterable[float]) -> str:
+    known = [100 * value for value in values if not pd.isna(value)]
+    if not known:
+        return "nobody"
+    least, most = number(min(known), 0), number(max(known), 0)
+    return f"{least} % of people" if least == most else f"{least}–{most} % of people, by benchmark"
+
+
+def _range(values: Iterable[float], digits: int) -> str:
+    known = [value for value in values if not pd.isna(value)]
+    if not known:
+        return "an unknown number of"
+    least, most = number(min(known), digits), number(max(known), digits)
+    return least if least == most else f"{least}–{most}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

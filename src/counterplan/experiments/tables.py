@@ -1,0 +1,415 @@
+"""The tables of the report: pure functions of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pandas as pd
+
+from counterplan.benchmarks.report import COLUMNS as DATASET
+from counterplan.experiments.judging import HOLDS, OUTCOMES
+from counterplan.experiments.methods import ABLATION, BY_NAME, METHODS, label_of
+from counterplan.experiments.published import PUBLISHED, RULE_LENGTH, SIMILARITY, TARGETS, Published, Target
+from counterplan.experiments.rows import Rows
+from counterplan.experiments.spending import Questions, Seconds, questions_spent, seconds_spent
+from counterplan.experiments.statistics import Interval, Line, curve, intersection, similarity, summary
+
+T = TypeVar("T")
+Section = tuple[str, tuple[tuple[str, ...], ...]]
+"""A heading ("": none), and rows."""
+NOTHING = "–"
+FEWEST = 5
+"""Groups with fewer people than this, over all seeds, are put together."""
+NOT_PUBLISHED = Published(float("nan"))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in words."""
+
+    key: str
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def to_csv(self) -> str:
+        """The same as a file, with the heading of each row in front."""
+        body = [[heading, *row] for heading, rows in self.sections for row in rows]
+        columns = ["section", *(column or "what" for column in self.columns)]
+        return pd.DataFrame(body, columns=columns).to_csv(index=False, lineterminator="\n")
+
+
+def all_tables(rows: Rows) -> dict[str, Table]:
+    """Every table by its key, in the order of the report."""
+    makers: tuple[Callable[[Rows], Table], ...] = (
+        targets, datasets, everybody, in_common, ablation, questions, traces, alike, timing, failures, failed_people,
+        groups,
+    )  # fmt: skip
+    return {table.key: table for table in (make(rows) for make in makers)}
+
+
+# Words
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number with so many digits, or a dash."""
+    return NOTHING if value is None or pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def spread(interval: Interval, digits: int) -> str:
+    """A mean and its interval: `0.94 ± 0.02`."""
+    told = number(interval.mean, digits)
+    return told if pd.isna(interval.half) else f"{told} ± {number(interval.half, digits)}"
+
+
+def benchmarks_in(rows: Rows) -> list[str]:
+    """The benchmarks that there are rows of."""
+    return [str(name) for name in dict.fromkeys(rows.datasets["benchmark"])]
+
+
+def methods_in(names: Iterable[object]) -> list[str]:
+    """The methods among `names`, in the order in which they are told."""
+    there = set(names)
+    return [method.name for method in METHODS if method.name in there]
+
+
+def compared() -> list[str]:
+    """The methods that count for the people whom everybody solves."""
+    return [method.name for method in METHODS if method.compared]
+
+
+def _sections(
+    found: Mapping[tuple[str, str], T], benchmarks: Sequence[str], told: Callable[[str, str, T], tuple[str, ...]]
+) -> tuple[Section, ...]:
+    """A section for each benchmark, in it a row for each method as `told`."""
+    made = []
+    for name in benchmarks:
+        methods = methods_in(method for benchmark, method in found if benchmark == name)
+        made.append((name, tuple((label_of(method), *told(name, method, found[name, method])) for method in methods)))
+    return tuple(made)
+
+
+def published_of(benchmark: str, method: str) -> Published:
+    """What the paper reports of a method, if it does."""
+    name = "exact" if method == "exact" else BY_NAME[method].paper
+    return PUBLISHED.get(benchmark, {}).get(name or "", NOT_PUBLISHED)
+
+
+# Tables
+
+
+def targets(rows: Rows) -> Table:
+    """What search, guided and program reach, beside what they should."""
+    found = summary(rows)
+    sections = [
+        (
+            label_of(method),
+            tuple(
+                (name, *_against(found[name, method], wanted[name]))
+                for name in benchmarks_in(rows)
+                if (name, method) in found
+            ),
+        )
+        for method, wanted in TARGETS.items()
+    ]
+    return Table(
+        "targets", "Against what was aimed at",
+        "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, and rows sent to "
+        "the model per person, each with what was aimed at. ✓ reached, ✗ missed, after rounding to the digits of the "
+        "aim; means over seeds.",
+        ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim"), tuple(sections),
+    )  # fmt: skip
+
+
+def reached(line: Line, wanted: Target) -> tuple[bool, bool, bool]:
+    """Whether success, ratio and questions are as good as wanted, in the digits of what is wanted."""
+    return (
+        round(line.success.mean, 2) >= wanted.success,
+        round(line.ratio.mean, 2) <= wanted.ratio,
+        round(line.questions.mean, 1) <= wanted.questions,
+    )
+
+
+def _against(line: Line, wanted: Target) -> tuple[str, ...]:
+    success, ratio, asked = ("✓" if good else "✗" for good in reached(line, wanted))
+    return (
+        f"{spread(line.success, 3)} {success}", f"≥ {wanted.success:.2f}", f"{spread(line.ratio, 3)} {ratio}",
+        f"≤ {wanted.ratio:.2f}", f"{spread(line.questions, 1)} {asked}", f"≤ {wanted.questions:.1f}",
+    )  # fmt: skip
+
+
+def datasets(rows: Rows) -> Table:
+    """What the benchmarks consist of."""
+    lines = (*DATASET[:9], ("unreachable", "of these provably unreachable", ","), *DATASET[9:])
+    names = benchmarks_in(rows)
+    parts = {name: rows.datasets[rows.datasets["benchmark"] == name] for name in names}
+    body = [(label, *(_range(parts[name][key], form) for name in names)) for key, label, form in lines]
+    return Table(
+        "datasets", "The benchmarks",
+        "The model is the benchmark’s black box. The lower half is about the refused test people that are planned for, "
+        "solved exactly; where seeds differ, the mean and (least–most).",
+        ("", *names), (("", tuple(body)),),
+    )  # fmt: skip
+
+
+def _range(column: pd.Series, form: str) -> str:
+    """The value of all seeds, or their mean with the least and the most."""
+    known = column.dropna().astype(float)
+    if known.empty:
+        return NOTHING
+    if form == "," and known.nunique() > 1:
+        form = ",.1f"
+    mean, least, most = (format(value, ",.0f" if form == "," else form) for value in known.agg(["mean", "min", "max"]))
+    return mean if least == most else f"{mean} ({least}–{most})".replace(".0", "")
+
+
+def everybody(rows: Rows) -> Table:
+    """Success, effort, length and questions of every method, over all people."""
+
+    def told(name: str, method: str, line: Line) -> tuple[str, ...]:
+        published = published_of(name, method)
+        return (
+            spread(line.success, 3), spread(line.ratio, 3), spread(line.cost, 2), spread(line.length, 2),
+            spread(line.questions, 1), number(published.success, 2), number(published.cost, 1),
+            number(published.questions, 0),
+        )  # fmt: skip
+
+    return Table(
+        "everybody", "All people",
+        "Means over seeds ± half a 95 % interval (Student’s t). Success: of the people for whom it is not proved that "
+        "there is no plan, the share whose plan is legal step by step, within the limit, and favourable at its end by "
+        "the model itself. Effort and steps: of each method’s own successes, so do not compare these columns between "
+        "methods of different success; effort ÷ least is against the same people’s optimum. Questions: rows sent to "
+        "the model per person, training apart. Published: the paper’s figures on its own versions of the problems.",
+        (
+            "", "success", "effort ÷ least", "effort", "steps", "questions", "published success", "published effort",
+            "published questions",
+        ),
+        _sections(summary(rows), benchmarks_in(rows), told),
+    )  # fmt: skip
+
+
+def in_common(rows: Rows) -> Table:
+    """Effort and length on the people whom every compared method solves."""
+    found = summary(rows, intersection(rows.results, compared()))
+
+    def told(name: str, method: str, line: Line) -> tuple[str, ...]:
+        return f"{line.solved:,}", spread(line.ratio, 3), spread(line.cost, 2), spread(line.length, 2)
+
+    others = [method for method in methods_in(rows.results["method"]) if method not in compared()]
+    also = f" For {_listed(others)}, who do not count for this: those of them whom it solves." if others else ""
+    return Table(
+        "in_common", "People whom every method solves",
+        "Effort and steps on the same people, who are the easier ones: whoever one method failed on is left out."
+        f"{also} Means over seeds ± half a 95 % interval.",
+        ("", "people", "effort ÷ least", "effort", "steps"), _sections(found, benchmarks_in(rows), told),
+    )  # fmt: skip
+
+
+def _listed(methods: Sequence[str]) -> str:
+    return " and ".join(f"“{label_of(method)}”" for method in methods)
+
+
+def ablation(rows: Rows) -> Table:
+    """What the agent and the search bring, each without the other."""
+    found = {key: line for key, line in summary(rows).items() if key[1] in ABLATION}
+
+    def told(name: str, method: str, line: Line) -> tuple[str, ...]:
+        published = number(published_of(name, method).success, 2)
+        return spread(line.success, 3), spread(line.ratio, 3), spread(line.questions, 1), published
+
+    return Table(
+        "ablation", "Search and agent, each without the other",
+        "The same tree search with a trained agent and with one that has learned nothing (random weights; as many "
+        "simulations, at most as many questions), and the trained agent without search.",
+        ("", "success", "effort ÷ least", "questions", "published success"),
+        _sections(found, benchmarks_in(rows), told),
+    )  # fmt: skip
+
+
+def questions(rows: Rows) -> Table:
+    """Rows sent to the model, by what for."""
+
+    def told(name: str, method: str, spent: Questions) -> tuple[str, ...]:
+        return (
+            spread(spent.training, 0), spread(spent.distillation, 0), spread(spent.prediction, 1),
+            spread(spent.remembered, 1), number(published_of(name, method).questions, 0),
+        )  # fmt: skip
+
+    return Table(
+        "questions", "Questions to the model",
+        "Rows sent to the black box, counted by its meter: once in training and distillation (which includes trying "
+        "the program on up to 200 people held back), and for each person in prediction. Rows that the meter’s memory "
+        "answered, because the same state had been asked about before, are apart. The paper’s own counts for its "
+        "evolutionary baseline sum a cumulative counter and are left out.",
+        ("", "training", "distillation", "a person", "a person, from memory", "published, a person"),
+        _sections(questions_spent(rows), benchmarks_in(rows), told),
+    )  # fmt: skip
+
+
+def traces(rows: Rows) -> Table:
+    """The paper's construction with more and more traces, and the default program."""
+    points, usual = curve(rows, "paper_program", "traces"), summary(rows)
+    sections = []
+    for name in benchmarks_in(rows):
+        body = [
+            (f"{value:,} traces", *_of_program(line))
+            for (benchmark, value), line in points.items()
+            if benchmark == name
+        ]
+        if (name, "program") in usual:
+            body.append(("default program", *_of_program(usual[name, "program"])))
+        least, most = RULE_LENGTH[name]
+        body.append(("published", NOTHING, f"{least}–{most}", NOTHING, NOTHING, NOTHING))
+        sections.append((name, tuple(body)))
+    return Table(
+        "traces", "Programs against the number of traces",
+        "The paper’s construction: scikit-learn trees that imitate so many confirmed traces of the agent. Below it the "
+        "default program, which is found by policy search on a surrogate. Rule length: features in the rule of a "
+        "step, mean over steps; published: literals, over the published programs.",
+        ("", "success", "rule length", "effort ÷ least", "effort", "steps"), tuple(sections),
+    )  # fmt: skip
+
+
+def _of_program(line: Line) -> tuple[str, ...]:
+    return (
+        spread(line.success, 3), spread(line.rule_length, 2), spread(line.ratio, 3), spread(line.cost, 2),
+        spread(line.length, 2),
+    )  # fmt: skip
+
+
+PAIRS = (("program", "search"), ("paper_program", "search"), ("paper_program", "policy"), ("program", "guided"))
+
+
+def alike(rows: Rows) -> Table:
+    """How similar the plans of programs and planners are."""
+    names = benchmarks_in(rows)
+    body = []
+    for one, other in PAIRS:
+        found = similarity(rows.results, one, other)
+        cells = []
+        for name in names:
+            part = found[found["benchmark"] == name]
+            same, told = Interval.of(part["same"]).mean, spread(Interval.of(part["alike"]), 2)
+            cells.append(told if pd.isna(same) else f"{told} ({same:.0%} the same)")
+        body.append((f"{label_of(one)} – {label_of(other)}", *cells))
+    body.append(("published program – search", *(number(SIMILARITY.get(name), 2) for name in names)))
+    return Table(
+        "similarity", "How alike plans are",
+        "The paper’s measure: difflib’s ratio of the two plans written as strings of actions, over people who got a "
+        "plan from both, whether it holds or not. 1 is the same plan.",
+        ("", *names), (("", tuple(body)),),
+    )  # fmt: skip
+
+
+def timing(rows: Rows) -> Table:
+    """How long learning and planning take."""
+
+    def told(name: str, method: str, spent: Seconds) -> tuple[str, ...]:
+        return spread(spent.learning, 1), spread(spent.person.times(1_000), 1), spread(spent.alone.times(1_000), 1)
+
+    return Table(
+        "timing", "Time",
+        "Processor time of one core, all methods in the same run on the same machine: seconds to learn (training and "
+        "distillation, once), and milliseconds a person when everybody is planned for together, and for one person "
+        "alone. The models here answer in microseconds; where one does not, count questions instead.",
+        ("", "learning, s", "a person, ms", "one alone, ms"),
+        _sections(seconds_spent(rows), benchmarks_in(rows), told),
+    )  # fmt: skip
+
+
+def failures(rows: Rows) -> Table:
+    """How many people each method failed on, and how."""
+    kinds = [kind for kind in OUTCOMES if kind != HOLDS]
+    sections = []
+    for name in benchmarks_in(rows):
+        mine = rows.results[rows.results["benchmark"] == name]
+        body = []
+        for method in methods_in(mine["method"]):
+            some = mine[mine["method"] == method]
+            lost = some[~some["success"]]
+            hopeful = lost[lost["reachable"] != "no"]
+            ways = [int((hopeful["outcome"] == kind).sum()) for kind in kinds]
+            counts = (len(some), len(lost) - len(hopeful), *ways)
+            body.append((label_of(method), *(f"{one:,}" for one in counts)))
+        sections.append((name, tuple(body)))
+    return Table(
+        "failures", "What fails",
+        "People, over all seeds. Those for whom exact search proved that there is no plan count for nobody. The rest "
+        "by how planning for them ended: " + "; ".join(f"{_said(kind)}: {OUTCOMES[kind]}" for kind in kinds) + ".",
+        ("", "people", "provably unreachable", *(_said(kind) for kind in kinds)), tuple(sections),
+    )  # fmt: skip
+
+
+def _said(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def failed_people(rows: Rows) -> Table:
+    """On whom each method failed."""
+    lost = rows.results[~rows.results["success"] & (rows.results["reachable"] != "no")]
+    sections = []
+    for name in benchmarks_in(rows):
+        mine = lost[lost["benchmark"] == name]
+        body = []
+        for method in methods_in(mine["method"]):
+            for outcome, part in mine[mine["method"] == method].groupby("outcome", sort=False):
+                body.append((label_of(method), _said(str(outcome)), _people(part)))
+        sections.append((name, tuple(body)))
+    hopeless = rows.results[(rows.results["method"] == "exact") & (rows.results["reachable"] == "no")]
+    none = [(str(name), "no plan exists", _people(part)) for name, part in hopeless.groupby("benchmark", sort=False)]
+    return Table(
+        "failed_people", "Who they are",
+        "Refused test people by number; results.csv has the plan that each of them got.",
+        ("", "how", "people"), (*sections, ("provably unreachable", tuple(none))),
+    )  # fmt: skip
+
+
+def _people(rows: pd.DataFrame) -> str:
+    """People by seed."""
+    return "; ".join(
+        f"seed {seed}: {', '.join(str(person) for person in part['person'])}" for seed, part in rows.groupby("seed")
+    )
+
+
+def grouped(rows: Rows) -> pd.DataFrame:
+    """Results of people with a plan in reach, a row for each protected feature of theirs; small groups together."""
+    people = rows.people.copy()
+    sizes = people.groupby(["benchmark", "feature", "group"])["person"].transform("size")
+    small = people[sizes < FEWEST].groupby(["benchmark", "feature"])["group"].nunique()
+    features = zip(people["benchmark"], people["feature"], strict=True)
+    several = pd.Series([small.get(key, 0) > 1 for key in features], people.index, dtype=bool)
+    people["group"] = people["group"].mask((sizes < FEWEST) & several, "others")
+    hopeful = rows.results[rows.results["reachable"] != "no"]
+    return hopeful.merge(people, on=["benchmark", "seed", "person"])
+
+
+def groups(rows: Rows) -> Table:
+    """Success, effort and length by protected group."""
+    sections = []
+    for (name, feature), part in grouped(rows).groupby(["benchmark", "feature"], sort=False):
+        body = []
+        for method in methods_in(part["method"]):
+            by_group = part[part["method"] == method].groupby("group")
+            for group, some in sorted(by_group, key=lambda pair: -len(pair[1])):
+                body.append((label_of(method), str(group), *_of_group(some)))
+        sections.append((f"{name}: {feature}", tuple(body)))
+    return Table(
+        "groups", "By protected group",
+        "People with a plan in reach, all seeds together. A difference in effort that “exact” shows too is in the "
+        "model and the problem; one in success, or in effort ÷ least, is the method’s own. "
+        f"Groups of fewer than {FEWEST} people are put together as “others”; small groups say little.",
+        ("", "group", "people", "success", "effort ÷ least", "effort", "steps"), tuple(sections),
+    )  # fmt: skip
+
+
+def _of_group(rows: pd.DataFrame) -> tuple[str, ...]:
+    good = rows[rows["success"]]
+    ratio = (good["cost"] / good["least_effort"])[good["least_effort"] > 0]
+    return (
+        f"{len(rows):,}", number(rows["success"].mean(), 3), number(ratio.mean(), 3), number(good["cost"].mean(), 2),
+        number(good["length"].astype(float).mean(), 2),
+    )  # fmt: skip
