@@ -5,7 +5,7 @@ READY := .venv/ready
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint format bench schema constraints clean
+.PHONY: demo test lint format bench docs notebook schema constraints clean
 
 # Person 46 is shown because one step is not enough for them.
 PERSON := 46
@@ -55,6 +55,14 @@ bench: $(READY)
 	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/program_speed.py
 
+# The documentation as a site, in site/: open site/index.html, it needs neither a network nor a server.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
+	@echo "  file://$(CURDIR)/site/index.html"
+
+notebook: $(READY)
+	$(BIN)/python docs/examples/make_notebook.py
+
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json
 
@@ -62,15 +70,15 @@ schema: $(READY)
 constraints:
 	rm -rf .venv
 	$(PYTHON) -m venv .venv
-	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --upgrade --editable '.[all,dev]' hatchling
+	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --upgrade --editable '.[all,dev,docs]' hatchling
 	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools > constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache dist demo
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache dist demo site
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "counterplan needs Python 3.11 or newer; try make PYTHON=python3.11"'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev,docs]'
 	touch $(READY)

@@ -32,8 +32,8 @@ COLUMNS = (
 def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
     """The figures of one benchmark, the last ones over its first refused test people (of german: all)."""
     problem = benchmark.problem
-    everybody = [benchmark.train, benchmark.test]
-    favourable = sum(int((benchmark.model.score(problem.read(p).states) >= 0.5).sum()) for p in everybody)
+    everybody = [problem.read(benchmark.train), problem.read(benchmark.test)]
+    favourable = sum(int((benchmark.model.score(some.states) >= 0.5).sum()) for some in everybody)
     refused = benchmark.refused_test if benchmark.name == "german" else benchmark.refused_test.head(people)
     plans = ExactPlanner(problem, BlackBox(benchmark.model)).plan(refused)
     found = [plan for plan in plans if plan.status is Status.FOUND]
@@ -46,7 +46,7 @@ def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
         "favourable": favourable,
         "unfavourable": rows - favourable,
         "features": len(problem.features),
-        "binary_features": len(problem.encoding()),
+        "binary_features": len(problem.encoding(everybody[0])),
         "functions": len(problem.transitions.functions) + 1,
         "accuracy": benchmark.accuracy(),
         "refused": len(plans),

@@ -1,0 +1,82 @@
+"""The documentation's own code: every Python block of these pages runs, and prints what the page says it does."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jax")
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "docs" / "examples"
+PAGES = ("reading-a-program.md", "adding-a-planner.md", "adding-a-benchmark.md")
+_BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_do_as_they_say(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "docs" / "examples")
+    monkeypatch.chdir(tmp_path)
+    blocks = _BLOCK.findall((ROOT / "docs" / page).read_text("utf-8"))
+    assert len(blocks) >= 2
+    names: dict[str, Any] = {"__name__": "page"}
+    for code, told in blocks:
+        printed = StringIO()
+        with redirect_stdout(printed):
+            exec(code, names)
+        if told:
+            assert printed.getvalue().strip() == told.strip(), f"{page}: {code}"
+
+
+@pytest.fixture(scope="module")
+def notebooks() -> ModuleType:
+    """What makes the notebook."""
+    spec = importlib.util.spec_from_file_location("make_notebook", EXAMPLES / "make_notebook.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_notebook_is_the_script(notebooks: ModuleType) -> None:
+    made = json.loads(notebooks.NOTEBOOK.read_text("utf-8"))
+    written = [(cell["cell_type"], "".join(cell["source"])) for cell in made["cells"]]
+    assert written == list(notebooks.cells(notebooks.SCRIPT.read_text("utf-8"))), "run 'make notebook'"
+    assert (made["nbformat"], made["nbformat_minor"]) == (4, 5)
+    ids = [cell["id"] for cell in made["cells"]]
+    assert len(set(ids)) == len(ids)
+    assert all(("outputs" in cell) == (cell["cell_type"] == "code") for cell in made["cells"])
+
+
+def test_the_script_runs(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, EXAMPLES / "bring_your_own.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "5 features, 9 actions" in ran.stdout
+    assert {"flats.yaml", "flats.html", "plans.csv", "learned"} <= {
+        path.name for path in (tmp_path / "flats").iterdir()
+    }
+
+
+def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell, as a notebook does; its own outputs may be of other versions, but are of the same kind."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for cell in json.loads(notebooks.NOTEBOOK.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            outputs = notebooks.run("".join(cell["source"]), names)
+            assert [one["output_type"] for one in outputs] == [one["output_type"] for one in cell["outputs"]]
+    assert names["program"].card["success"] > 0.8
+    assert names["plans"].counts["found"] > 100
