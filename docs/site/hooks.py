@@ -14,8 +14,18 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"changes.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+MORE = "How it is built"
 _OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)\)")
 _INSIDE = re.compile(r"\]\(docs/([^)]+)\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """A page of docs/ that the navigation does not name is found under what is said of how it is built."""
+    assert config.nav is not None
+    named = json.dumps(config.nav)
+    built = next(section[MORE] for section in config.nav if MORE in section)
+    built += [page.name for page in sorted(Path(config.docs_dir).glob("*.md")) if f'"{page.name}"' not in named]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
