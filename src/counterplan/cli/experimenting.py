@@ -77,8 +77,8 @@ def experiment(
             rows = run.run()
         except KeyboardInterrupt:
             rows = None
-        for line in run.told:
-            typer.echo(line, err=True)
+    for line in run.told:
+        typer.echo(line, err=True)
     if rows is None:
         done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
         typer.echo(f"Interrupted: {done}. Go on with: counterplan experiment --out {out} --resume", err=True)

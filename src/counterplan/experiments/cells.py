@@ -122,13 +122,9 @@ def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str |
         return None
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged"
-    missing = [name for name in _KINDS[cell.kind].keeps if not _learned(cell, folder, name).exists()]
+    learned = Desk(cell.benchmark, cell.seed, settings, folder).learned(cell.kind)
+    missing = [name for name in _KINDS[cell.kind].keeps if not (learned / name).exists()]
     return f"without {missing[0]}, which it made" if missing else dict(told)
-
-
-def _learned(cell: Cell, folder: Path, name: str) -> Path:
-    desk = Desk(cell.benchmark, cell.seed, Settings(), folder)
-    return desk.learned(SURROGATE if cell.kind == PROGRAM else cell.kind) / name
 
 
 # What cells do
@@ -189,8 +185,8 @@ def _program(desk: Desk, sheet: Sheet) -> None:
         program = recourse.distil(
             desk.benchmark.train, traces=settings.program_people, rounds=settings.program_rounds, seed=desk.seed
         )
-    program.save(desk.learned(SURROGATE) / "program.json")
-    desk.asked(sheet, PROGRAM, "distillation", recourse.box.queries)
+    desk.keep(recourse, PROGRAM)
+    _distilled(desk, sheet, PROGRAM, program)
     sheet.programs.append(_size(desk, program, "program", None))
 
 
@@ -205,13 +201,23 @@ def _imitation(desk: Desk, sheet: Sheet) -> None:
         if usual:
             recourse.agent_ = None
             desk.keep(recourse, IMITATION)
-            desk.asked(sheet, IMITATION, "distillation", recourse.box.queries)
+            _distilled(desk, sheet, IMITATION, program)
         else:
             plans = desk.fresh(program=program).recommend(desk.people, "program", refused=True)
             point = {"knob": "traces", "value": traces}
             sheet.curves += [row | point for row in desk.rows("paper_program", plans)]
-            desk.asked(sheet, IMITATION, "distillation", recourse.box.queries, **point)
+            _distilled(desk, sheet, IMITATION, program, **point)
         sheet.programs.append(_size(desk, program, "paper_program", None if usual else traces))
+
+
+def _distilled(desk: Desk, sheet: Sheet, what: str, program: Program, **point: Any) -> None:
+    """Write down what a program was asked for, as its card counts it.
+
+    That the people it is made for are refused is known, so that question does not count.
+    """
+    asked = program.card["questions"]
+    desk.asked(sheet, what, "distillation", asked.get("traces", 0), **point)
+    desk.asked(sheet, what, "trial", asked.get("its_plans", 0) + asked.get("least_effort", 0), **point)
 
 
 def _size(desk: Desk, program: Program, method: str, traces: int | None) -> dict[str, Any]:
@@ -269,7 +275,7 @@ _KINDS: dict[str, _Kind] = {
     PEOPLE: _Kind(_people, (), (3, 7, 1, 15)),
     SURROGATE: _Kind(_surrogate, (PEOPLE,), (5, 26, 5, 53), ("surrogate.safetensors", "surrogate.json")),
     AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (21, 70, 45, 91), _AGENT_FILES),
-    PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json",)),
+    PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json", "surrogate.json")),
     IMITATION: _Kind(_imitation, (AGENT,), (8, 20, 10, 20), ("program.json",)),
     PAPER_AGENT: _Kind(
         _train(PAPER_AGENT, lambda settings: TrainingSettings.preset("paper")), (PEOPLE,), (27, 115, 94, 130),

@@ -19,7 +19,7 @@ from counterplan.benchmarks import Benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
 from counterplan.experiments.judging import judge
-from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, SURROGATE
+from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.settings import Settings
 from counterplan.files import write_or_say
 from counterplan.plan import Plan, Plans
@@ -125,7 +125,8 @@ class Desk:
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)
-        self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=plans.cached)
+        again = plans.cached + _bred_again(planner)
+        self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=again)
         return plans
 
     def one_by_one(self, sheet: Sheet, method: str) -> None:
@@ -155,6 +156,12 @@ class Desk:
         ]
 
 
+def _bred_again(planner: Planner) -> int:
+    """Candidates of the evolutionary baseline whose end had been asked about before: it remembers these itself."""
+    history = getattr(planner, "history_", None)
+    return 0 if history is None else int((history.asked - history.questions).sum())
+
+
 def _rule_length(plan: Plan) -> float | None:
     """The mean number of features in the rules that a plan's steps were taken by; None if they were not."""
     rules = [len(step.because.conditions) for step in plan.steps if step.because and step.because.source == "rule"]
@@ -178,8 +185,8 @@ _MAKERS: dict[str, Callable[[Desk], Planner]] = {
     "policy": lambda desk: desk.load(AGENT).planner("policy"),
     "untrained": lambda desk: desk.fresh(agent=desk.untrained()).planner("search"),
     "guided": lambda desk: desk.load(SURROGATE).planner("guided"),
-    "program": lambda desk: desk.load(SURROGATE).planner("program"),
-    "cascade": lambda desk: desk.load(SURROGATE).planner("cascade"),
+    "program": lambda desk: desk.load(PROGRAM).planner("program"),
+    "cascade": lambda desk: desk.load(PROGRAM).planner("cascade"),
     "paper_program": lambda desk: desk.load(IMITATION).planner("program"),
     "evolution": _evolution("large"),
     "evolution_small": _evolution("small"),

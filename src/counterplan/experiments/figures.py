@@ -68,6 +68,7 @@ def _style() -> Iterator[None]:
 def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
     png, svg = io.BytesIO(), io.StringIO()
     figure.savefig(png, format="png", dpi=200)
+    figure.set_layout_engine("none")  # as it is now: working it out again takes long
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Drawing(key, title, caption, png.getvalue(), svg.getvalue())
 
@@ -159,7 +160,9 @@ def _in_common(rows: Rows) -> Figure:
     return figure
 
 
-_PHASES = {"training": ("^", BLUE), "distillation": ("s", GREEN), "prediction": ("o", VERMILLION)}
+_PHASES = {
+    "training": ("^", BLUE), "distillation": ("s", GREEN), "trial": ("D", SKY), "prediction": ("o", VERMILLION),
+}  # fmt: skip
 
 
 def _questions(rows: Rows) -> Figure:
@@ -174,9 +177,10 @@ def _questions(rows: Rows) -> Figure:
                 if mean > 0:
                     axis.plot([mean], [place], marker, color=colour, markersize=4.5)
         axis.set_xscale("log")
-        axis.set_xlim(0.7, None)
         axis.minorticks_off()
-    words = {"prediction": "prediction, a person"}
+    most = max((getattr(spent, phase).mean for spent in found.values() for phase in _PHASES), default=1.0)
+    axes[0][0].set_xlim(0.6, 2 * np.nanmax([most, 1.0]))
+    words = {"prediction": "prediction, a person", "trial": "trial of the program"}
     _legend(figure, [(words.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()])
     return figure
 

@@ -54,7 +54,7 @@ def judge(problem: Problem, model: object, people: People, plans: Sequence[Plan]
         legal &= transitions.legal(states)[rows, chosen]
         cost += transitions.cost(states)[rows, chosen]
         states = transitions.apply(states, chosen)
-    given = [bool(plan.steps) for plan in plans]
+    given = np.array([bool(plan.steps) for plan in plans], bool)
     ends = np.flatnonzero(given & legal)
     favourable = np.zeros(len(plans), bool)
     if len(ends):

@@ -51,7 +51,7 @@ COMPARABLE = (
     "except between the methods of this run. Published question counts of the evolutionary baseline add up a "
     "counter that was cumulative already, and are left out. The baseline itself was built again from its "
     "description, with one mistake less (the last argument of every function can be chosen), and runs vectorised "
-    "here; it had no training either way.",
+    "here.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
     "learning. With five seeds they are wide, and where every seed gave the same they have no width, which is not "
     "certainty.",

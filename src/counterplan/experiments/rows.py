@@ -42,7 +42,7 @@ class Rows:
     curves: pd.DataFrame
     """The same for other limits of questions and other numbers of traces (`knob`, `value`)."""
     questions: pd.DataFrame
-    """Rows sent to the model, by what for (training, distillation, prediction), and rows that memory answered."""
+    """Rows sent to the model, by what for (training, distillation, trial, prediction), and those memory answered."""
     programs: pd.DataFrame
     people: pd.DataFrame
     """To which protected groups people belong."""

@@ -34,6 +34,10 @@ ONE_THREAD = {
 """Small arrays are slower on several threads, and sums may come out differently."""
 
 
+_DOUBT = 10.0
+"""The first estimates count as much as so many seconds of experience."""
+
+
 @dataclass
 class Progress:
     """How an experiment stands."""
@@ -204,10 +208,15 @@ class Run:
         """Say how it stands; what is left is estimated by the pace so far."""
         self.progress.running = tuple(str(cell) for cell in running.values())
         if self.pace:
-            pace = sum(self.pace.values()) / sum(estimate(cell) for cell in self.pace)
-            left = sum(estimate(cell) for cell in open_ones) + sum(estimate(cell) for cell in running.values()) / 2
-            self.progress.left = pace * left / max(1, self.jobs)
+            left = sum(map(self._expected, open_ones)) + sum(map(self._expected, running.values())) / 2
+            self.progress.left = left / max(1, self.jobs)
         self.show(self.progress)
+
+    def _expected(self, cell: Cell) -> float:
+        """How long a cell will take, by the pace of its kind so far, or of all kinds."""
+        alike = [other for other in self.pace if other.kind == cell.kind] or list(self.pace)
+        known = sum(map(estimate, alike)) + _DOUBT
+        return estimate(cell) * (sum(self.pace[other] for other in alike) + _DOUBT) / known
 
     @contextmanager
     def _workers(self) -> Iterator[Callable[[Cell], Future[float]]]:

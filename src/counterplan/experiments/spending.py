@@ -18,6 +18,8 @@ class Questions:
 
     training: Interval
     distillation: Interval
+    trial: Interval
+    """Of a program, on people held back: what tells how good it is, not what makes it."""
     prediction: Interval
     """For each person."""
     remembered: Interval
@@ -45,7 +47,7 @@ def questions_spent(rows: Rows) -> dict[tuple[str, str], Questions]:
         learning = mine[mine["method"].isin(LEARNED[method])]
         by_phase = [
             Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
-            for phase in ("training", "distillation")
+            for phase in ("training", "distillation", "trial")
         ]
         part = mine[(mine["method"] == method) & (mine["phase"] == "prediction")]
         people = part["people"].astype(float)

@@ -21,7 +21,7 @@ Section = tuple[str, tuple[tuple[str, ...], ...]]
 """A heading ("": none), and rows."""
 NOTHING = "–"
 FEWEST = 5
-"""Groups with fewer people than this, over all seeds, are put together."""
+"""Groups with fewer people than this, over all seeds, are put together, if there are larger ones."""
 NOT_PUBLISHED = Published(float("nan"))
 
 
@@ -235,17 +235,17 @@ def questions(rows: Rows) -> Table:
 
     def told(name: str, method: str, spent: Questions) -> tuple[str, ...]:
         return (
-            spread(spent.training, 0), spread(spent.distillation, 0), spread(spent.prediction, 1),
-            spread(spent.remembered, 1), number(published_of(name, method).questions, 0),
+            spread(spent.training, 0), spread(spent.distillation, 0), spread(spent.trial, 0),
+            spread(spent.prediction, 1), spread(spent.remembered, 1), number(published_of(name, method).questions, 0),
         )  # fmt: skip
 
     return Table(
         "questions", "Questions to the model",
-        "Rows sent to the black box, counted by its meter: once in training and distillation (which includes trying "
-        "the program on up to 200 people held back), and for each person in prediction. Rows that the meter’s memory "
-        "answered, because the same state had been asked about before, are apart. The paper’s own counts for its "
-        "evolutionary baseline sum a cumulative counter and are left out.",
-        ("", "training", "distillation", "a person", "a person, from memory", "published, a person"),
+        "Rows sent to the black box, counted by its meter: once in training, in distillation, and in trying the "
+        "program on up to 200 people held back, which only tells how good it is; and for each person in prediction. "
+        "Rows that memory answered, because the same state had been asked about before, are apart. The paper’s own "
+        "counts for its evolutionary baseline sum a cumulative counter and are left out.",
+        ("", "training", "distillation", "trial", "a person", "a person, from memory", "published, a person"),
         _sections(questions_spent(rows), benchmarks_in(rows), told),
     )  # fmt: skip
 
@@ -378,11 +378,11 @@ def _people(rows: pd.DataFrame) -> str:
 def grouped(rows: Rows) -> pd.DataFrame:
     """Results of people with a plan in reach, a row for each protected feature of theirs; small groups together."""
     people = rows.people.copy()
-    sizes = people.groupby(["benchmark", "feature", "group"])["person"].transform("size")
-    small = people[sizes < FEWEST].groupby(["benchmark", "feature"])["group"].nunique()
-    features = zip(people["benchmark"], people["feature"], strict=True)
-    several = pd.Series([small.get(key, 0) > 1 for key in features], people.index, dtype=bool)
-    people["group"] = people["group"].mask((sizes < FEWEST) & several, "others")
+    feature, whole = ["benchmark", "feature"], ["benchmark", "feature", "group"]
+    small = people.groupby(whole)["person"].transform("size") < FEWEST
+    few = people["group"].where(small).groupby([people[name] for name in feature]).transform("nunique")
+    large = (~small).groupby([people[name] for name in feature]).transform("any")
+    people["group"] = people["group"].mask(small & large & (few > 1), "others")
     hopeful = rows.results[rows.results["reachable"] != "no"]
     return hopeful.merge(people, on=["benchmark", "seed", "person"])
 

@@ -1,0 +1,113 @@
+"""Rows made by hand, small enough to work out every figure on paper; and settings under which everything is quick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from counterplan.agent.training import TrainingSettings
+from counterplan.experiments.rows import Rows
+from counterplan.experiments.settings import Settings
+from counterplan.surrogate.learning import FitSettings
+from counterplan.surrogate.training import LearningSettings
+
+TINY = Settings(
+    people=6,
+    training=TrainingSettings(
+        people=60, enough_people=60, validation=8, passes=2, group=30, simulations=24, steps=8, batch=32,
+        validate_every=2,
+    ),
+    learning=LearningSettings(
+        people=80, plans=80, validation=8, rounds=1, budget=400,
+        fit=FitSettings(members=2, steps=100, refit_steps=50, forests=1, trees=10),
+    ),
+    program_people=60,
+    program_rounds=1,
+    imitated=20,
+    traces=(10, 30),
+    large=(4, 20),
+    small=(2, 10),
+    guided_budgets=((0, 0.015), (2, 0.015)),
+    search_budgets=(1, 3),
+    exact_budgets=(1, 20),
+    alone=1,
+)  # fmt: skip
+
+
+def result(person: int, method: str, cost: float | None = None, **more: Any) -> dict[str, Any]:
+    """A row of results: with a cost, the plan holds."""
+    row: dict[str, Any] = {
+        "benchmark": "german", "seed": 0, "person": person, "method": method, "success": cost is not None,
+        "outcome": "refused" if cost is None else "holds", "cost": cost, "length": 1, "questions": 2,
+        "rule_length": None, "actions": "CHANGE_JOB=skilled",
+    }  # fmt: skip
+    return row | more
+
+
+def by_hand() -> Rows:
+    """Two seeds of three and two people; search solves three of four who can be helped, CSCF two, the program one."""
+    none = {"outcome": "proved_none", "length": 0, "actions": ""}
+    two = "CHANGE_JOB=skilled; CHANGE_HOUSING=own"
+    results = [
+        result(0, "exact", 10.0), result(1, "exact", 20.0), result(2, "exact", None, **none),
+        result(0, "exact", 5.0, seed=1), result(1, "exact", 8.0, seed=1),
+        result(0, "search", 10.0), result(1, "search", 30.0, length=2, actions=two),
+        result(2, "search", None, outcome="no_plan", length=0, actions=""),
+        result(0, "search", 5.0, seed=1), result(1, "search", None, seed=1),
+        result(0, "evolution", 20.0), result(1, "evolution"), result(2, "evolution"),
+        result(0, "evolution", 10.0, seed=1), result(1, "evolution", seed=1, outcome="illegal"),
+        result(0, "program", 15.0, rule_length=2.0), result(1, "program", None, rule_length=4.0, length=3),
+        result(2, "program", None, rule_length=1.0),
+        result(0, "program", None, seed=1, rule_length=3.0), result(1, "program", None, seed=1, rule_length=3.0),
+    ]  # fmt: skip
+    curves = [
+        result(0, "paper_program", 15.0, knob="traces", value=100, rule_length=2.0),
+        result(1, "paper_program", 20.0, knob="traces", value=100, rule_length=2.0),
+        result(0, "guided", 10.0, knob="budget", value=3),
+    ]  # fmt: skip
+    questions = [
+        asked("exact", "prediction", 300, 3), asked("exact", "prediction", 100, 2, seed=1),
+        asked("search", "prediction", 9, 3), asked("search", "prediction", 2, 2, seed=1),
+        asked("evolution", "prediction", 600, 3), asked("evolution", "prediction", 200, 2, seed=1),
+        asked("program", "prediction", 0, 3), asked("program", "prediction", 0, 2, seed=1),
+        asked("agent", "training", 1_000), asked("agent", "training", 3_000, seed=1),
+        asked("surrogate", "training", 500), asked("surrogate", "training", 700, seed=1),
+        asked("program", "distillation", 0), asked("program", "trial", 40),
+        asked("guided", "prediction", 6, 3, knob="budget", value=3),
+    ]  # fmt: skip
+    timing = [
+        timed("exact", "prediction", 0.3, 3), timed("search", "prediction", 0.6, 3), timed("agent", "training", 20.0),
+        timed("evolution", "prediction", 3.0, 3), timed("evolution", "one person", 2.0, 1),
+        timed("surrogate", "training", 5.0), timed("program", "distillation", 7.0),
+    ]  # fmt: skip
+    people = [
+        {"benchmark": "german", "seed": seed, "person": person, "feature": "sex", "group": group}
+        for seed, person, group in ((0, 0, "female"), (0, 1, "male"), (0, 2, "male"), (1, 0, "female"), (1, 1, "male"))
+    ]
+    dataset = {
+        "benchmark": "german", "rows": 1_000, "favourable": 600, "unfavourable": 400, "features": 9,
+        "binary_features": 44, "functions": 7, "accuracy": 0.7,
+    }  # fmt: skip
+    datasets = [
+        dataset | {"seed": 0, "refused": 3, "reachable": 2 / 3, "unreachable": 1, "optimal_cost": 15.0,
+                   "optimal_length": 1.0, "shortest": 1, "longest": 1},
+        dataset | {"seed": 1, "refused": 2, "reachable": 1.0, "unreachable": 0, "optimal_cost": 6.5,
+                   "optimal_length": 1.0, "shortest": 1, "longest": 1},
+    ]  # fmt: skip
+    programs = [
+        {"benchmark": "german", "seed": 0, "method": "program", "traces": None, "got": None, "leaves": 12},
+        {"benchmark": "german", "seed": 0, "method": "paper_program", "traces": 100, "got": 100, "leaves": 50},
+    ]
+    sheet = {"results": results, "curves": curves, "questions": questions, "timing": timing, "people": people}
+    return Rows.collected([sheet, {"datasets": datasets, "programs": programs}])
+
+
+def asked(method: str, phase: str, rows: int, people: int | None = None, **more: Any) -> dict[str, Any]:
+    """A row of questions."""
+    told = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "rows": rows, "people": people}
+    return told | {"knob": "", "remembered": 0} | more
+
+
+def timed(method: str, phase: str, seconds: float, people: int | None = None) -> dict[str, Any]:
+    """A row of times."""
+    told = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "people": people}
+    return told | {"cpu_seconds": seconds, "wall_seconds": seconds}

@@ -1,0 +1,178 @@
+"""Tables, figures, story and page, from rows made by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rows_by_hand import by_hand
+
+from counterplan import CounterplanError
+from counterplan.experiments import report
+from counterplan.experiments.rows import Rows
+from counterplan.experiments.story import story
+from counterplan.experiments.tables import Table, all_tables
+
+ABOUT = {
+    "options": {"seeds": [0, 1], "quick": False},
+    "command": "counterplan experiment",
+    "versions": {"counterplan": "0"},
+    "machine": {"system": "Linux", "processor": "x86_64", "cores": 2},
+    "settings": {"people": None},
+}
+
+
+def row_of(table: Table, section: str, name: str) -> tuple[str, ...]:
+    return next(row for heading, rows in table.sections if heading == section for row in rows if row[0] == name)
+
+
+def test_tables_say_what_the_rows_say() -> None:
+    tables = all_tables(by_hand())
+    _, success, ratio, effort, steps, asked, *published = row_of(tables["everybody"], "german", "search")
+    assert success == "0.750 ± 3.176"
+    assert ratio.startswith("1.125 ±")
+    assert effort.startswith("12.50 ±")
+    assert steps.startswith("1.25 ±")
+    assert asked.startswith("2.0 ±")
+    assert published == ["1.00", "14.3", "24"]
+    assert row_of(tables["everybody"], "german", "program")[6:] == ("0.94", "14.3", "0")
+    assert row_of(tables["datasets"], "", "refused test people looked at")[1] == "2.5 (2–3)"
+    assert row_of(tables["datasets"], "", "people")[1] == "1,000"
+    assert row_of(tables["failures"], "german", "CSCF") == ("CSCF", "5", "1", "1", "1", "0", "0", "0")
+    assert row_of(tables["failures"], "german", "exact") == ("exact", "5", "1", "0", "0", "0", "0", "0")
+    assert ("CSCF", "illegal", "seed 1: 1") in dict(tables["failed_people"].sections)["german"]
+    assert dict(tables["failed_people"].sections)["provably unreachable"] == (
+        ("german", "no plan exists", "seed 0: 2"),
+    )
+    assert row_of(tables["questions"], "german", "program")[1:4] == ("600 ± 1,271", "0", "40")
+    assert row_of(tables["timing"], "german", "CSCF") == ("CSCF", "–", "1,000.0", "2,000.0")
+    assert row_of(tables["traces"], "german", "100 traces")[1:3] == ("1.000", "2.00")
+    groups = dict(tables["groups"].sections)["german: sex"]
+    assert ("search", "female", "2", "1.000", "1.000", "7.50", "1.00") in groups
+    assert ("search", "male", "2", "0.500", "1.500", "30.00", "2.00") in groups
+
+
+def test_aims_that_are_missed_are_marked() -> None:
+    tables = all_tables(by_hand())
+    marks = [cell[-1] for cell in row_of(tables["targets"], "search", "german")[1::2]]
+    assert marks == ["✗", "✗", "✓"]
+
+
+def test_the_story_follows_from_the_rows() -> None:
+    rows = by_hand()
+    told = " ".join(story(rows))
+    assert "5 refused people" in told
+    assert "For 1 of them exact search proved that no plan exists" in told
+    assert (
+        "Search finds a plan that holds for 75 % of people, at 1.12 times the least effort, for 2.0 questions" in told
+    )
+    assert "CSCF) solves 50 % of people at 2.00 times" in told
+    assert "asks 75 times as many questions" in told
+    assert "made up for after 14 people" in told  # 2,000 ÷ (150 − 2)
+    assert "too few to speak of differences" in told
+    others = rows.results.copy()
+    others.loc[others["method"] == "evolution", "cost"] *= 2
+    others["reachable"] = "yes"
+    changed = " ".join(story(replace(rows, results=others)))
+    assert "at 4.00 times" in changed
+    assert "For every one of them a plan exists" in changed
+    assert story(replace(rows, results=rows.results[rows.results["method"] == "exact"]))
+
+
+class _Page(HTMLParser):
+    """What a browser would make of a page: its tags must close, and nothing may be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        for name, value in attrs:
+            assert name != "src", f"{tag} loads {value}"
+            assert not (name in ("href", "xlink:href") and not (value or "").startswith("#")), f"{tag} loads {value}"
+        if tag not in ("meta", "br", "use", "path"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("use", "path"):
+            return
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("experiment")
+    rows = by_hand()
+    evil = rows.people.assign(group=rows.people["group"].replace("male", "<script>alert(1)</script> & co"))
+    (folder / "experiment.json").write_text(json.dumps(ABOUT))
+    hostile = replace(rows, people=evil)
+    hostile.write(folder)
+    report.write(folder, hostile)
+    return folder
+
+
+def test_the_page_has_every_section_and_nothing_else_runs(written: Path) -> None:
+    text = (written / report.FILE).read_text()
+    page = _Page()
+    page.feed(text)
+    assert not page.open
+    assert {key for key, _, _, _ in report.SECTIONS} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids)), "names of drawings collide"
+    assert "script" not in page.tags
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co" in text
+    for number in range(1, 11):
+        assert re.search(rf"<h2>{number}\. ", text)
+    assert "A quick run" not in text
+    assert "currentColor" in text
+
+
+def test_writes_every_table_and_figure_and_the_same_again(written: Path) -> None:
+    shown = {name for _, _, figures, _ in report.SECTIONS for name in figures}
+    listed = {name for _, _, _, tables in report.SECTIONS for name in tables}
+    assert {path.name for path in (written / "figures").iterdir()} == {
+        f"{n}.{s}" for n in shown for s in ("png", "svg")
+    }
+    assert {path.name for path in (written / "tables").iterdir()} == {f"{name}.csv" for name in listed}
+    before = {path: path.read_bytes() for path in written.rglob("*") if path.is_file() and path.suffix != ".png"}
+    report.write(written, Rows.read(written))
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_quick_run_says_so(written: Path, tmp_path: Path) -> None:
+    rows = Rows.read(written)
+    quick = ABOUT | {"options": {"seeds": [0], "quick": True}}
+    assert "A quick run" in report.page(quick, rows, all_tables(rows), _no_figures())
+
+
+def _no_figures() -> dict[str, report.Drawing]:
+    names = {name for _, _, figures, _ in report.SECTIONS for name in figures}
+    return {name: report.Drawing(name, name, "", b"", "<svg ></svg>") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: (folder / "results.csv").unlink(), "results.csv: there is no such file"),
+        (lambda folder: (folder / "timing.csv").write_text("a,b\n1,2\n"), "timing.csv: has other columns"),
+        (lambda folder: (folder / "questions.csv").write_bytes(b"\xff\xfe\x00"), "questions.csv: cannot be read"),
+    ],
+    ids=["missing", "foreign", "damaged"],
+)
+def test_refuses_rows_that_are_not_there_or_damaged(written: Path, tmp_path: Path, spoil, message: str) -> None:
+    Rows.read(written).write(tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(CounterplanError, match=re.escape(message)):
+        Rows.read(tmp_path)
