@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, Plans, Problem
+from counterplan.experiments.statistics import Interval
 
 PEOPLE = 100
 BUDGETS = (1, 2, 3, 5, 10, 20, 50)
@@ -40,9 +41,8 @@ def figures(plans: Plans, optimum: np.ndarray, problem: Problem, model: object) 
 
 def interval(values: Sequence[float]) -> str:
     """Mean and, over seeds, the half-width of a 95 % interval (Student's t)."""
-    wide = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}.get(len(values), 2.0)
-    half = wide * np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
-    return f"{np.mean(values):.3f} ± {half:.3f}"
+    found = Interval.of(values)
+    return f"{found.mean:.3f} ± {found.half:.3f}"
 
 
 def told(rows: Sequence[dict[str, Any]], key: str) -> str:

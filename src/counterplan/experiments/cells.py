@@ -33,6 +33,8 @@ VERSION = 1
 CELLS = "cells"
 PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "optax", "pymoo", "safetensors")
 PEOPLE = "people"
+POOL = 5_000
+"""Most people whose traces are sampled to imitate."""
 
 
 @dataclass(frozen=True)
@@ -193,11 +195,12 @@ def _program(desk: Desk, sheet: Sheet) -> None:
 def _imitation(desk: Desk, sheet: Sheet) -> None:
     """Programs made the paper's way from the agent's traces: the usual number, and others for the curve."""
     settings, agent = desk.settings, desk.load(AGENT).agent_
+    people = desk.benchmark.problem.read(desk.benchmark.refused_train.head(POOL))
     for traces in (settings.imitated, *settings.traces):
         recourse = desk.fresh(agent=agent)
         usual = traces == settings.imitated and not sheet.programs
         with desk.timed(sheet if usual else Sheet(), IMITATION, "distillation"):
-            program = recourse.distil(desk.benchmark.refused_train, traces=traces, preset="paper", seed=desk.seed)
+            program = recourse.distil(people, traces=traces, preset="paper", seed=desk.seed)
         if usual:
             recourse.agent_ = None
             desk.keep(recourse, IMITATION)

@@ -90,13 +90,13 @@ class Settings:
             return cls(people=options.people)
         return cls(
             people=options.people or 20,
-            training=TrainingSettings(people=600, enough_people=600, passes=3, validate_every=6, budget=6_000),
-            learning=LearningSettings(rounds=4, budget=2_500),
-            program_people=600,
+            training=TrainingSettings(people=500, enough_people=500, passes=3, validate_every=6, budget=5_000),
+            learning=LearningSettings(rounds=3, budget=2_000),
+            program_people=400,
             program_rounds=1,
-            traces=(100, 300, 700),
-            guided_budgets=((0, 0.015), (1, 0.015), (3, 0.015), (10, 0.005)),
-            search_budgets=(1, 3, 10),
+            traces=(100, 700),
+            guided_budgets=((0, 0.015), (1, 0.015), (5, 0.015)),
+            search_budgets=(1, 5),
             exact_budgets=(1, 10, 100),
             alone=1,
         )
