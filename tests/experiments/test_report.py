@@ -8,11 +8,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
-from counterplan.experiments import report
+from counterplan.experiments import figures, report
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.story import story
 from counterplan.experiments.tables import Table, all_tables
@@ -149,6 +150,25 @@ def test_writes_every_table_and_figure_and_the_same_again(written: Path) -> None
     before = {path: path.read_bytes() for path in written.rglob("*") if path.is_file() and path.suffix != ".png"}
     report.write(written, Rows.read(written))
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_the_summary_is_plain_data(written: Path) -> None:
+    told = {line["method"]: line for line in json.loads((written / "summary.json").read_text())}
+    assert told["search"]["success"] == {"mean": 0.75, "half": pytest.approx(3.1765), "seeds": 2}
+    assert told["program"]["cost"] == {"mean": 15.0, "half": None, "seeds": 1}
+    assert (told["search"]["people"], told["search"]["solved"]) == (5, 3)
+
+
+def test_nothing_is_drawn_outside(written: Path) -> None:
+    rows = Rows.read(written)
+    with figures._style():
+        for key, _, _, draw in figures._FIGURES:
+            for axis in draw(rows).axes:
+                for line in axis.lines:
+                    shown = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata()))
+                    inside = shown[np.isfinite(shown).all(axis=1)]
+                    if line.get_transform() == axis.transData and line.get_marker() not in "|_":
+                        assert ((inside > -0.01) & (inside < 1.01)).all(), key
 
 
 def test_a_quick_run_says_so(written: Path, tmp_path: Path) -> None:

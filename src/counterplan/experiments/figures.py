@@ -178,8 +178,8 @@ def _questions(rows: Rows) -> Figure:
                     axis.plot([mean], [place], marker, color=colour, markersize=4.5)
         axis.set_xscale("log")
         axis.minorticks_off()
-    most = max((getattr(spent, phase).mean for spent in found.values() for phase in _PHASES), default=1.0)
-    axes[0][0].set_xlim(0.6, 2 * np.nanmax([most, 1.0]))
+    means = [getattr(spent, phase).mean for spent in found.values() for phase in _PHASES]
+    axes[0][0].set_xlim(0.6, 2 * np.nanmax([*means, 1.0]))
     words = {"prediction": "prediction, a person", "trial": "trial of the program"}
     _legend(figure, [(words.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()])
     return figure
@@ -244,7 +244,7 @@ def _against_traces(
 
 def _similarity(rows: Rows) -> Figure:
     names = benchmarks_in(rows)
-    figure = new_figure(WIDE / 2 + 0.6, 2.5)
+    figure = new_figure(WIDE, 2.5)
     axis = figure.subplots()
     looks = dict(zip(PAIRS, ((GREEN, "^", False), (GREEN, "v", True), (PURPLE, "P", True), (VERMILLION, "o", False)),
                      strict=True))  # fmt: skip
@@ -252,18 +252,18 @@ def _similarity(rows: Rows) -> Figure:
         found = similarity(rows.results, *pair)
         for place, name in enumerate(names):
             interval = Interval.of(found[found["benchmark"] == name]["alike"])
-            axis.errorbar(
-                [place + (step - 1.5) * 0.13], [interval.mean], yerr=[np.nan_to_num(interval.half)], color=colour,
-                marker=marker, markerfacecolor="none" if hollow else colour, linestyle="", elinewidth=1,
-                label=f"{label_of(pair[0])} – {label_of(pair[1])}" if place == 0 else None,
-            )  # fmt: skip
+            where, face = place + (step - 1.5) * 0.13, "none" if hollow else colour
+            if interval.half > 0:
+                axis.errorbar([where], [interval.mean], yerr=[interval.half], color=colour, elinewidth=1, capsize=1.5)
+            words = f"{label_of(pair[0])} – {label_of(pair[1])}" if place == 0 else None
+            axis.plot([where], [interval.mean], marker, color=colour, markerfacecolor=face, label=words)
     published = [SIMILARITY.get(name, np.nan) for name in names]
     axis.plot(range(len(names)), published, "o", color=GREY, markerfacecolor="none", markersize=7, label="published")
     axis.set_xticks(range(len(names)), names)
     axis.set_ylim(0, 1.04)
     axis.set_ylabel("similarity")
     axis.grid(axis="y")
-    figure.legend(loc="outside upper center", ncols=2)
+    figure.legend(loc="outside upper center", ncols=3)
     return figure
 
 
@@ -315,9 +315,9 @@ def _trade_off(rows: Rows) -> Figure:
         success, ratio = axes[:, column]
         ratio.axhline(1, color=GREY, linewidth=0.8, zorder=0)
         success.set_ylim(-0.03, 1.04)
-        ratio.set_ylim(0.97, max(1.15, min(ratio.get_ylim()[1], 2.6)))
+        ratio.set_ylim(0.97, max(1.15, ratio.get_ylim()[1]))
         ratio.set_xscale("symlog", linthresh=1, linscale=0.6)
-        ratio.set_xlim(-0.15, 2 * max(line.questions.mean for line in found.values()))
+        ratio.set_xlim(-0.15, 2 * np.nanmax([1.0, *(line.questions.mean for line in found.values())]))
         ratio.set_xlabel("questions a person")
         ratio.set_xticks([0, 1, 10, 100, 1_000, 10_000], ["0", "1", "10", "100", "1k", "10k"])
         for axis in (success, ratio):

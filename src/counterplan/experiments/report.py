@@ -10,15 +10,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from counterplan.errors import PlanError
 from counterplan.experiments.figures import INK, Drawing, all_figures
 from counterplan.experiments.methods import METHODS
 from counterplan.experiments.rows import Rows
+from counterplan.experiments.statistics import Interval, Line, summary
 from counterplan.experiments.story import story
 from counterplan.experiments.tables import NOTHING, Table, all_tables
 from counterplan.files import writable, write_or_say
 
 FILE = "report.html"
+SUMMARY = "summary.json"
 SECTIONS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("targets", "What was aimed at, and what was reached", (), ("targets",)),
     ("datasets", "1. The benchmarks", (), ("datasets",)),
@@ -69,7 +73,19 @@ def write(folder: Path, rows: Rows) -> None:
     for drawing in figures.values():
         write_or_say(folder / "figures" / f"{drawing.key}.png", drawing.png)
         write_or_say(folder / "figures" / f"{drawing.key}.svg", drawing.svg)
+    told = [{"benchmark": name, "method": method, **_plain(line)} for (name, method), line in summary(rows).items()]
+    write_or_say(folder / SUMMARY, json.dumps(told, indent=1))
     write_or_say(folder / FILE, page(about, rows, tables, figures))
+
+
+def _plain(line: Line) -> dict[str, Any]:
+    """A line as plain data; what is not known is null."""
+    return {
+        key: {part: None if pd.isna(number) else number for part, number in value._asdict().items()}
+        if isinstance(value, Interval)
+        else value
+        for key, value in vars(line).items()
+    }
 
 
 def read_about(folder: Path) -> dict[str, Any]:

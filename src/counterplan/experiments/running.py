@@ -112,7 +112,16 @@ def _said(value: Any) -> str:
 
 def _written() -> tuple[str, ...]:
     """Everything that an experiment writes."""
-    return (FILE, CELLS, LEARNED, "figures", "tables", "report.html", *(f"{name}.csv" for name in COLUMNS))
+    return (
+        FILE,
+        CELLS,
+        LEARNED,
+        "figures",
+        "tables",
+        "report.html",
+        "summary.json",
+        *(f"{name}.csv" for name in COLUMNS),
+    )
 
 
 def clear(folder: Path) -> None:
