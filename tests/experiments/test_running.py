@@ -116,6 +116,13 @@ def test_cells_are_not_believed_if_they_would_come_out_differently(work: Work, m
     assert "made with other versions or settings" in told[0]
 
 
+def test_says_so_if_the_code_has_changed_meanwhile(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    work.run()
+    (work.folder / Cell("syn", 4, "plan-search").file).unlink()
+    monkeypatch.setattr(cells, "source", lambda: "another")
+    assert work.run().told == ["the cells were made by 2 different states of the code; --force makes all of them again"]
+
+
 def test_says_what_failed_and_does_the_rest(work: Work) -> None:
     work.fails = {"german-3-agent"}
     with pytest.raises(CounterplanError, match="1 of 12 cells failed, german-3-agent first: out of luck"):

@@ -6,6 +6,7 @@ that would come out differently now is not believed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -13,10 +14,12 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import counterplan
+from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks.report import describe
 from counterplan.experiments.desk import Desk, Sheet
@@ -25,8 +28,11 @@ from counterplan.experiments.settings import Options, Settings, digest
 from counterplan.files import write_or_say
 from counterplan.plan import Status
 from counterplan.planners import ExactPlanner, GuidedPlanner
+from counterplan.planners.evolution import EvolutionSettings
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
+from counterplan.program.distil import DistilSettings
+from counterplan.program.teaching import TeachingSettings
 from counterplan.surrogate.asking import GuideSettings
 
 VERSION = 1
@@ -87,8 +93,19 @@ def machine() -> dict[str, Any]:
 
 
 def fingerprint(cell: Cell, settings: Settings) -> str:
-    """What a kept cell has to agree with: settings and versions."""
-    return digest([asdict(cell), asdict(settings), versions(), VERSION])
+    """What a kept cell has to agree with: settings, also those that are not chosen here, and versions."""
+    usual = (DistilSettings(), TeachingSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
+    return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION])
+
+
+@cache
+def source() -> str:
+    """A hash of the code as it is now, which versions alone do not tell apart while it is worked on."""
+    root = Path(counterplan.__file__).parent
+    told = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        told.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return told.hexdigest()[:16]
 
 
 def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
@@ -97,7 +114,8 @@ def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
     sheet = Sheet()
     _KINDS[cell.kind].do(Desk(cell.benchmark, cell.seed, settings, folder), sheet)
     seconds = time.perf_counter() - begun
-    made_with = {"versions": versions(), "machine": machine(), "command": command, "settings": asdict(settings)}
+    made_with = {"versions": versions(), "source": source(), "machine": machine(), "command": command}
+    made_with["settings"] = asdict(settings)
     told = {
         "counterplan_cell": VERSION,
         **asdict(cell),
@@ -281,7 +299,7 @@ _KINDS: dict[str, _Kind] = {
     PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json", "surrogate.json")),
     IMITATION: _Kind(_imitation, (AGENT,), (8, 20, 10, 20), ("program.json",)),
     PAPER_AGENT: _Kind(
-        _train(PAPER_AGENT, lambda settings: TrainingSettings.preset("paper")), (PEOPLE,), (27, 115, 94, 130),
+        _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130),
         _AGENT_FILES, optional=True,
     ),
     **{

@@ -163,6 +163,11 @@ class Run:
             require_extras()
             with _one_thread(), self._workers() as do:
                 self._do(waiting, do)
+        sources = {self.sheets[cell]["made_with"]["source"] for cell in everything}
+        if len(sources) > 1:
+            self.told.append(
+                f"the cells were made by {len(sources)} different states of the code; --force makes all of them again"
+            )
         return Rows.collected(self.sheets[cell]["sheet"] for cell in everything)
 
     def _take(self, cell: Cell) -> bool:

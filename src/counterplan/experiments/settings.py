@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from counterplan.agent.training import TrainingSettings
@@ -63,6 +63,7 @@ class Settings:
     people: int | None = None
     """Most people; None: 100, and all of german."""
     training: TrainingSettings = field(default_factory=TrainingSettings)
+    paper: TrainingSettings = field(default_factory=lambda: TrainingSettings.preset("paper"))
     learning: LearningSettings = field(default_factory=LearningSettings)
     program_people: int | None = None
     program_rounds: int | None = None
@@ -88,9 +89,17 @@ class Settings:
         """What options stand for; quick ones learn little from few people, so that every part can be seen soon."""
         if not options.quick:
             return cls(people=options.people)
+        little: dict[str, Any] = {
+            "people": 500,
+            "enough_people": 500,
+            "passes": 3,
+            "validate_every": 6,
+            "budget": 5_000,
+        }
         return cls(
             people=options.people or 20,
-            training=TrainingSettings(people=500, enough_people=500, passes=3, validate_every=6, budget=5_000),
+            training=replace(TrainingSettings(), **little),
+            paper=replace(TrainingSettings.preset("paper"), **little),
             learning=LearningSettings(rounds=3, budget=2_000),
             program_people=400,
             program_rounds=1,
