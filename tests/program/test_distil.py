@@ -103,7 +103,8 @@ def test_the_program_works_for_others_at_little_more_than_the_least_effort(lesso
     assert (cost[good] / lessons.least[good]).mean() < 1.3
 
 
-def test_a_round_never_makes_it_worse(lessons: Lessons) -> None:
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_round_never_makes_it_worse(lessons: Lessons, ahead: bool) -> None:
     made = Distillation(
         PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, SETTINGS, np.random.default_rng(0)
     )
@@ -114,7 +115,7 @@ def test_a_round_never_makes_it_worse(lessons: Lessons) -> None:
         return made.price(made.trees, made.finish(made.begin(), made.trees, seen), seen)
 
     before = price()
-    made.improve()
+    made.improve(ahead)
     assert price() <= before + 1e-6
 
 

@@ -105,3 +105,19 @@ def test_a_few_good_cuts_are_tried() -> None:
     for test in tests:
         passed = test(STATES)
         assert 0 < passed.sum() < len(STATES), test
+
+
+def test_looking_ahead_finds_what_no_single_test_shows() -> None:
+    old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
+    male = STATES[:, FEATURES["sex"].index] == 1
+    best = (old ^ male).astype(int)
+    losses = 1.0 - np.eye(2)[best]
+    used = {}
+    for ahead in (False, True):
+        settings = replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES))
+        grower = Grower(PROBLEM.features, STATES, losses, len(STATES), settings)
+        tree = grower.finish(grower.grow(ahead), [Choice(0), Choice(1)])
+        assert (first_choices(tree) == best).mean() > 0.9
+        used[ahead] = {test.feature for path, _ in leaves(tree) for test, _ in path}
+    assert used[True] == {FEATURES["age"].index, FEATURES["sex"].index}
+    assert used[True] < used[False]

@@ -34,9 +34,11 @@ class DistilSettings:
     """How a program is distilled; one setting for every problem."""
 
     rounds: int = 4
+    careful: int = 2
+    """The last rounds, in which trees look ahead."""
     penalty: float = 4.0
     """What a plan that fails loses, in units of the least effort."""
-    rows: int = 8_000
+    rows: int = 16_000
     """Most rows from which a tree is grown."""
     teacher: float = 0.25
     """The share of them that the teacher came by, rather than the program."""
@@ -202,10 +204,13 @@ class Distillation:
         return loss
 
     def loss(self, ends: Rows) -> Floats:
-        """What plans that stop at `ends` lose [n]: effort beyond the least, and the chance that they fail."""
-        dear = np.minimum(ends.cost / self.least[ends.person] - 1, WORST)
+        """What plans that stop at `ends` lose [n]: effort beyond the least if they hold, else the penalty.
+
+        So a plan that fails gains nothing by being cheap.
+        """
+        dear = np.clip(ends.cost / self.least[ends.person] - 1, 0, WORST)
         chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
-        return dear + self.settings.penalty * (1 - chance)
+        return chance * dear + (1 - chance) * self.settings.penalty
 
     def decide(self, rows: Rows, trees: Mapping[int, Tree], legal: Bools) -> Ints:
         """The action [n] that the program takes; NO_ACTION if it knows none."""
@@ -241,17 +246,18 @@ class Distillation:
             some = rows.take(here)
             picks = self.picks(some, self.legal(some))
             losses = (picks != taken[here][:, None]).astype(float)
-            self.trees[node] = self.tree(node, some, losses, int((rows.node == node).sum()))
+            self.trees[node] = self.tree(node, some, losses, int((rows.node == node).sum()), ahead=False)
 
-    def tree(self, node: int, rows: Rows, losses: Floats, visits: int) -> Tree:
-        """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for."""
+    def tree(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Tree:
+        """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for, and whether
+        it looks `ahead` as it grows."""
         open_ = np.flatnonzero(self.open(node))
         people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
         grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree, self.lost)
-        return grower.finish(grower.grow(), [self.choices[i] for i in open_])
+        return grower.finish(grower.grow(ahead), [self.choices[i] for i in open_])
 
-    def improve(self) -> bool:
-        """One round over all nodes, last to first; whether anything got better."""
+    def improve(self, ahead: bool) -> bool:
+        """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""
         better = False
         self.lost = min(float(self.finish(self.begin(), self.trees).mean()), self.settings.most_lost)
         for node in self._backwards():
@@ -266,7 +272,7 @@ class Distillation:
             mine = self._sample(here, round((1 - share) * self.settings.rows))
             theirs = self._sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
             rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
-            tree = self.tree(node, rows, self.losses(node, rows), max(len(here), len(rows.person)))
+            tree = self.tree(node, rows, self.losses(node, rows), max(len(here), len(rows.person)), ahead)
             trial = {**self.trees, node: tree}
             seen = []
             then = self.price(trial, self.finish(self.begin(), trial, seen), seen)
@@ -319,8 +325,10 @@ class Distillation:
     def run(self, progress: Callable[[int], None] = lambda round: None) -> dict[str, Tree]:
         """The trees of all nodes that people come to."""
         self.imitate()
+        better = True
         for number in range(self.settings.rounds):
             progress(number)
-            if not self.improve():
-                break
+            ahead = number >= self.settings.rounds - self.settings.careful
+            if better or ahead:
+                better = self.improve(ahead)
         return {self.names[node]: tree for node, tree in sorted(self.trees.items())}

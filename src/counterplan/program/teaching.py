@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterplan.errors import PlanError
+from counterplan.paths.orders import NO_ACTION
 from counterplan.paths.people import invent
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
@@ -23,10 +24,12 @@ from counterplan.surrogate.surrogate import Surrogate
 class TeachingSettings:
     """Whom to teach with, and how carefully."""
 
-    people: int = 8_000
+    people: int = 16_000
     """So many refused people, if need be invented ones."""
     sure: tuple[float, ...] = (0.5, 0.9, 0.97)
-    """A teacher for each: how sure it is that its plans work."""
+    """A teacher for each: how sure it is that its plans work. The first one tells the least effort."""
+    pupils: int = 4_000
+    """Most people for whom the others plan too: from them a program only starts."""
     steps: int = 100_000
     """Most steps looked at for one person."""
 
@@ -55,13 +58,16 @@ def teach(
     problem: Problem, people: People, surrogate: Surrogate, settings: TeachingSettings, random: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Lessons:  # fmt: skip
-    """Refused people like `people`, with the plans of every teacher; whoever has none of these is left out.
+    """Refused people like `people`, with the plans of teachers; whoever has none of these is left out.
 
     `progress` is told how many plans are made, and of how many.
     """
     starts, real = refused(problem, people, surrogate, settings.people, random)
-    allowed = np.ones((len(starts), len(problem.transitions)), bool)
-    total, done = len(starts) * len(settings.sure), 0
+    pupils = np.arange(len(starts))
+    if len(starts) > settings.pupils:
+        pupils = np.sort(random.choice(len(starts), settings.pupils, replace=False))
+    groups = [np.arange(len(starts)), *[pupils] * (len(settings.sure) - 1)]
+    total, done = sum(len(group) for group in groups), 0
 
     def advance(some: int) -> None:
         nonlocal done
@@ -69,20 +75,21 @@ def teach(
         progress(done, total)
 
     nobody: Any = _Nobody()
-    plans, costs = [], []
-    for sure in settings.sure:
+    plans = np.full((len(groups), len(starts), problem.max_actions), NO_ACTION)
+    costs = np.full((len(groups), len(starts)), np.inf)
+    for teacher, (sure, group) in enumerate(zip(settings.sure, groups, strict=True)):
         careful = GuideSettings(sure=sure, steps=settings.steps)
-        found = guide(problem, starts, allowed, surrogate.logit, nobody, careful, 0, advance, surrogate.hints)
-        plans.append(found.actions)
-        costs.append(found.cost)
-    least = np.min(costs, axis=0)
+        allowed = np.ones((len(group), len(problem.transitions)), bool)
+        found = guide(problem, starts[group], allowed, surrogate.logit, nobody, careful, 0, advance, surrogate.hints)
+        plans[teacher, group], costs[teacher, group] = found.actions, found.cost
+    least = costs.min(axis=0)
     helped = np.isfinite(least)
     if not helped.any():
         raise PlanError(
             "the surrogate knows no plan for anybody among these people, so there is nothing to distil; "
             "fit it on more of them"
         )
-    return Lessons(starts[helped], least[helped], np.stack(plans)[:, helped], int(helped[:real].sum()))
+    return Lessons(starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()))
 
 
 def refused(

@@ -25,9 +25,9 @@ Losses = npt.NDArray[np.floating]
 class TreeSettings:
     """What words cost, as shares of what a program loses: where little is lost, little is worth more words."""
 
-    feature_price: float = 0.04
+    feature_price: float = 0.03
     """For a feature that a rule mentions, per person whom the rule is about."""
-    leaf_price: float = 0.001
+    leaf_price: float = 0.0005
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
@@ -39,6 +39,12 @@ class TreeSettings:
     sides of a split that the next one needs."""
     contenders: int = 8
     """Choices that are looked at for that: the best ones."""
+    ahead: int = 3
+    """Features of which the best tests are tried out by a tree that looks ahead."""
+    ahead_levels: int = 5
+    """How deep the trees are that they are tried with."""
+    ahead_share: float = 0.06
+    """It looks ahead where it is about as large a share of all rows."""
     passes: int = 3
     """Times that every split and leaf is chosen again, given the rest of the tree."""
     spare: int = 4
@@ -132,46 +138,64 @@ class Grower:
         self.outcomes = np.stack([np.empty(len(states), bool), *(test(states) for test in self.tests)], axis=1)[:, 1:]
         self.tested = np.array([test.feature for test in self.tests], np.intp)
 
-    def grow(self) -> _Branch:
-        """The tree that loses least, words counted."""
-        root = self._grow(np.arange(len(self.states)), frozenset(), 0)
+    def grow(self, ahead: bool = True) -> _Branch:
+        """The tree that loses least, words counted; better, but slower, if it looks ahead."""
+        root = self._grow(np.arange(len(self.states)), frozenset(), self.settings.deepest, ahead)
         self._prune(root)
         for _ in range(self.settings.passes):
             self._choose_again(root)
             self._prune(root)
         return root
 
-    def _grow(self, rows: Ints, path: frozenset[int], depth: int) -> _Branch:
+    def _grow(self, rows: Ints, path: frozenset[int], levels: int, ahead: bool) -> _Branch:
+        """A branch about `rows` with at most so many levels of tests. If it looks `ahead`, the best tests of several
+        features are tried, each with a small tree on either side, and the one that loses least is kept."""
+        branch = _Branch(rows, path, int(self.losses[rows].sum(axis=0, dtype=float).argmin()))
+        ahead = ahead and len(rows) >= self.settings.ahead_share * len(self.states)
+        tests = self._tests(branch, self.settings.ahead if ahead else 1) if levels else []
+        if not tests:
+            return branch
+        if len(tests) == 1:
+            return self._split(branch, *tests[0], levels, ahead)
+        few = min(levels, self.settings.ahead_levels)
+        best = min((self._split(branch, *test, few, False) for test in tests), key=self._prune)
+        return best if best.test is None else self._split(branch, best.test, best.passed, levels, True)
+
+    def _split(self, branch: _Branch, test: Test, passed: Bools, levels: int, ahead: bool) -> _Branch:
+        """A branch with a test, of which rows passed [n], and what grows on both sides."""
+        below = branch.path | {test.feature}
+        yes, no = (self._grow(branch.rows[side], below, levels - 1, ahead) for side in (passed, ~passed))
+        return _Branch(branch.rows, branch.path, branch.choice, test, passed, yes, no)
+
+    def _tests(self, branch: _Branch, most: int) -> list[tuple[Test, Bools]]:
+        """The best tests for a branch, of `most` features at most, and which rows pass each [n]; none if it is to be a
+        leaf."""
+        rows, settings = branch.rows, self.settings
+        if len(rows) < 2 * settings.min_rows or not self.tests:
+            return []
         losses = self.losses[rows]
         total = losses.sum(axis=0, dtype=float)
-        branch = _Branch(rows, path, int(total.argmin()))
-        settings = self.settings
-        if len(rows) < 2 * settings.min_rows or depth == settings.deepest or not self.tests:
-            return branch
         if total.min() - losses.min(axis=1).sum(dtype=float) <= self.leaf_price * self.people:
-            return branch
+            return []
         passed = self.outcomes[rows]
         right = passed.T.astype(np.float32) @ losses
         count = passed.sum(axis=0)
         drop = total.min() - right.min(axis=1) - (total[None] - right).min(axis=1)
-        new = np.array([feature not in path for feature in self.tested])
+        new = np.array([feature not in branch.path for feature in self.tested])
         usable = (count >= settings.min_rows) & (len(rows) - count >= settings.min_rows)
+        if settings.max_conditions is not None and len(branch.path) >= settings.max_conditions:
+            usable &= ~new
         top = total.argsort()[: settings.contenders]
         told = _told_apart(right[:, top], total[top], count, len(rows))
         gain = drop + settings.foresight * told - new * self.feature_price * len(rows)
-        if settings.max_conditions is not None and len(path) >= settings.max_conditions:
-            usable &= ~new
-        if not usable.any():
-            return branch
-        best = int(np.where(usable, gain, -np.inf).argmax())
-        test, result = self._among(self.tests[best], rows, losses, total, float(gain[best]), path)
-        if result is None:
-            result = passed[:, best]
-        branch.test, branch.passed = test, result
-        below = path | {test.feature}
-        branch.yes = self._grow(rows[result], below, depth + 1)
-        branch.no = self._grow(rows[~result], below, depth + 1)
-        return branch
+        left = np.where(usable, gain, -np.inf)
+        found: list[tuple[Test, Bools]] = []
+        while len(found) < most and np.isfinite(left.max()):
+            best = int(left.argmax())
+            test, result = self._among(self.tests[best], rows, losses, total, float(gain[best]), branch.path)
+            found.append((test, passed[:, best] if result is None else result))
+            left[self.tested == test.feature] = -np.inf
+        return found
 
     def _among(
         self, test: Test, rows: Ints, losses: Single, total: Floats, gain: float, path: frozenset[int]
