@@ -111,13 +111,11 @@ def test_looking_ahead_finds_what_no_single_test_shows() -> None:
     old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
     male = STATES[:, FEATURES["sex"].index] == 1
     best = (old ^ male).astype(int)
-    losses = 1.0 - np.eye(2)[best]
-    used = {}
+    settings = replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES))
+    grower = Grower(PROBLEM.features, STATES, 1.0 - np.eye(2)[best], len(STATES), settings)
+    right = {}
     for ahead in (False, True):
-        settings = replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES))
-        grower = Grower(PROBLEM.features, STATES, losses, len(STATES), settings)
         tree = grower.finish(grower.grow(ahead), [Choice(0), Choice(1)])
-        assert (first_choices(tree) == best).mean() > 0.9
-        used[ahead] = {test.feature for path, _ in leaves(tree) for test, _ in path}
-    assert used[True] == {FEATURES["age"].index, FEATURES["sex"].index}
-    assert used[True] < used[False]
+        right[ahead] = (first_choices(tree) == best).mean()
+    assert right[False] < 0.9
+    assert right[True] > 0.95
