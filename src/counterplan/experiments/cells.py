@@ -297,7 +297,7 @@ _KINDS: dict[str, _Kind] = {
     SURROGATE: _Kind(_surrogate, (PEOPLE,), (5, 26, 5, 53), ("surrogate.safetensors", "surrogate.json")),
     AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (21, 70, 45, 91), _AGENT_FILES),
     PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json", "surrogate.json")),
-    IMITATION: _Kind(_imitation, (AGENT,), (8, 20, 10, 20), ("program.json",)),
+    IMITATION: _Kind(_imitation, (AGENT,), (10, 30, 20, 50), ("program.json",)),
     PAPER_AGENT: _Kind(
         _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130),
         _AGENT_FILES, optional=True,
@@ -309,8 +309,8 @@ _KINDS: dict[str, _Kind] = {
         for method in METHODS
         if method.name not in ("exact", "evolution", "evolution_small")
     },
-    "plan-evolution": _Kind(_plans("evolution"), (PEOPLE,), (80, 120, 90, 130)),
-    "plan-evolution_small": _Kind(_plans("evolution_small"), (PEOPLE,), (20, 30, 22, 32)),
+    "plan-evolution": _Kind(_plans("evolution"), (PEOPLE,), (4, 6, 5, 9)),
+    "plan-evolution_small": _Kind(_plans("evolution_small"), (PEOPLE,), (2, 2, 2, 3)),
     "search-budgets": _Kind(_search_budgets, (AGENT,), (2, 5, 2, 5)),
     "guided-budgets": _Kind(_guided_budgets, (SURROGATE,), (2, 8, 2, 20)),
     "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
