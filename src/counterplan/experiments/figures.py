@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -112,11 +112,28 @@ def _dots(
                 [interval.mean], [place], xerr=[interval.half], color=look["color"], elinewidth=1, capsize=1.5
             )
         axis.plot([interval.mean], [place], linestyle="", **look)
+    if shown := [found[method] for method in methods if method in found]:
+        axis.set_xlim(*_frame(shown, list(published.values())))
     axis.set_yticks(range(len(methods)), [label_of(method) for method in methods] if first else [])
     axis.set_ylim(len(methods) - 0.5, -0.5)
     axis.set_xlabel(label)
     axis.grid(axis="both")
     axis.set_axisbelow(True)
+
+
+def _frame(shown: Iterable[Interval], others: Iterable[float] = ()) -> tuple[float, float]:
+    """The ends of an axis that shows all means, and of wide intervals only a part."""
+    known = [interval for interval in shown if not np.isnan(interval.mean)]
+    means = [*(interval.mean for interval in known), *(value for value in others if not np.isnan(value))]
+    if not means:
+        return 0.0, 1.0
+    low, high = min(means), max(means)
+    room = 0.3 * (high - low) or max(0.1 * abs(high), 0.1)
+    ends = [(interval.mean - half, interval.mean + half) for interval in known if (half := interval.half) > 0]
+    low = max(low - room, min([low, *(end[0] for end in ends)]))
+    high = min(high + room, max([high, *(end[1] for end in ends)]))
+    margin = 0.06 * (high - low) or room
+    return low - margin, high + margin
 
 
 def _published(name: str, methods: Sequence[str], measure: str) -> dict[str, float]:
@@ -207,22 +224,26 @@ def _traces(rows: Rows) -> Figure:
     axes = figure.subplots(2, 3, sharex=True).ravel()
     numbers = sorted({value for _, value in points})
     for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=True):
+        seen: list[Interval] = []
+        levels: list[float] = []
         for name in names:
             colour, marker = BENCHMARKS[name]
             values, level = _against_traces(rows, points, usual, name, measure)
+            seen += values.values()
+            levels.append(level)
             x, y = list(values), np.array([value.mean for value in values.values()])
             half = np.nan_to_num([value.half for value in values.values()])
             axis.plot(x, y, color=colour, marker=marker, markersize=3.5)
             axis.fill_between(x, y - half, y + half, color=colour, alpha=0.12, linewidth=0)
             axis.axhline(level, color=colour, linestyle=(0, (4, 2)), linewidth=0.9)
         axis.set_title(label)
+        axis.set_ylim(*_frame(seen, levels))
         axis.set_xscale("log")
         axis.minorticks_off()
         ticks = [value for value in (100, 300, 700, 2_000, 4_000) if value in numbers] or numbers
         axis.set_xticks(ticks, [f"{value:,}" for value in ticks])
         axis.grid()
     axes[0].set_ylim(-0.03, 1.03)
-    axes[2].set_yscale("log")
     for axis in axes[3:]:
         axis.set_xlabel("traces")
     _legend(figure, [(name, BENCHMARKS[name][1], BENCHMARKS[name][0]) for name in names])
@@ -281,6 +302,8 @@ def _time(rows: Rows) -> Figure:
         _dots(top, methods, {method: spent.person.times(1_000) for method, spent in mine.items()}, "ms a person",
               column == 0, {})  # fmt: skip
         top.set_xscale("log")
+        ends = [1_000 * spent.person.mean for spent in mine.values() if spent.person.mean > 0]
+        top.set_xlim(min(ends, default=0.1) / 2, 2 * max(ends, default=1))
         for method in methods_in(set(mine) & set(_LEARNED_OR_NOT)):
             total = np.nan_to_num(mine[method].learning.mean) + many * mine[method].person.mean
             bottom.plot(many, total, **_look(method) | {"markevery": 8, "markersize": 3.5})
@@ -409,7 +432,8 @@ _Entry = tuple[str, str, str, Callable[[Rows], "Figure"]]
 _FIGURES: tuple[_Entry, ...] = (
     (
         "everybody", "All people",
-        "Mean over seeds with 95 % intervals. Grey circles: the paper’s figures on its own versions of the problems.",
+        "Mean over seeds with 95 % intervals; some are wider than the frame. Grey circles: the paper’s figures on "
+        "its own versions of the problems.",
         _everybody,
     ),
     ("in_common", "People whom every method solves", "Steps and effort on the same people.", _in_common),

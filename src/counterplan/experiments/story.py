@@ -100,7 +100,7 @@ def _programs(found: Summary, names: Sequence[str]) -> str:
         told += (
             f" Made the paper’s way from the same agent’s traces, programs hold for {_shares(papers)} at "
             f"{_ratios(papers)}, with {_range([line.rule_length.mean for line in papers.values()], 1)} features; the "
-            f"default program succeeds more often on {len(better)} of {len(both)} benchmarks."
+            f"default program succeeds more often {_on(len(better), len(both))}."
         )
     return told
 
@@ -115,10 +115,9 @@ def _ablation(found: Summary, names: Sequence[str]) -> str:
         if name in blind and name in alone and max(blind[name].success.mean, alone[name].success.mean)
         < search[name].success.mean
     ]  # fmt: skip
-    both = "on every benchmark" if len(worse) == len(search) else f"on {len(worse)} of {len(search)} benchmarks"
     return (
         f"The agent without search holds for {_shares(alone)}, the search without a trained agent for "
-        f"{_shares(blind)}: {both} both together do better than either."
+        f"{_shares(blind)}: {_on(len(worse), len(search))} both together do better than either."
     )
 
 
@@ -137,8 +136,7 @@ def _aims(found: Summary, names: Sequence[str]) -> str:
     for method, wanted in TARGETS.items():
         for name in names:
             if (name, method) in found:
-                for good, what in zip(reached(found[name, method], wanted[name]), ("success", "effort", "questions"),
-                                      strict=True):  # fmt: skip
+                for what, good in reached(found[name, method], wanted[name]).items():
                     total += 1
                     missed += [] if good else [f"{label_of(method)} on {name} ({what})"]
     if not total:
@@ -185,6 +183,12 @@ def _shares(lines: dict[str, Line]) -> str:
 
 def _ratios(lines: dict[str, Line]) -> str:
     return _range([line.ratio.mean for line in lines.values()], 2)
+
+
+def _on(some: int, all_of: int) -> str:
+    if some in (0, all_of):
+        return "on no benchmark" if not some else "on every benchmark"
+    return f"on {some} of {all_of} benchmarks"
 
 
 def _asked(lines: dict[str, Line]) -> str:
