@@ -1,7 +1,11 @@
-"""Draws docs/figures from what the benchmarks wrote: `python bench/figures.py SEARCH.json GUIDED.json`."""
+"""Draws docs/figures from what the benchmarks wrote: `python bench/figures.py [--search F] [--guided F] [--program F]`.
 
+`--search` alone draws success and effort against the budget; with `--guided` also the trade-off of planners;
+`--program`, from `bench/program.py --prefer …`, what a program gives up for being short.
+"""
+
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +79,49 @@ def trade_off(search: Rows, guided: Rows) -> None:
     save(figure, "trade-off")
 
 
+def preferences(rows: Rows) -> None:
+    """What a program pays in success and effort for what is preferred, against the length of its rules."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    names = [name for name in COLOURS if any(row["benchmark"] == name for row in rows)]
+    for axis, (key, words) in zip(
+        figure.subplots(1, 2),
+        (("success", "people with a plan that holds"), ("ratio", "effort ÷ least possible")),
+        strict=True,
+    ):
+        for name in names:
+            mine = [row for row in rows if row["benchmark"] == name]
+            points = []
+            for prefer in dict.fromkeys(row["prefer"] for row in mine):
+                some = [row for row in mine if row["prefer"] == prefer]
+                x, y = (
+                    sum(values) / len(some) for values in ([r["rule"] for r in some], [r["program"][key] for r in some])
+                )
+                points.append((x, y, prefer))
+            points.sort()
+            axis.plot(
+                *zip(*[point[:2] for point in points], strict=True), marker=MARKS[name], color=COLOURS[name], label=name
+            )
+            for x, y, prefer in points:
+                axis.annotate(prefer, (x, y), textcoords="offset points", xytext=(5, 5), fontsize=8)
+        axis.set_xlabel("features in a rule, mean")
+        axis.set_ylabel(words)
+        axis.margins(x=0.2, y=0.15)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False)
+    save(figure, "preferences")
+
+
 def main() -> None:
-    search, guided = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
-    search_budget(search)
-    trade_off(search, guided)
+    parser = argparse.ArgumentParser()
+    for name in ("search", "guided", "program"):
+        parser.add_argument(f"--{name}", type=lambda path: json.loads(Path(path).read_text()))
+    given = parser.parse_args()
+    if given.search:
+        search_budget(given.search)
+    if given.search and given.guided:
+        trade_off(given.search, given.guided)
+    if given.program:
+        preferences(given.program)
 
 
 if __name__ == "__main__":
