@@ -60,7 +60,8 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend german --planner search", "needs an agent"),
         ("recommend german --planner guided", "needs a surrogate"),
         ("recommend german --planner program", "needs a program"),
-        ("distil german", "'german' is not a folder that 'counterplan fit' wrote"),
+        ("distil german", "'german' is a benchmark; fit it first"),
+        ("distil loan.yaml", "'loan.yaml' is not a folder that 'counterplan fit' wrote"),
         ("distil .", "is . what 'counterplan fit' wrote"),
         ("show .", "program.json: there is no program yet; make one with 'counterplan distil .'"),
         ("show german", "'german' is a benchmark; fit it first"),
@@ -215,6 +216,32 @@ def test_fits_ones_own_problem(run, folder: Path) -> None:
         assert ran.code == 0
         assert "3 people: 2 found, 1 already favourable." in ran.out
     assert "--model MODULE:ATTR" in run("recommend", "learned", "--people", "people.csv").err
+
+
+@pytest.mark.parametrize("words", ["distil german", "show german", "export german --to page.html"])
+def test_a_benchmarks_name_is_the_benchmark_and_a_folder_of_that_name_is_written_with_its_place(
+    run, folder: Path, words: str
+) -> None:
+    german = benchmarks.load("german")
+    stop = Leaf((Choice(german.problem.transitions.stop),))
+    program = Program(german.problem, {"INTERVENE": stop})
+    Recourse(german.problem, german.model, program=program).save(folder / "german")
+    ran = run(*words.split())
+    assert ran.code == 2
+    assert "'german' is a benchmark; write ./german for the folder" in ran.err
+    assert not (folder / "page.html").exists()
+    there = run(*words.replace("german", "./german").split())
+    assert "is a benchmark" not in there.err
+    assert (there.code == 0) == ("distil" not in words), "there is nothing to distil from in it"
+    assert "Refused." in run("recommend", "german", "--person", 0).out
+    assert "./german: whom to plan for?" in run("recommend", "./german").err
+
+
+def test_fits_into_a_folder_with_the_name_of_a_benchmark_if_it_is_written_as_one(run, folder: Path) -> None:
+    ran = run("fit", "german", "--out", "./german", "--budget", "60")
+    assert ran.code == 0, ran.err
+    assert "counterplan recommend ./german" in ran.out
+    assert "counterplan distil ./german" in run("show", "./german").err
 
 
 def test_runs_as_a_program() -> None:

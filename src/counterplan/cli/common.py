@@ -73,6 +73,17 @@ def setting_of(
     return Setting(problem, read_table(people, problem.features), box, folder, model is not None)
 
 
+def path_named(name: str) -> Path:
+    """Where the folder or file `name` is; a benchmark's name means the benchmark in every command, never a folder."""
+    if name not in benchmarks.NAMES:
+        return Path(name)
+    if Path(name).exists():
+        raise PlanError(f"'{name}' is a benchmark; write ./{name} for the folder or file of that name")
+    raise PlanError(
+        f"'{name}' is a benchmark; fit it first with 'counterplan fit {name} --out FOLDER', and give FOLDER"
+    )
+
+
 def _nobody(people: pd.DataFrame) -> list[str]:
     """In the place of a model where none is asked."""
     raise ModelError("there is no model to ask; give one with --model MODULE:ATTR, FILE.onnx or a URL")

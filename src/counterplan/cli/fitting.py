@@ -37,7 +37,7 @@ Stopped = KeyboardInterrupt | CounterplanError
 
 def fit(
     problem: Annotated[str, typer.Argument(help="A benchmark's name, or a problem file.")],
-    out: Annotated[Path, typer.Option(help="The folder to keep what was learned in.")],
+    out: Annotated[str, typer.Option(help="The folder to keep what was learned in.")],
     people: Annotated[
         Path | None,
         typer.Option(
@@ -64,40 +64,41 @@ def fit(
     ] = False,
 ) -> None:
     """Learn about the model once, to plan for everybody."""
-    if str(out) in benchmarks.NAMES:
-        raise PlanError(f"--out {out}: that is a benchmark's name; choose another folder")
-    used = any((out / name).exists() for name in LEARNED)
+    if out in benchmarks.NAMES:
+        raise PlanError(f"--out {out}: that is a benchmark's name; choose another, or write ./{out} for the folder")
+    folder = Path(out)
+    used = any((folder / name).exists() for name in LEARNED)
     if used and not (resume or force):
-        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {start_again(out)}")
+        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {start_again(folder)}")
     method = method or ("search" if preset == "paper" else "guided")
     setting = setting_of(problem, people, model, threshold, seed, "refused_train" if method == "search" else "train")
     read = people_of(setting, people)
     recourse = Recourse(setting.problem, setting.box)
-    if resume and any((out / name).exists() for name in (AGENT, SURROGATE)):
-        _require_same(out, setting.problem)
-        recourse = Recourse.resuming(out, setting.problem, setting.box, method)
+    if resume and any((folder / name).exists() for name in (AGENT, SURROGATE)):
+        _require_same(folder, setting.problem)
+        recourse = Recourse.resuming(folder, setting.problem, setting.box, method)
     own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
     origin = json.dumps({"benchmark": problem if own else None, "seed": seed})
 
     def keep() -> None:
-        recourse.save(out)
-        write_or_say(out / ORIGIN, origin)
+        recourse.save(folder)
+        write_or_say(folder / ORIGIN, origin)
 
     def begin() -> None:
         """Only now is there something to put in the place of what was there."""
         if used and not resume:
-            _remove(out, OUTDATED)
+            _remove(folder, OUTDATED)
             keep()
 
     begun, stopped = _fit(
-        recourse, read, begin, method=method, seed=seed, settings=preset, budget=budget, folder=out, resume=resume,
+        recourse, read, begin, method=method, seed=seed, settings=preset, budget=budget, folder=folder, resume=resume,
         answers=answers,
     )  # fmt: skip
     if stopped is not None and not begun:
-        _keep_answers(recourse, out, stays=used and not resume)
+        _keep_answers(recourse, folder, stays=used and not resume)
         _end(recourse, stopped)
     keep()
-    _tell(recourse, out, f"{setting.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
+    _tell(recourse, folder, f"{setting.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
     needed = "" if own else " --people FILE --model MODEL"
     typer.echo(f"Kept in {out}. Plan with: counterplan recommend {out}{needed}")
     if stopped is not None and not recourse.budget_spent_:

@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from counterplan import benchmarks
-from counterplan.cli.common import ModelName, Threshold, keeping, load, people_of, setting_of
+from counterplan.cli.common import ModelName, Threshold, keeping, load, path_named, people_of, setting_of
 from counterplan.errors import PlanError
 from counterplan.files import require_writable
 from counterplan.learned import PROGRAM, load_problem, load_program
@@ -42,9 +41,9 @@ def distil(
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
 ) -> None:
     """Write what was learned down as a program that people can read, and that needs no model."""
-    if not Path(folder).is_dir() or folder in benchmarks.NAMES:
+    where = path_named(folder)
+    if not where.is_dir():
         raise PlanError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
-    where = Path(folder)
     own = "refused_train" if preset == "paper" else "train"
     load_problem(where)
     setting = setting_of(folder, people, model, threshold, 0, own)
@@ -69,7 +68,7 @@ def distil(
 
 
 def show(
-    folder: Annotated[Path, typer.Argument(help="A folder with a program, or a program's file.")],
+    folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the program's file instead.")] = False,
 ) -> None:
     """Print a program, rule by rule, and its card."""
@@ -82,7 +81,7 @@ def show(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="A folder with a program, or a program's file.")],
+    folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
     to: Annotated[Path, typer.Option(help="The file to write: .html (a page), .py, .svg, .dot or .json.")],
 ) -> None:
     """Write a program as a page, a module, a drawing or a file."""
@@ -94,11 +93,9 @@ def export(
     typer.echo(f"Wrote {to}.")
 
 
-def _program(path: Path) -> Program:
+def _program(name: str) -> Program:
     """The program in a folder or a file."""
-    if str(path) in benchmarks.NAMES and not path.exists():
-        raise PlanError(f"'{path}' is a benchmark; fit it first, then distil a program")
-    return load_program(path) if path.is_dir() else Program.load(path)
+    return load_program(name) if path_named(name).is_dir() else Program.load(name)
 
 
 def _card(program: Program) -> str:
