@@ -125,7 +125,7 @@ class Desk:
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)
-        again = plans.cached + _bred_again(planner)
+        again = plans.cached + planner.asked_again
         self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=again)
         return plans
 
@@ -154,12 +154,6 @@ class Desk:
             | {"rule_length": _rule_length(plan), "actions": "; ".join(plan.actions)}
             for plan, verdict in zip(plans, verdicts, strict=True)
         ]
-
-
-def _bred_again(planner: Planner) -> int:
-    """Candidates of the evolutionary baseline whose end had been asked about before: it remembers these itself."""
-    history = getattr(planner, "history_", None)
-    return 0 if history is None else int((history.asked - history.questions).sum())
 
 
 def _rule_length(plan: Plan) -> float | None:

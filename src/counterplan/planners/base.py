@@ -95,6 +95,11 @@ class Planner(ABC):
         except BudgetSpent as stop:
             return stop.known, stop.answers
 
+    @property
+    def asked_again(self) -> int:
+        """How often the last search came back to a state and knew the answer by itself, without the black box."""
+        return 0
+
     @abstractmethod
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
         """Plans for `people`, all refused, who may take the actions `allowed` [B, A], at `budget` questions each."""
