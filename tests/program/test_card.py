@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import html
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import worlds
 from counterplan import BlackBox, PlanError, Program, Recourse, benchmarks
+from counterplan.problem import Encoding
+from counterplan.program.card import Trial, card_of
+from counterplan.program.export import to_html, to_python
 from counterplan.program.keeping import to_json
+from counterplan.program.text import card_text
+from program import programs
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig
@@ -66,6 +75,36 @@ def test_success_is_what_the_model_says(program: Program) -> None:
     """The card is about people held back; on others the program does about as well."""
     check = program.verify(SYN.refused_test.head(150), SYN.model)
     assert abs(check.share - program.card["success"]) < 0.25
+
+
+@pytest.mark.parametrize(
+    ("men", "women", "failing", "told"),
+    [
+        (50, 40, 10, 'Its plans hold for 100 % of people whose sex is "male", but for 75 % whose sex is "female".'),
+        (50, 40, 4, 'Its plans hold for 100 % of people whose sex is "male", but for 90 % whose sex is "female".'),
+        (50, 40, 3, None),
+        (50, 19, 10, None),
+        (19, 50, 10, None),
+    ],
+)
+def test_clearly_unequal_groups_are_told_of_in_words(men: int, women: int, failing: int, told: str | None) -> None:
+    program = programs.imitated("german")
+    problem = program.problem
+    everybody = problem.read(worlds.random_people(problem, 0, 600)).states
+    stopped = everybody[program.run(everybody).stopped]
+    sex = next(feature for feature in problem.features if feature.name == "sex")
+    man = stopped[:, sex.index] == sex.values.index("male")
+    states = np.concatenate([stopped[man][:men], stopped[~man][:women]])
+    assert len(states) == men + women
+    holds = np.arange(men + women) < men + women - failing
+    trial = Trial(states, program.run(states), holds, np.ones(len(states)), Encoding.of(problem.features, states))
+    card = card_of(program, trial, states, made_with={}, seed=0, real=len(states), questions={})
+    assert [line for line in card["cannot"] if line.startswith("Its plans hold")] == ([told] if told else [])
+    if told:
+        shown = replace(program, card=card)
+        assert told in " ".join(card_text(card).split())
+        assert told in html.unescape(to_html(shown))
+        assert told in ast.get_docstring(ast.parse(to_python(shown)))  # type: ignore[operator]
 
 
 def test_ways_are_counted(program: Program) -> None:

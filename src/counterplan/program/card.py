@@ -13,12 +13,16 @@ import numpy as np
 
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Encoding, Problem
-from counterplan.problem.parts import STOP
+from counterplan.problem.parts import STOP, Feature
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.program.automaton import Program, Run, leaves
 from counterplan.program.rules import longest_rule, mean_rule_length
 
 EXAMPLES = 5
+FEWEST = 20
+"""People in a group, at least, before it is compared with others."""
+APART = 0.1
+"""Groups whose success differs by so much are told of in words."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ def card_of(
     _, cost, _ = walk(problem.transitions, trial.states, trial.run.actions)
     both = trial.holds & np.isfinite(trial.least) & (trial.least > 0)
     ratio = cost[both] / np.minimum(trial.least, cost)[both]
+    told = groups(problem, trial, cost, hopeful)
     return {
         "made_with": _given(made_with),
         "seed": seed,
@@ -57,10 +62,10 @@ def card_of(
         "rule_length_mean": round(mean_rule_length(program, trial.run), 6),
         "rule_length_longest": longest_rule(program, trial.run),
         "leaves": sum(1 for tree in program.trees.values() for _ in leaves(tree)),
-        "groups": groups(problem, trial, cost, hopeful),
+        "groups": told,
         "protected_tested": list(program.tests_protected()),
         "protected_avoided": list(avoided),
-        "cannot": cannot(program, trial, hopeful),
+        "cannot": [*cannot(program, trial, hopeful), *unequal(problem, told)],
         "transitions": transitions_of(program, program.run(starts)),
         "examples": [problem.describe(state) for state in examples],
     }
@@ -102,6 +107,26 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
         more = "1 more person" if hopeless == 1 else f"{hopeless} more people"
         said.append(f"For {more} it was tried on, no plan is known at all.")
     return said
+
+
+def unequal(problem: Problem, told: Mapping[str, Any]) -> list[str]:
+    """For which protected groups a program does clearly worse than for others, in a sentence for each feature."""
+    said = []
+    for feature in problem.features:
+        inside = {name: group for name, group in told.get(feature.name, {}).items() if group["people"] >= FEWEST}
+        order = sorted(inside, key=lambda name: inside[name]["success"])
+        if order and round(inside[order[-1]]["success"] - inside[order[0]]["success"], 6) >= APART:
+            (best, high), (worst, low) = ((_whose(feature, g), inside[g]["success"]) for g in (order[-1], order[0]))
+            said.append(f"Its plans hold for {100 * high:.0f} % of people {best}, but for {100 * low:.0f} % {worst}.")
+    return said
+
+
+def _whose(feature: Feature, group: str) -> str:
+    """A group of people, as it is named on the card, in words: `whose sex is "female"`, `with age < 25`."""
+    name = feature.name.replace("_", " ")
+    if group == f"{feature.name} is missing":
+        return f"whose {name} is unknown"
+    return f"with {group}" if feature.is_number else f'whose {name} is "{group}"'
 
 
 def transitions_of(program: Program, run: Run) -> dict[str, int]:
