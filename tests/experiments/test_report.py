@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from rows_by_hand import by_hand
 
@@ -180,6 +181,57 @@ def test_a_quick_run_says_so(written: Path, tmp_path: Path) -> None:
 def _no_figures() -> dict[str, report.Drawing]:
     names = {name for _, _, figures, _ in report.SECTIONS for name in figures}
     return {name: report.Drawing(name, name, "", b"", "<svg ></svg>") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "text", "message"),
+    [
+        ("results", "success", "Tru", "'Tru' is neither True nor False"),
+        ("results", "success", "", "'' is empty, which it never is"),
+        ("results", "cost", "1O.0", "'1O.0' is no number"),
+        ("results", "least_effort", "nan", "'nan' is no number"),
+        ("results", "seed", "0x", "'0x' is no whole number"),
+        ("results", "outcome", "hold", "'hold' is none of holds, refused"),
+        ("results", "reachable", "nope", "'nope' is none of yes, no, unknown"),
+        ("curves", "value", "1.5", "'1.5' is no whole number"),
+        ("questions", "rows", "many", "'many' is no whole number"),
+        ("programs", "leaves", "x", "'x' is no whole number"),
+        ("people", "person", "-1", "'-1' is no whole number"),
+        ("datasets", "reachable", "yes", "'yes' is no number"),
+        ("timing", "cpu_seconds", "1,5", "'1,5' is no number"),
+    ],
+)
+def test_nothing_odd_is_guessed_at(
+    written: Path, tmp_path: Path, run, file: str, column: str, text: str, message: str
+) -> None:
+    Rows.read(written).write(tmp_path)
+    path = tmp_path / f"{file}.csv"
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table.loc[1, column] = text
+    table.to_csv(path, index=False)
+    (tmp_path / "experiment.json").write_text(json.dumps(ABOUT))
+    ran = run("experiment", "--out", tmp_path, "--report-only")
+    assert ran.code == 2
+    assert f"{file}.csv: line 3, column '{column}': {message}" in " ".join(ran.err.split())
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_line_that_is_cut_off_is_refused(written: Path, tmp_path: Path) -> None:
+    Rows.read(written).write(tmp_path)
+    path = tmp_path / "results.csv"
+    path.write_text(path.read_text().rstrip()[:-30])
+    with pytest.raises(CounterplanError, match=r"results.csv: line 21: has \d+ cells, not 13"):
+        Rows.read(tmp_path)
+
+
+def test_rows_are_read_as_they_were_written(written: Path, tmp_path: Path) -> None:
+    Rows.read(written).write(tmp_path)
+    for path in tmp_path.glob("*.csv"):
+        assert path.read_bytes() == (written / path.name).read_bytes()
+    made, read = by_hand(), Rows.read(written)
+    for name in vars(made):
+        if name != "people":
+            pd.testing.assert_frame_equal(getattr(made, name), getattr(read, name))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from counterplan.errors import PlanError
+from counterplan.experiments.judging import OUTCOMES
 from counterplan.files import write_or_say
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -70,16 +73,14 @@ class Rows:
         for name, columns in COLUMNS.items():
             path = folder / f"{name}.csv"
             try:
-                table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+                with path.open(encoding="utf-8", newline="") as file:
+                    tables[name] = _typed(_table(path, columns, csv.reader(file, strict=True)))
             except FileNotFoundError:
                 raise PlanError(
                     f"{path}: there is no such file; run the experiment first, or go on with --resume"
                 ) from None
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, csv.Error) as error:
                 raise PlanError(f"{path}: cannot be read ({error}); --resume writes it again") from None
-            if tuple(table.columns) != columns:
-                raise PlanError(f"{path}: has other columns than expected; --resume writes it again")
-            tables[name] = _typed(table)
         return cls(**tables)
 
     def write(self, folder: Path) -> None:
@@ -92,7 +93,70 @@ def _who(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["benchmark"], row["seed"], row["person"]
 
 
+def _table(path: Path, columns: tuple[str, ...], lines: Any) -> pd.DataFrame:
+    """A file as it was written, cell by cell; a PlanError names the line and the column of what cannot be right.
+
+    Nothing is guessed: a misspelt word that was read as a yes would turn a failure into a success.
+    """
+    if tuple(next(lines, ())) != columns:
+        raise PlanError(f"{path}: has other columns than expected; --resume writes it again")
+    rows = []
+    for cells in lines:
+        where = f"{path}: line {lines.line_num}"
+        if len(cells) != len(columns):
+            raise PlanError(f"{where}: has {len(cells)} cells, not {len(columns)}; --resume writes it again")
+        row = []
+        for column, text in zip(columns, cells, strict=True):
+            try:
+                row.append(_value(path.stem, column, text))
+            except ValueError as error:
+                raise PlanError(
+                    f"{where}, column '{column}': {text!r} is {error}; --resume writes the file again"
+                ) from None
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(columns))
+
+
 _WHOLE = ("value", "people", "traces", "got", "rows", "remembered", "length", "questions", "shortest", "longest")
+_COUNTS = (
+    *_WHOLE, "seed", "person", "leaves", "favourable", "unfavourable", "features", "binary_features", "functions",
+    "refused", "unreachable",
+)  # fmt: skip
+_REAL = ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length")
+_NUMBERS = (*_REAL, "accuracy", "cpu_seconds", "wall_seconds")
+_WORDS = {"outcome": tuple(OUTCOMES), "reachable": ("yes", "no", "unknown")}
+_NEVER_EMPTY = ("benchmark", "seed", "person", "method", "phase", "feature", "success", "outcome", "reachable")
+
+
+def _value(table: str, column: str, text: str) -> Any:
+    """What a cell says; a ValueError tells what it is not."""
+    if not text:
+        if column in _NEVER_EMPTY:
+            raise ValueError("empty, which it never is")
+        return None
+    if column == "success":
+        if text not in ("True", "False"):
+            raise ValueError("neither True nor False")
+        return text == "True"
+    if column in _COUNTS:
+        if not text.removesuffix(".0").isdecimal():
+            raise ValueError("no whole number, zero or more")
+        return int(text.removesuffix(".0"))
+    if column in _NUMBERS or (table, column) == ("datasets", "reachable"):
+        return _number(text)
+    if column in _WORDS and text not in _WORDS[column]:
+        raise ValueError(f"none of {', '.join(_WORDS[column])}")
+    return text
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("no number") from None
+    if not math.isfinite(number):
+        raise ValueError("no number")
+    return number
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +164,7 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     for name in table.columns:
         if name in _WHOLE:
             table[name] = pd.to_numeric(table[name]).astype("Int64")
-        elif name in ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length"):
+        elif name in _REAL:
             table[name] = pd.to_numeric(table[name]).astype(float)
         elif name == "success":
             table[name] = table[name].astype(bool)
