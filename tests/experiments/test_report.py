@@ -61,7 +61,19 @@ def test_tables_say_what_the_rows_say() -> None:
 def test_aims_that_are_missed_are_marked() -> None:
     tables = all_tables(by_hand())
     marks = [cell[-1] for cell in row_of(tables["targets"], "search", "german")[1::2]]
-    assert marks == ["✗", "✗", "✓"]
+    assert marks == ["✗", "✗", "✓", "–"]
+    assert row_of(tables["targets"], "program", "german")[7:] == ("3.00 ± 0.00 ✓", "≤ 4.2")
+
+
+def test_rules_that_are_too_long_miss_an_aim() -> None:
+    rows = by_hand()
+    before = " ".join(story(rows))
+    longer = rows.results.assign(rule_length=rows.results["rule_length"] + 1.3)
+    rows = replace(rows, results=longer)
+    assert row_of(all_tables(rows)["targets"], "program", "german")[7] == "4.30 ± 0.00 ✗"
+    assert "program on german (rule length)" in " ".join(story(rows))
+    assert "program on german (rule length)" not in before
+    assert "Of 7 aims for success, effort, questions and rule length, 3 are reached" in before
 
 
 def test_the_story_follows_from_the_rows() -> None:

@@ -135,15 +135,18 @@ def _aims(found: Summary, names: Sequence[str]) -> str:
     missed, total = [], 0
     for method, wanted in TARGETS.items():
         for name in names:
-            if (name, method) in found:
+            if (name, method) in found and name in wanted:
                 for what, good in reached(found[name, method], wanted[name]).items():
                     total += 1
                     missed += [] if good else [f"{label_of(method)} on {name} ({what})"]
     if not total:
         return ""
     if not missed:
-        return f"All {total} aims are reached."
-    return f"Of {total} aims, {total - len(missed)} are reached; missed: {', '.join(missed)}."
+        return f"All {total} aims for success, effort, questions and rule length are reached."
+    return (
+        f"Of {total} aims for success, effort, questions and rule length, {total - len(missed)} are reached; missed: "
+        f"{', '.join(missed)}."
+    )
 
 
 def _fairness(rows: Rows) -> str:

@@ -112,35 +112,40 @@ def targets(rows: Rows) -> Table:
             tuple(
                 (name, *_against(found[name, method], wanted[name]))
                 for name in benchmarks_in(rows)
-                if (name, method) in found
+                if (name, method) in found and name in wanted
             ),
         )
         for method, wanted in TARGETS.items()
     ]
     return Table(
         "targets", "Against what was aimed at",
-        "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, and rows sent to "
-        "the model per person, each with what was aimed at: ✓ reached, ✗ missed. Means over seeds.",
-        ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim"), tuple(sections),
+        "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, rows sent to the "
+        "model per person, and for programs the features in the rule of a step (mean over steps), each with what was "
+        "aimed at: ✓ reached, ✗ missed. Means over seeds.",
+        ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim", "rule length", "aim"), tuple(sections),
     )  # fmt: skip
 
 
 def reached(line: Line, wanted: Target) -> dict[str, bool]:
-    """Whether success, effort and questions are as good as wanted, of what is wanted."""
-    made = {
-        "success": line.success.mean >= wanted.success - _TINY,
-        "effort": wanted.ratio is None or line.ratio.mean <= wanted.ratio + _TINY,
-        "questions": line.questions.mean <= wanted.questions + _TINY,
+    """Whether success, effort, questions and rule length are as good as wanted, of what is wanted."""
+    most = {
+        "effort": (line.ratio, wanted.ratio),
+        "questions": (line.questions, wanted.questions),
+        "rule length": (line.rule_length, wanted.rule_length),
     }
-    return {what: good for what, good in made.items() if what != "effort" or wanted.ratio is not None}
+    made = {"success": line.success.mean >= wanted.success - _TINY}
+    return made | {what: got.mean <= aim + _TINY for what, (got, aim) in most.items() if aim is not None}
 
 
 def _against(line: Line, wanted: Target) -> tuple[str, ...]:
     marks = {what: " ✓" if good else " ✗" for what, good in reached(line, wanted).items()}
     return (
         f"{spread(line.success, 3)}{marks['success']}", f"≥ {wanted.success:.2f}",
-        f"{spread(line.ratio, 3)}{marks.get('effort', '')}", "–" if wanted.ratio is None else f"≤ {wanted.ratio:.4g}",
+        f"{spread(line.ratio, 3)}{marks.get('effort', '')}",
+        NOTHING if wanted.ratio is None else f"≤ {wanted.ratio:.4g}",
         f"{spread(line.questions, 2)}{marks['questions']}", f"≤ {wanted.questions:.1f}",
+        f"{spread(line.rule_length, 2)}{marks.get('rule length', '')}",
+        NOTHING if wanted.rule_length is None else f"≤ {wanted.rule_length:.1f}",
     )  # fmt: skip
 
 
