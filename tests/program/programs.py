@@ -1,4 +1,4 @@
-"""Programs for tests: random ones with every kind of test and choice, and real ones that imitate exact plans."""
+"""Programs for tests: random ones with every kind of test and choice, and real ones, imitated or distilled."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from counterplan.benchmarks import suite
 from counterplan.blackbox import BlackBox
 from counterplan.paths.orders import NO_ACTION
 from counterplan.planners import ExactPlanner
-from counterplan.problem import Feature, Problem
+from counterplan.problem import Feature, People, Problem
 from counterplan.problem.parts import STOP
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+from counterplan.program.distil import Distillation, DistilSettings
+from counterplan.program.teaching import TeachingSettings, teach
 
 
 def random_program(problem: Problem, seed: int, depth: int = 4, stops: float = 0.8) -> Program:
@@ -90,6 +92,39 @@ def imitated(name: str = "german", people: int = 80, depth: int = 4) -> Program:
         "examples": examples,
     }
     return Program(problem, trees, card)
+
+
+class Knows:
+    """A surrogate that is never wrong: the benchmark's model itself."""
+
+    hints = None
+
+    def __init__(self, problem: Problem, people: People, model: object) -> None:
+        self.asked = BlackBox(model).about(problem, people.take(slice(0, 1)))
+
+    def logit(self, states: np.ndarray) -> np.ndarray:
+        """[B] far from zero, for `states` [B, F]."""
+        return np.where(self.asked(states, np.zeros(len(states), np.intp)), 5.0, -5.0)
+
+
+@cache
+def distilled(name: str, people: int = 250, rounds: int = 2) -> Program:
+    """A small program as `distil` makes it: by policy search, tidied, with aims and second choices."""
+    world = suite.load(name)
+    problem, rng = world.problem, np.random.default_rng(0)
+    learners = problem.read(world.train.head(2000))
+    knows: Any = Knows(problem, learners, world.model)
+    lessons = teach(problem, learners, knows, TeachingSettings(people=people, steps=20_000), rng)
+    made = Distillation(
+        problem,
+        lessons.starts,
+        lessons.least,
+        lessons.plans,
+        knows.logit,
+        DistilSettings(rounds=rounds, rows=people),
+        rng,
+    )
+    return Program(problem, made.run()).tidied()
 
 
 def transited_to(transited: dict[str, int]) -> set[str]:

@@ -85,6 +85,17 @@ def test_python_agrees_on_a_real_program() -> None:
     assert sum(status == "found" for status, _, _ in wanted) > 1000
 
 
+@pytest.mark.parametrize("name", worlds.BENCHMARKS)
+def test_python_agrees_on_distilled_programs(name: str) -> None:
+    program = programs.distilled(name)
+    recommend = module_of(program).recommend
+    for forbid, count in (([], 2000), (some_forbidden(program.problem), 500)):
+        people = worlds.random_people(program.problem, 3, count)
+        wanted = expected(program, people, forbid)
+        assert [answered(recommend(row, set(forbid))) for row in rows(program.problem, people)] == wanted
+        assert sum(status == "found" for status, _, _ in wanted) > count / 2
+
+
 @given(st.integers(0, 10**6))
 def test_python_agrees_in_every_world(seed: int) -> None:
     """Conditions, formulas, tables, bounds, missing values: whatever a problem file can say."""

@@ -103,6 +103,16 @@ def test_script_agrees_on_a_real_program(opened: Open) -> None:
     assert plans == expected(program, people)
 
 
+@pytest.mark.parametrize("name", worlds.BENCHMARKS)
+def test_script_agrees_on_distilled_programs(name: str, opened: Open) -> None:
+    program = programs.distilled(name)
+    page = opened(program)
+    for forbid, count in (([], 2000), (some_forbidden(program.problem), 500)):
+        people = worlds.random_people(program.problem, 3, count)
+        plans, _ = ask(page, program.problem.read(people).states, forbid)
+        assert plans == expected(program, people, forbid)
+
+
 def test_script_agrees_in_many_worlds(opened: Open) -> None:
     """Conditions, formulas, tables, bounds, missing values: whatever a problem file can say."""
     page = opened(programs.imitated())
