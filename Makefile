@@ -53,7 +53,9 @@ bench: $(READY)
 	$(BIN)/python bench/guided.py
 	$(BIN)/python bench/guided.py --others
 	$(BIN)/python bench/scaling.py
+	$(BIN)/python bench/program.py
 	$(BIN)/python bench/program_speed.py
+	$(BIN)/python bench/page.py
 
 # The documentation as a site, in site/: open site/index.html, it needs neither a network nor a server.
 docs: $(READY)
