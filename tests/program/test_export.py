@@ -11,12 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.errors import PlanError
+from counterplan.errors import PeopleError, PlanError
 from counterplan.problem import Problem
 from counterplan.program import export as exporting
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
@@ -122,7 +123,7 @@ def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 9))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert imported <= {"__future__", "math", "re", "collections.abc", "typing"}
+    assert imported <= {"__future__", "difflib", "math", "re", "collections.abc", "typing"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "__import__", "open"}
     person = programs.imitated().card["examples"][0]
@@ -137,7 +138,6 @@ def test_python_says_what_is_wrong_with_a_person() -> None:
     recommend = module_of(program).recommend
     person = program.card["examples"][0]
     for wrong, told in (
-        ({"jbo": 1}, "there is no feature 'jbo'"),
         ({"job": "mangaer"}, "job is one of"),
         ({"age": None}, "age is not known"),
         ({"age": 3.5}, "whole number"),
@@ -147,6 +147,37 @@ def test_python_says_what_is_wrong_with_a_person() -> None:
             recommend(person | wrong)
     with pytest.raises(ValueError, match="no function or action 'FLY'"):
         recommend(person, {"FLY"})
+    for nobody in (None, "ann", [person]):
+        with pytest.raises(ValueError, match="a person is a dict with a value for each feature, not"):
+            recommend(nobody)
+
+
+def test_python_takes_the_rows_that_the_program_takes() -> None:
+    """A column more is no matter; one that is absent is told, with the name it may have been given by mistake."""
+    program = programs.imitated()
+    recommend = module_of(program).recommend
+    person = program.card["examples"][0]
+    more = person | {"risk": "bad", "jobs": "many", 7: None}
+    assert answered(recommend(more)) == answered(recommend(person)) == expected(program, pd.DataFrame([more]))[0]
+    misspelt = {{"job": "jbo"}.get(name, name): value for name, value in more.items() if name != "jobs"}
+    for read, wrong in ((recommend, ValueError), (lambda row: program.recommend(pd.DataFrame([row])), PeopleError)):
+        with pytest.raises(wrong, match=r"lacks .*'job'; did you mean 'jbo'"):
+            read(misspelt)
+        with pytest.raises(wrong, match=r"lacks .*'age'"):
+            read({name: value for name, value in person.items() if name != "age"})
+
+
+def test_what_may_be_missing_is_still_to_be_named() -> None:
+    data = worlds.benchmark("german").to_dict()
+    data["features"]["age"]["missing"] = True
+    program = programs.random_program(Problem.from_dict(data), 0)
+    row = rows(program.problem, worlds.random_people(program.problem, 0, 1))[0]
+    recommend = module_of(program).recommend
+    assert answered(recommend(row | {"age": None})) == expected(program, pd.DataFrame([row | {"age": None}]))[0]
+    del row["age"]
+    for read, wrong in ((recommend, ValueError), (lambda row: program.recommend(pd.DataFrame([row])), PeopleError)):
+        with pytest.raises(wrong, match=r"lacks .*'age'"):
+            read(row)
 
 
 def test_extension_decides(tmp_path: Path) -> None:

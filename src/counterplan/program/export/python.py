@@ -17,6 +17,7 @@ from counterplan.program.export.resolved import bases, title
 
 _HEAD = '''from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,7 +28,7 @@ __all__ = ["recommend"]
 
 
 def recommend(person: dict, cannot: set = frozenset()) -> dict:
-    """What `person`, a dict of the features below, can do to turn the decision around.
+    """What `person`, a dict of the features below, can do to turn the decision around. Other keys are ignored.
 
     `cannot` holds what must stay as it is: functions ("{name}") or actions ("{action}").
     Gives "status" ("found" or "not_found"), "steps" (each with "function", "argument", "cost", "text", "reason"),

@@ -5,6 +5,7 @@ It uses nothing but the standard library of Python 3.9, and knows nothing of cou
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -204,10 +205,20 @@ def _in_words(feature: _Feature, number: float) -> str:
 
 
 def _read(world: _World, person: Mapping[str, Any]) -> State:
-    for name in person:
-        if name not in world.features:
-            raise ValueError(f"there is no feature {name!r}; there are {', '.join(world.features)}")
-    return {name: _number(name, feature, person.get(name)) for name, feature in world.features.items()}
+    """The features of a person; what else is there is no matter, unless it looks like the name of one that is not."""
+    if not isinstance(person, Mapping):
+        raise ValueError(f"a person is a dict with a value for each feature, not {type(person).__name__}")
+    absent = [name for name in world.features if name not in person]
+    if absent:
+        others = [str(name) for name in person if name not in world.features]
+        lacking = ", ".join(repr(name) + _meant(name, others) for name in absent)
+        raise ValueError(f"the person lacks {lacking}; there are the features {', '.join(world.features)}")
+    return {name: _number(name, feature, person[name]) for name, feature in world.features.items()}
+
+
+def _meant(name: str, others: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, others, n=1)
+    return f"; did you mean {close[0]!r}" if close else ""
 
 
 def _number(name: str, feature: _Feature, value: Any) -> float:
