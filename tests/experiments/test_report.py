@@ -76,6 +76,57 @@ def test_rules_that_are_too_long_miss_an_aim() -> None:
     assert "Of 7 aims for success, effort, questions and rule length, 3 are reached" in before
 
 
+def duelling(**changes: float) -> Rows:
+    """The rows by hand with other figures: factors of CSCF's cost, rows and seconds, and of search's cost (`ours`)."""
+    rows = by_hand()
+    results, questions, timing = rows.results.copy(), rows.questions.copy(), rows.timing.copy()
+    results.loc[results["method"] == "evolution", "cost"] *= changes.get("cost", 1)
+    results.loc[results["method"] == "search", "cost"] *= changes.get("ours", 1)
+    theirs = (questions["method"] == "evolution") & (questions["phase"] == "prediction")
+    questions["remembered"] = questions["remembered"].mask(theirs, int(changes.get("remembered", 0)))
+    questions["rows"] = questions["rows"].mask(theirs, questions["rows"] * int(changes.get("rows", 1)))
+    timing.loc[timing["method"] == "evolution", "cpu_seconds"] *= changes.get("seconds", 1)
+    return replace(rows, results=results, questions=questions, timing=timing)
+
+
+def beside(rows: Rows) -> list[str]:
+    """What is marked of search against CSCF: success, effort, rows, candidates, time."""
+    row = row_of(all_tables(rows)["baseline"], "search", "german")
+    return [row[place] for place in (1, 4, 8, 10, 13)]
+
+
+def test_search_is_set_beside_the_baseline_as_on_paper() -> None:
+    # Both solve person 0 of each seed: 10 and 5 against 20 and 10; rows 2 against 150, seconds .2 against 1.
+    success, effort, rows, candidates, time = beside(by_hand())
+    assert success == "0.750 ± 3.176 ✓"
+    assert effort.startswith("7.50 ±")
+    assert effort.endswith("✓")
+    assert (rows, candidates, time) == ("75.0 ✗", "75.0 ✗", "5.0 ✗")
+    told = " ".join(story(by_hand()))
+    assert "Against CSCF, search succeeds more often on every benchmark, costs less" in told
+    assert "(it sends 75 times as many; if it remembered nothing, on no benchmark)" in told
+    assert "takes less than a hundredth of its time on no benchmark (it takes 5.0 times as long)" in told
+    assert "Of 4 aims against CSCF, 2 are reached. (Here it plans for everybody at once" in told
+
+
+def test_what_is_said_of_the_baseline_follows_from_the_rows() -> None:
+    assert [cell[-1] for cell in beside(duelling(ours=3, rows=2, seconds=30))] == ["✓", "✗", "✓", "✓", "✓"]
+    assert [cell[-1] for cell in beside(duelling(remembered=600))] == ["✓", "✓", "✗", "✓", "✗"]
+    told = " ".join(story(duelling(ours=3, rows=2, seconds=30)))
+    assert "costs less on the people whom both solve on no benchmark" in told
+    assert "a hundredth of its rows on every benchmark" in told
+    assert "a hundredth of its time on every benchmark (it takes 150.0 times as long)" in told
+    assert "3 are reached." in told
+    assert "plans for everybody at once" not in told
+    # At the least effort both, nobody can do better: that is no aim missed.
+    assert beside(duelling(cost=0.5))[1].endswith("✓")
+    assert "(or both the least possible) on every benchmark" in " ".join(story(duelling(cost=0.5)))
+    rows = by_hand()
+    assert "Against CSCF" not in " ".join(
+        story(replace(rows, results=rows.results[rows.results["method"] != "evolution"]))
+    )
+
+
 def test_the_story_follows_from_the_rows() -> None:
     rows = by_hand()
     told = " ".join(story(rows))

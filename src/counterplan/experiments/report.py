@@ -24,7 +24,7 @@ from counterplan.files import writable, write_or_say
 FILE = "report.html"
 SUMMARY = "summary.json"
 SECTIONS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("targets", "What was aimed at, and what was reached", (), ("targets",)),
+    ("targets", "What was aimed at, and what was reached", (), ("targets", "baseline")),
     ("datasets", "1. The benchmarks", (), ("datasets",)),
     ("comparison", "2. Success, effort and length", ("everybody", "in_common"), ("everybody", "in_common")),
     ("ablation", "3. Ablation", (), ("ablation",)),

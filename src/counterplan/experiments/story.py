@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from counterplan.experiments.baseline import AGAINST, TIMES, Duel, duels
 from counterplan.experiments.methods import label_of
 from counterplan.experiments.published import PUBLISHED, TARGETS
 from counterplan.experiments.rows import Rows
@@ -21,7 +22,7 @@ def story(rows: Rows) -> list[str]:
     """The findings, one sentence or two each; what there are no rows of is not spoken of."""
     found, names = summary(rows), benchmarks_in(rows)
     told = [_people(rows), _planners(found, names), _baseline(rows, found, names), _programs(found, names)]
-    told += [_ablation(found, names), _cascade(found, names), _aims(found, names), _fairness(rows)]
+    told += [_ablation(found, names), _cascade(found, names), _aims(found, names), *_duels(rows), _fairness(rows)]
     return [sentence for sentence in told if sentence]
 
 
@@ -144,9 +145,50 @@ def _aims(found: Summary, names: Sequence[str]) -> str:
     if not missed:
         return f"All {total} aims for success, effort, questions and rule length are reached."
     return (
-        f"Of {total} aims for success, effort, questions and rule length, {total - len(missed)} are reached; missed: "
+        f"Of {total} aims for success, effort, questions and rule length, {_are(total - len(missed))} reached; missed: "
         f"{', '.join(missed)}."
     )
+
+
+def _duels(rows: Rows) -> list[str]:
+    """What was aimed at against the evolutionary baseline, and what came of it."""
+    found = duels(rows)
+    told = []
+    for method in AGAINST:
+        mine = [duel for (_, one), duel in found.items() if one == method]
+        if mine:
+            told.append(f"Against CSCF, {label_of(method)} {', '.join(_against(mine))}.")
+    if told:
+        marks = [good for duel in found.values() for good in duel.reached().values()]
+        told[-1] += f" Of {_count(len(marks), 'aim')} against CSCF, {_are(sum(marks))} reached."
+        if any(not duel.reached().get("time", True) for duel in found.values()):
+            told[-1] += " (Here it plans for everybody at once, on arrays, so its time a person is short.)"
+    return told
+
+
+def _against(mine: Sequence[Duel]) -> list[str]:
+    """How a method does beside the baseline: on how many benchmarks each aim is reached, of those that are known."""
+    tied = {what for duel in mine for what in duel.tied}
+    always = " (or both always do)" if "success" in tied else ""
+    least = " (or both the least possible)" if "effort" in tied else ""
+    words = {
+        "success": f"succeeds more often{always}",
+        "effort": f"costs less on the people whom both solve{least}",
+        "questions": "needs less than a hundredth of its rows",
+        "time": "takes less than a hundredth of its time",
+    }
+    forgetful = [duel.more_candidates > TIMES for duel in mine if not pd.isna(duel.more_candidates)]
+    more = {
+        "questions": f" (it sends {_range([duel.more_rows for duel in mine], 0)} times as many; if it remembered "
+        f"nothing, {_on(sum(forgetful), len(forgetful))})",
+        "time": f" (it takes {_range([duel.longer for duel in mine], 1)} times as long)",
+    }
+    told = []
+    for what, said in words.items():
+        known = [duel.reached()[what] for duel in mine if what in duel.reached()]
+        if known:
+            told.append(f"{said} {_on(sum(known), len(known))}{more.get(what, '')}")
+    return told
 
 
 def _fairness(rows: Rows) -> str:
@@ -212,6 +254,10 @@ def _range(values: Iterable[float], digits: int) -> str:
         return "an unknown number of"
     least, most = number(min(known), digits), number(max(known), digits)
     return least if least == most else f"{least}–{most}"
+
+
+def _are(number: int) -> str:
+    return f"{number} {'is' if number == 1 else 'are'}"
 
 
 def _count(number: int, what: str) -> str:
