@@ -16,7 +16,7 @@ import pytest
 
 import worlds
 from counterplan.problem import Problem
-from counterplan.program.automaton import Program
+from counterplan.program.automaton import Program, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs
@@ -278,6 +278,11 @@ def test_the_card_is_told_in_order(opened: Open) -> None:
     assert names[:2] == ["People it was made from", "Plans that held"]
     assert "50 real, 30 invented" in shown
     assert "1,250" in shown
+    assert "whom the program was made from: 50 real and 30 invented" in page.locator("main").inner_text()
+    count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
+    assert f"A program of {count} plain rules" in shown
+    assert "small" not in shown
+    assert "a few questions" not in shown
     assert "leaf price" not in shown
     assert "transitions" not in shown.lower()
     assert page.locator("section.wide th[scope=row]").all_inner_texts() == ["female", "male"]

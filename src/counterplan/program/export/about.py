@@ -31,6 +31,18 @@ def about(program: Program) -> list[tuple[str, str]]:
     return [(title, _said(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
 
 
+def counted(program: Program) -> str:
+    """What the numbers in the drawing count, and how many of these people are invented, as far as the card knows."""
+    if not drawing(program).people:
+        return "rules"
+    people = program.card.get("people")
+    told = people if isinstance(people, Mapping) else {}
+    real, invented = (told.get(kind) for kind in ("real", "invented"))
+    if type(real) is not int or type(invented) is not int or not invented:
+        return "people whom the program was made from"
+    return f"people whom the program was made from: {real:,} real and {invented:,} invented"
+
+
 def making(program: Program) -> list[tuple[str, str]]:
     """What else is on the card, such as how the program was made; what lies within is named by its way there."""
     told = {key: value for key, value in program.card.items() if key not in _TITLES and key not in _ELSEWHERE}

@@ -14,8 +14,8 @@ from typing import Any
 from counterplan.errors import CounterplanError
 from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Floats
-from counterplan.program.automaton import Leaf, Program, Tree
-from counterplan.program.export.about import about, groups, limits, listed, making, used
+from counterplan.program.automaton import Leaf, Program, Tree, leaves
+from counterplan.program.export.about import about, counted, groups, limits, listed, making, used
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import resolved, title
@@ -43,7 +43,8 @@ def to_html(program: Program) -> str:
         "script": script,
         "data": _json(page_data(program)),
         "drawing": figure(program),
-        "counted": "people" if drawing(program).people else "rules",
+        "counted": counted(program),
+        "rules": _rules(program),
         "about": _pairs(about(program)),
         "groups": "".join(_table(*group) for group in groups(program)),
         "making": _details("How it was made", _pairs(making(program))),
@@ -52,6 +53,12 @@ def to_html(program: Program) -> str:
         "unused": f"<p>It does not ask about {escape(listed(unused))}.</p>" if unused else "",
     }
     return _SLOT.sub(lambda match: parts[match.group(1)], _read("page.html"))
+
+
+def _rules(program: Program) -> str:
+    """How many rules there are, in words."""
+    count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
+    return "1 plain rule" if count == 1 else f"{count:,} plain rules"
 
 
 def _pairs(pairs: list[tuple[str, str]]) -> str:
