@@ -63,7 +63,21 @@ def test_promises_nothing_that_nobody_checked() -> None:
     closing = Plans((loose, PLANS[0], LONG)).to_text().splitlines()[-1]
     assert "(1 not checked)" in closing
     assert "1 found (not checked)" in Plans((loose,), queries=2, cached=3).to_text()
-    assert "2 questions asked, 3 answered from memory." in Plans((loose,), queries=2, cached=3).to_text()
+
+
+def test_questions_are_counted_alike_for_one_and_for_all() -> None:
+    """What memory answered was asked as well: a plan does not know who answered, all plans together do."""
+    three = dataclasses.replace(LONG, questions=3)
+    for queries, cached, closing in (
+        (3, 0, "3 questions asked."),
+        (2, 1, "3 questions asked, 1 of them answered from memory."),
+        (0, 3, "3 questions asked, all answered from memory."),
+    ):
+        text = Plans((three,), queries=queries, cached=cached).to_text()
+        assert "favourable. 3 questions asked." in text
+        assert text.splitlines()[-1].endswith(f". {closing}")
+    once = Plans((dataclasses.replace(LONG, questions=1),), queries=0, cached=1).to_text()
+    assert once.endswith("1 question asked, and answered from memory.")
 
 
 def test_counts_reasons() -> None:

@@ -296,7 +296,9 @@ class Plans(Sequence[Plan]):
         if unchecked:
             told[0] += " (not checked)" if unchecked == self.counts["found"] else f" ({unchecked:,} not checked)"
         people = "1 person" if len(self) == 1 else f"{len(self):,} people"
-        asked = f"{_questions(self.queries)} asked{f', {self.cached:,} answered from memory' if self.cached else ''}"
+        remembered = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
+        asked = f"{_questions(self.queries + self.cached)} asked"
+        asked += f", {remembered} answered from memory" if self.cached else ""
         blocks.append(f"{people}: {', '.join(told) or 'nothing to do'}. {asked}.")
         return "\n\n".join(blocks)
 
