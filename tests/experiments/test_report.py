@@ -131,14 +131,14 @@ def test_the_story_follows_from_the_rows() -> None:
     rows = by_hand()
     told = " ".join(story(rows))
     assert "5 refused people" in told
-    assert "For 1 of them exact search proved that no plan exists" in told
+    assert "For 1 of them exact search proved that no plan exists, which counts against no method." in told
     assert (
         "Search finds a plan that holds for 75 % of people, at 1.12 times the least effort, for 2.0 questions" in told
     )
     assert "CSCF) solves 50 % of people at 2.00 times" in told
     assert "asks 75 times as many questions" in told
     assert "made up for after 14 people" in told  # 2,000 ÷ (150 − 2)
-    assert "too few to speak of differences" in told
+    assert "No protected feature has two groups of 30 people or more, too few to compare groups." in told
     others = rows.results.copy()
     others.loc[others["method"] == "evolution", "cost"] *= 2
     others["reachable"] = "yes"
@@ -146,6 +146,45 @@ def test_the_story_follows_from_the_rows() -> None:
     assert "at 4.00 times" in changed
     assert "For every one of them a plan exists" in changed
     assert story(replace(rows, results=rows.results[rows.results["method"] == "exact"]))
+
+
+def of_seeds(*seeds: int) -> Rows:
+    """The rows by hand of only some seeds."""
+    rows = by_hand()
+    tables = {name: getattr(rows, name) for name in vars(rows)}
+    return Rows(**{name: table[table["seed"].isin(seeds)].reset_index(drop=True) for name, table in tables.items()})
+
+
+def test_nothing_is_said_of_intervals_that_are_not_there() -> None:
+    one, two = of_seeds(0), by_hand()
+    drawn = {"one": figures.all_figures(one), "two": figures.all_figures(two)}
+    for key in ("everybody", "in_common", "traces", "similarity", "time"):
+        assert "One seed, so there are no intervals." in drawn["one"][key].caption
+        assert "95 %" not in drawn["one"][key].caption
+        assert "95 % intervals" in drawn["two"][key].caption
+    assert "some are wider than the frame" in drawn["two"]["everybody"].caption  # two seeds: ± 3.2 of a share
+    same = two.results.assign(success=True, outcome="holds", cost=10.0, least_effort=10.0, length=1, reachable="yes")
+    assert "wider" not in figures.all_figures(replace(two, results=same))["everybody"].caption
+    for rows, said, unsaid in (
+        (one, "With one seed there are none", "wide"),
+        (two, "With 2 seeds they are wide", "none:"),
+    ):
+        tables = all_tables(rows)
+        for key in ("targets", "baseline", "everybody", "in_common"):
+            assert ("95 %" in tables[key].caption) == (rows is two)
+        text = report.page(ABOUT, rows, tables, _no_figures())
+        assert said in text
+        assert unsaid not in text[text.index("Intervals are over seeds") : text.index('id="methods"')]
+        assert "five seeds" not in text
+
+
+def test_a_single_small_group_keeps_its_name() -> None:
+    people = by_hand().people
+    many = pd.concat([people[people["group"] == "male"]] * 3, ignore_index=True)
+    rows = replace(by_hand(), people=pd.concat([many, people[people["group"] == "female"]], ignore_index=True))
+    table = all_tables(rows)["groups"]
+    assert {row[1] for row in dict(table.sections)["german: sex"]} == {"male", "female"}
+    assert "several groups of fewer than 5 people beside larger ones" in table.caption
 
 
 class _Page(HTMLParser):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 INK = "#1a1b20"
 """The colour of text; on a page it becomes that of the page."""
+_HAIR = 1e-3
+"""Of a frame: what may stick out of it unseen."""
 WIDE = 7.2
 """Inches: both columns of a printed page."""
 BENCHMARKS = {"german": (BLUE, "o"), "adult": (VERMILLION, "s"), "syn": (GREEN, "^"), "syn_long": (PURPLE, "D")}
@@ -52,8 +54,32 @@ class Drawing:
 def all_figures(rows: Rows) -> dict[str, Drawing]:
     """Every figure by its key."""
     with _style():
-        made = [_drawn(key, title, caption, draw(rows)) for key, title, caption, draw in _FIGURES]
+        made = []
+        for key, title, caption, draw in _FIGURES:
+            figure = draw(rows)
+            made.append(_drawn(key, title, caption.format(intervals=_intervals(rows, figure)), figure))
     return {drawing.key: drawing for drawing in made}
+
+
+def _intervals(rows: Rows, figure: Figure) -> str:
+    """What is to be said of the intervals in a figure: there are none with one seed, and some may be cut off."""
+    if rows.results["seed"].nunique() == 1:
+        return "One seed, so there are no intervals."
+    return f"Means over seeds with 95 % intervals{'; some are wider than the frame' if _cut_off(figure) else ''}."
+
+
+def _cut_off(figure: Figure) -> bool:
+    """Whether an error bar goes beyond the frame."""
+    from matplotlib.container import ErrorbarContainer
+
+    for axis in figure.axes:
+        for bars in axis.containers:
+            if isinstance(bars, ErrorbarContainer):
+                ends = np.concatenate([part for lines in bars.lines[2] for part in lines.get_segments()])
+                shown = axis.transAxes.inverted().transform(axis.transData.transform(ends))
+                if ((shown < -_HAIR) | (shown > 1 + _HAIR)).any():
+                    return True
+    return False
 
 
 @contextmanager
@@ -432,22 +458,22 @@ _Entry = tuple[str, str, str, Callable[[Rows], "Figure"]]
 _FIGURES: tuple[_Entry, ...] = (
     (
         "everybody", "All people",
-        "Mean over seeds with 95 % intervals; some are wider than the frame. Grey circles: the paper’s figures on "
-        "its own versions of the problems.",
+        "{intervals} Grey circles: the paper’s figures on its own versions of the problems.",
         _everybody,
     ),
-    ("in_common", "People whom every method solves", "Steps and effort on the same people.", _in_common),
+    ("in_common", "People whom every method solves", "Steps and effort on the same people. {intervals}", _in_common),
     (
         "questions", "Questions to the model", "Rows sent, on a log scale; what is not there is zero.", _questions,
     ),
     (
         "traces", "Programs against the number of traces",
-        "The paper’s construction; dashed: the default program. Shaded: 95 % intervals over seeds.", _traces,
+        "The paper’s construction; dashed: the default program. {intervals}", _traces,
     ),
-    ("similarity", "How alike plans are", "difflib’s ratio of plans as strings of actions.", _similarity),
+    ("similarity", "How alike plans are", "difflib’s ratio of plans as strings of actions. {intervals}", _similarity),
     (
         "time", "Time",
-        "Above: processor time a person, everybody together. Below: for so many people, learning included.", _time,
+        "Above: processor time a person, everybody together. {intervals} Below: for so many people, "
+        "learning included.", _time,
     ),
     (
         "trade_off", "Effort against questions",

@@ -57,9 +57,10 @@ COMPARABLE = (
     "description, with one mistake less (the last argument of every function can be chosen), and runs vectorised "
     "here.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
-    "learning. With five seeds they are wide, and where every seed gave the same they have no width, which is not "
-    "certainty.",
+    "learning.",
 )
+FEW = 10
+"""With fewer seeds, intervals by Student's t are wide."""
 
 
 def write(folder: Path, rows: Rows) -> None:
@@ -135,7 +136,7 @@ def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figu
 </header>
 <main>
 <section id="story"><h2>What was found</h2><ul>{_items(story(rows))}</ul></section>
-<section id="comparable"><h2>What can be compared, and what cannot</h2>{_paragraphs(COMPARABLE)}</section>
+<section id="comparable"><h2>What can be compared, and what cannot</h2>{_paragraphs(_comparable(rows))}</section>
 <section id="methods"><h2>The methods</h2>{_methods(rows)}</section>
 <nav aria-label="Contents"><h2>Contents</h2><ol class="contents">{contents}</ol></nav>
 {body}
@@ -144,6 +145,16 @@ def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figu
 </body>
 </html>
 """
+
+
+def _comparable(rows: Rows) -> list[str]:
+    """What can be compared, and how much intervals of so many seeds say."""
+    seeds = rows.results["seed"].nunique()
+    told = "With one seed there are none: nothing here says how much another seed would change."
+    if seeds > 1:
+        wide = f"With {seeds} seeds they are wide. " if seeds < FEW else ""
+        told = f"{wide}Where every seed gave the same they have no width, which is not certainty."
+    return [*COMPARABLE[:-1], f"{COMPARABLE[-1]} {told}"]
 
 
 def _scope(rows: Rows, options: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ def _people(rows: Rows) -> str:
         f"{_count(seeds, 'seed')}. "
     )
     told += (
-        f"For {hopeless:,} of them exact search proved that no plan exists, and nobody is blamed for these."
+        f"For {hopeless:,} of them exact search proved that no plan exists, which counts against no method."
         if hopeless
         else "For every one of them a plan exists."
         if not unknown
@@ -99,9 +99,9 @@ def _programs(found: Summary, names: Sequence[str]) -> str:
     if both:
         better = [name for name in both if ours[name].success.mean > papers[name].success.mean]
         told += (
-            f" Made the paper’s way from the same agent’s traces, programs hold for {_shares(papers)} at "
-            f"{_ratios(papers)}, with {_range([line.rule_length.mean for line in papers.values()], 1)} features; the "
-            f"default program succeeds more often {_on(len(better), len(both))}."
+            f" Programs made the paper’s way, from the agent’s traces, hold for {_shares(papers)} at {_ratios(papers)} "
+            f"times the least effort, with {_range([line.rule_length.mean for line in papers.values()], 1)} features; "
+            f"the default program succeeds more often {_on(len(better), len(both))}."
         )
     return told
 
@@ -205,7 +205,7 @@ def _fairness(rows: Rows) -> str:
             (least, low), (most, high) = shares[0], shares[-1]
             gaps.append((most - least, f"{label_of(str(method))} on {name}, {feature}: {high} over {low}"))
     if not gaps:
-        return f"No two protected groups have {ENOUGH} people each, too few to speak of differences."
+        return f"No protected feature has two groups of {ENOUGH} people or more, too few to compare groups."
     widest, where = max(gaps)
     if widest < 0.005:
         return f"No method succeeds more often for one protected group (of {ENOUGH} people or more) than another."

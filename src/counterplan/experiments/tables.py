@@ -68,6 +68,12 @@ def spread(interval: Interval, digits: int) -> str:
     return told if pd.isna(interval.half) else f"{told} ± {number(interval.half, digits)}"
 
 
+def over_seeds(rows: Rows) -> str:
+    """What the figures of a table are."""
+    many = rows.results["seed"].nunique() > 1
+    return "Means over seeds ± half a 95 % interval (Student’s t)." if many else "One seed, so there are no intervals."
+
+
 def benchmarks_in(rows: Rows) -> list[str]:
     """The benchmarks that there are rows of."""
     return [str(name) for name in dict.fromkeys(rows.datasets["benchmark"])]
@@ -122,7 +128,7 @@ def targets(rows: Rows) -> Table:
         "targets", "Against what was aimed at",
         "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, rows sent to the "
         "model per person, and for programs the features in the rule of a step (mean over steps), each with what was "
-        "aimed at: ✓ reached, ✗ missed. Means over seeds.",
+        f"aimed at: ✓ reached, ✗ missed. {over_seeds(rows)}",
         ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim", "rule length", "aim"), tuple(sections),
     )  # fmt: skip
 
@@ -164,8 +170,9 @@ def against_baseline(rows: Rows) -> Table:
         "baseline", "Against the evolutionary baseline",
         "Search and guided beside CSCF. Aimed at: more success; less effort on the people whom both solve (✓ also if "
         f"both are as good as can be); CSCF sends more than {TIMES} times as many rows a person, and takes more than "
-        f"{TIMES} times as long (processor time, everybody planned for together). Rows are those that the meter counts; "
-        "candidates are what CSCF would send if it remembered nothing. ✓ reached, ✗ missed. Means over seeds.",
+        f"{TIMES} times as long (processor time, everybody planned for together). Rows are those that the meter "
+        "counts; candidates are what CSCF would send if it remembered nothing. ✓ reached, ✗ missed. "
+        f"{over_seeds(rows)}",
         (
             "", "success", "CSCF’s", "both solve", "effort", "CSCF’s", "rows a person", "CSCF’s", "times as many",
             "its candidates", "times as many", "ms a person", "CSCF’s", "times as long",
@@ -233,11 +240,11 @@ def everybody(rows: Rows) -> Table:
 
     return Table(
         "everybody", "All people",
-        "Means over seeds ± half a 95 % interval (Student’s t). Success: of the people for whom it is not proved that "
-        "there is no plan, the share whose plan is legal step by step, within the limit, and favourable at its end by "
-        "the model itself. Effort and steps: of each method’s own successes, so do not compare these columns between "
-        "methods of different success; effort ÷ least is against the same people’s optimum. Questions: rows sent to "
-        "the model per person, training apart. Published: the paper’s figures on its own versions of the problems.",
+        f"{over_seeds(rows)} Success: of the people for whom it is not proved that there is no plan, the share whose "
+        "plan is legal step by step, within the limit, and favourable at its end by the model itself. "
+        "Effort and steps: of each method’s own successes, so do not compare these columns between methods "
+        "of different success; effort ÷ least is against the same people’s optimum. Questions: rows sent to the "
+        "model per person, training apart. Published: the paper’s figures on its own versions of the problems.",
         (
             "", "success", "effort ÷ least", "effort", "steps", "questions", "published success", "published effort",
             "published questions",
@@ -258,7 +265,7 @@ def in_common(rows: Rows) -> Table:
     return Table(
         "in_common", "People whom every method solves",
         "Effort and steps on the same people, who are the easier ones: whoever one method failed on is left out."
-        f"{also} Means over seeds ± half a 95 % interval.",
+        f"{also} {over_seeds(rows)}",
         ("", "people", "effort ÷ least", "effort", "steps"), _sections(found, benchmarks_in(rows), told),
     )  # fmt: skip
 
@@ -455,7 +462,8 @@ def groups(rows: Rows) -> Table:
         "groups", "By protected group",
         "People with a plan in reach, all seeds together. A difference in effort that “exact” shows too is in the "
         "model and the problem; one in success, or in effort ÷ least, is the method’s own. "
-        f"Groups of fewer than {FEWEST} people are put together as “others”; small groups say little.",
+        f"Where a feature has several groups of fewer than {FEWEST} people beside larger ones, they are put together "
+        "as “others”; small groups say little.",
         ("", "group", "people", "success", "effort ÷ least", "effort", "steps"), tuple(sections),
     )  # fmt: skip
 
