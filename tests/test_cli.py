@@ -296,6 +296,10 @@ def test_a_program_needs_no_model(run, folder: Path) -> None:
     Recourse(problem, lambda people: ["no"] * len(people), program=program).save(folder / "learned")
     ran = run("recommend", "learned", "--people", "people.csv", "--planner", "program")
     assert ran.code == 0, ran.err
+    file = run("recommend", "learned/program.json", "--people", "people.csv", "--planner", "program")
+    assert file.code == 2
+    assert "learned/program.json: this is a program, not a problem. Read it with 'counterplan show" in file.err
+    assert "is missing" not in file.err
     assert "Earn 1,000 € more" in ran.out
     assert "Not checked with the model. No question was asked." in ran.out
     other = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade")

@@ -18,7 +18,7 @@ from counterplan import benchmarks
 from counterplan.answers import FILE as ANSWERS
 from counterplan.blackbox import BlackBox
 from counterplan.checkpoints import LEARNING, TRAINING
-from counterplan.errors import ModelError, PeopleError, PlanError
+from counterplan.errors import ModelError, PeopleError, PlanError, ProblemError
 from counterplan.learned import load_answers, load_problem
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
@@ -64,13 +64,35 @@ def setting_of(
         known = ", ".join(benchmarks.NAMES)
         hint = did_you_mean(name, benchmarks.NAMES)
         raise PlanError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
-    problem = Problem.load(name) if folder is None else load_problem(folder)
+    problem = _problem_in(name) if folder is None else load_problem(folder)
     if people is None:
         raise PlanError(f"{name}: whom to plan for? Give a table with --people FILE")
     if model is None and model_needed:
         raise PlanError(f"{name}: who decides? Give a model with --model MODULE:ATTR, FILE.onnx or a URL")
     box = BlackBox(model, threshold=threshold) if model is not None else BlackBox(_nobody)
     return Setting(problem, read_table(people, problem.features), box, folder, model is not None)
+
+
+def _problem_in(name: str) -> Problem:
+    """The problem in a file; if a program is in it, a PlanError says what that is good for."""
+    try:
+        return Problem.load(name)
+    except ProblemError:
+        if _holds_program(Path(name)):
+            raise PlanError(
+                f"{name}: this is a program, not a problem. Read it with 'counterplan show {name}', make a page of it "
+                f"with 'counterplan export {name} --to page.html'; to plan with it, give the folder in which it was "
+                "distilled, and --planner program"
+            ) from None
+        raise
+
+
+def _holds_program(path: Path) -> bool:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and "counterplan_program" in data
 
 
 def path_named(name: str) -> Path:

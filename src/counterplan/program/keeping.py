@@ -88,11 +88,16 @@ def from_json(text: str, name: str = "program") -> Program:
 
 def from_data(data: Any, name: str = "program") -> Program:
     """The inverse of `to_data`."""
-    version = data.get("counterplan_program") if isinstance(data, dict) else None
-    if type(version) is not int or version < 1:
+    if not isinstance(data, dict) or "counterplan_program" not in data:
         raise PlanError(
             f"{name}: this is not a program of counterplan ('counterplan_program' is missing); give the program.json "
             "that 'counterplan distil' made"
+        )
+    version = data["counterplan_program"]
+    if type(version) is not int or version < 1:
+        shown = f"a {type(version).__name__}" if isinstance(version, (dict, list)) else cut(json.dumps(version))
+        raise PlanError(
+            f"{name}: counterplan_program: the version of a program is a whole number from 1 on, not {shown}. {_AGAIN}"
         )
     if version > VERSION:
         raise PlanError(
