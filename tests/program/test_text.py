@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from random_programs import programs, random_program
 
 import worlds
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
+from counterplan.program.teaching import TeachingSettings
 from counterplan.program.text import WIDTH, card_text
 
 GERMAN = worlds.benchmark("german")
@@ -17,6 +19,23 @@ ACTIONS = {str(action): Choice(action.index) for action in GERMAN.transitions.ac
 NAMES = [feature.name for feature in GERMAN.features]
 AGE, JOB, CREDIT = (NAMES.index(name) for name in ("age", "job", "credit_amount"))
 STOP = Leaf((ACTIONS["STOP"],))
+
+
+def test_the_page_on_reading_says_what_its_program_and_the_defaults_are() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page = " ".join((docs / "reading-a-program.md").read_text("utf-8").split())
+    card = Program.load(docs / "examples" / "german-reading.json").card
+    assert "counterplan show docs/examples/german-reading.json" in page
+    assert f"made for {TeachingSettings().people:,} people" in page
+    assert f"from {sum(card['people'].values())} people" in page
+    made, told = card["made_with"], card["made_with"]["distilling"]
+    words = (
+        f"--rounds {told['rounds']}",
+        f"--max-conditions {told['tree']['max_conditions']}",
+        f"--prefer {made['prefer']}",
+    )
+    assert " ".join(words) in page
+    assert "may make another program" in page
 
 
 def test_reads_like_a_recipe() -> None:
