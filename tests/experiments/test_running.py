@@ -18,7 +18,7 @@ from counterplan import CounterplanError, PlanError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell
 from counterplan.experiments.desk import Desk, Sheet
-from counterplan.experiments.running import Progress, Run, begin, options_in
+from counterplan.experiments.running import Progress, Run, alone, begin, options_in
 from counterplan.experiments.settings import Options, Settings
 
 OPTIONS = Options(("german", "syn"), (3, 4))
@@ -199,8 +199,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(("how", "jobs", "code"), [("SIGINT", 2, 130), ("SIGKILL", 1, -9)])
-def test_a_run_that_is_stopped_goes_on(
-    how: str, jobs: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
+    how: str, jobs: int, code: int, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, script = tmp_path / "out", tmp_path / "slow.py"
     script.write_text(SLOW)
@@ -209,6 +209,12 @@ def test_a_run_that_is_stopped_goes_on(
         deadline = time.monotonic() + 60
         while not list(out.glob("cells/*.json")) and time.monotonic() < deadline:
             time.sleep(0.02)
+        before = {path for path in out.rglob("*") if not path.name.startswith(".")}
+        for more in ("--resume", "--force"):
+            refused = run("experiment", "--out", out, "--benchmarks", "syn", more)
+            assert refused.code == 2
+            assert "another run is at work there" in refused.err
+        assert before <= set(out.rglob("*")), "--force has removed what another run needs"
         running.send_signal(getattr(signal, how))
         told = running.communicate(timeout=30)[1]
     assert running.returncode == code, told
@@ -228,8 +234,9 @@ def test_a_run_that_is_stopped_goes_on(
     monkeypatch.setattr(cells, "_KINDS", {"people": kind})
     options = options_in(out)
     assert options == Options(("syn",))
-    begin(out, options, resume=True, force=False)
-    Run(options, out, Settings(), 0, lambda progress: None).run()
+    with alone(out):
+        begin(out, options, resume=True, force=False)
+        Run(options, out, Settings(), 0, lambda progress: None).run()
     assert set(done).isdisjoint(kept)
     assert {path.name for path in (out / "cells").iterdir()} == kept | set(done)
     assert len(kept) + len(done) == 5

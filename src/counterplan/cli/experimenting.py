@@ -70,22 +70,23 @@ def experiment(
         names or usual.benchmarks, tuple(range(begin, begin + (seeds or len(usual.seeds)))), people or usual.people,
         quick or usual.quick, paper_training or usual.paper_training,
     )  # fmt: skip
-    running.begin(out, options, resume=resume, force=force)
-    with _shown() as show:
-        run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
-        try:
-            rows = run.run()
-        except KeyboardInterrupt:
-            rows = None
-    for line in run.told:
-        typer.echo(line, err=True)
-    if rows is None:
-        done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
-        typer.echo(f"Interrupted: {done}. Go on with: counterplan experiment --out {out} --resume", err=True)
-        raise typer.Exit(130)
-    rows.write(out)
-    report.write(out, rows)
-    typer.echo(f"Wrote {out / report.FILE}, and beside it rows (CSV), tables and figures.")
+    with running.alone(out):
+        running.begin(out, options, resume=resume, force=force)
+        with _shown() as show:
+            run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
+            try:
+                rows = run.run()
+            except KeyboardInterrupt:
+                rows = None
+        for line in run.told:
+            typer.echo(line, err=True)
+        if rows is None:
+            done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
+            typer.echo(f"Interrupted: {done}. Go on with: counterplan experiment --out {out} --resume", err=True)
+            raise typer.Exit(130)
+        rows.write(out)
+        report.write(out, rows)
+        typer.echo(f"Wrote {out / report.FILE}, and beside it rows (CSV), tables and figures.")
 
 
 def _cores() -> int:

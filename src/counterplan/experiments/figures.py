@@ -57,8 +57,12 @@ def all_figures(rows: Rows) -> dict[str, Drawing]:
         made = []
         for key, title, caption, draw in _FIGURES:
             figure = draw(rows)
-            made.append(_drawn(key, title, caption.format(intervals=_intervals(rows, figure)), figure))
+            made.append(_drawn(key, title, _told(caption, rows, figure), figure))
     return {drawing.key: drawing for drawing in made}
+
+
+def _told(caption: str, rows: Rows, figure: Figure) -> str:
+    return caption.format(intervals=_intervals(rows, figure))
 
 
 def _intervals(rows: Rows, figure: Figure) -> str:

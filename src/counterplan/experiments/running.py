@@ -24,6 +24,7 @@ from counterplan.experiments.settings import Options, Settings
 from counterplan.files import writable, write_or_say
 
 FILE = "experiment.json"
+LOCK = ".lock"
 VERSION = 1
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -68,6 +69,35 @@ def options_in(folder: Path) -> Options | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Within this, no other run may use `folder`; one that does is told so.
+
+    The kernel lets go of the lock when this process ends, however it ends. Where there are no such locks, nobody is
+    kept out.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path = writable(folder) / LOCK
+    try:
+        file = path.open("a")
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlanError(
+                f"{folder}: another run is at work there; wait until it has ended (or stop it), or choose another --out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
 
 
 def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
