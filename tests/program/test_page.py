@@ -263,6 +263,26 @@ def test_whatever_is_entered_gets_an_answer(opened: Open) -> None:
         assert field.get_attribute("aria-invalid") == "false"
 
 
+def test_numbers_beyond_what_the_program_knows_are_remarked_on(opened: Open) -> None:
+    page = opened(programs.imitated())
+    age, odd = page.get_by_label("Your age", exact=True), page.locator("#feature-0-odd")
+    slider = page.get_by_label("Your age, slider")
+    low, high = (int(slider.get_attribute(end)) for end in ("min", "max"))
+    assert odd.get_attribute("id") in age.get_attribute("aria-describedby")
+    for typed in ("-5", "1000000000", str(high + 1)):
+        age.fill(typed)
+        assert "Is that right? This page expects" in odd.inner_text(), typed
+        assert age.get_attribute("aria-invalid") == "false"
+        assert page.locator("#result").inner_text().strip()
+        assert "as soon as this is right" not in page.locator("#result").inner_text()
+    assert page.evaluate(CONTRAST) == []
+    for typed in (str(low), str(high), "40"):
+        age.fill(typed)
+        assert odd.inner_text() == "", typed
+    age.fill("")
+    assert odd.inner_text() == "", "what is wrong is said once"
+
+
 def test_the_card_is_told_in_order(opened: Open) -> None:
     """How well the program does comes first, groups are a table, settings are folded away."""
     program = programs.imitated()

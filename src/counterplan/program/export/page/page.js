@@ -55,9 +55,10 @@
       "aria-label": `${capital(feature.label)}, slider`,
     });
     const wrong = make("p", { className: "wrong", id: `${id}-wrong` });
+    const odd = make("p", { className: "odd", id: `${id}-odd` });
     const unknown = make("input", { type: "checkbox" });
     const read = () => (entry.value.trim() === "" ? NaN : Number(entry.value));
-    entry.setAttribute("aria-describedby", wrong.id);
+    entry.setAttribute("aria-describedby", `${wrong.id} ${odd.id}`);
     entry.addEventListener("input", () => { take(read()); });
     slider.addEventListener("input", () => { entry.value = slider.value; take(Number(slider.value)); });
     unknown.addEventListener("change", () => {
@@ -68,7 +69,7 @@
     byId("fields").append(make("div", { className: "field" },
       make("label", { htmlFor: id, text: capital(feature.label) }),
       make("span", { className: "entry" }, entry, ...(feature.unit ? [unit] : [])), slider,
-      ...(feature.missing ? [make("label", { className: "unknown" }, unknown, "not known")] : []), wrong));
+      ...(feature.missing ? [make("label", { className: "unknown" }, unknown, "not known")] : []), wrong, odd));
 
     function take(number) {
       state[field.feature] = number;
@@ -88,6 +89,9 @@
       const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
         feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
       wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}.`;
+      const strange = fine && (number < field.low || number > field.high);
+      const range = `${numberInWords(field.low)} to ${numberInWords(field.high)}${feature.unit ? ` ${feature.unit}` : ""}`;
+      odd.textContent = strange ? `Is that right? This page expects ${range}; beyond that, the plan may mean nothing.` : "";
       entry.setAttribute("aria-invalid", String(!fine));
       return fine ? "" : feature.label;
     }
