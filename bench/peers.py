@@ -1,8 +1,13 @@
 """DiCE beside our planners: `python bench/peers.py [BENCHMARK …] [--people 100] [--out FILE]`; extras `[peers,train]`.
 
+`--methods guided exact` measures ours only, without DiCE; `--answers 1` what DiCE takes for fewer answers.
+
 The same model, the same refused test people, one process. DiCE is told all that it can be told of the problem: which
 features actions can change (`features_to_vary`), for each person the values that these can take (`permitted_range`),
 and a model that follows consequences by itself. It may give ten answers, of which the best counts.
+
+Times are of people one by one, and for ours also of all at once. What the harness itself takes, which is translating
+rows for the model and counting them, is left out of DiCE's.
 
 An answer is a state. It counts as a success if legal actions lead to exactly that state within the limit, in the order
 that costs least, and, in a column of its own, if they do once its numbers are moved to the nearest that actions reach.
@@ -16,6 +21,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,13 +30,14 @@ import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
 
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, benchmarks
+from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.deciders import Decider
 from counterplan.problem import Problem
 from counterplan.surrogate.training import Learning, LearningSettings
 
-METHODS = ("random", "genetic", "kdtree")
+OURS = ("guided", "exact")
+DICE = ("random", "genetic", "kdtree")
 ANSWERS = 10
 MOST_CALLS = 5_000
 """DiCE may draw candidates for ever where it finds none that is favourable; after so many calls it has failed."""
@@ -63,6 +70,9 @@ class Asked:
         self.training: set[bytes] = set()
         """What it was asked about all training people, for everybody or again for each person."""
         self.sent = self.calls = 0
+        self.seconds = 0.0
+        """What translating took."""
+        self._uncounted: list[np.ndarray] = []
         self._everybody = len(benchmark.train)
         self.start = np.full(len(self.problem.features), np.nan)
 
@@ -75,12 +85,20 @@ class Asked:
         self.calls += 1
         if self.calls > MOST_CALLS:
             raise GaveUp
+        begun = time.process_time()
         states = self.states(people)
-        self.sent += len(states)
-        kept = self.training if len(states) == self._everybody else self.known
-        kept.update(state.tobytes() for state in states + 0.0)
+        self._uncounted.append(states)
+        self.seconds += time.process_time() - begun
         chance = self.model.score(states)
         return np.stack([1 - chance, chance], axis=1)
+
+    def count(self) -> None:
+        """Count what was asked since the last time: not while it is asked, because that takes time."""
+        for states in self._uncounted:
+            self.sent += len(states)
+            kept = self.training if len(states) == self._everybody else self.known
+            kept.update(state.tobytes() for state in states + 0.0)
+        self._uncounted.clear()
 
     def predict(self, people: pd.DataFrame) -> np.ndarray:
         """The outcome [n]: 1 if it is favourable."""
@@ -158,8 +176,10 @@ def cheapest_way(problem: Problem, person: pd.DataFrame, start: np.ndarray, goal
     return plan.cost if plan.status == "found" else np.inf
 
 
-def by_dice(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str) -> dict[str, float]:
-    """The figures of one of DiCE's methods."""
+def by_dice(
+    benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str, number: int
+) -> dict[str, float]:
+    """The figures of one of DiCE's methods, which may give a `number` of answers."""
     import dice_ml
 
     problem, outcome = benchmark.problem, benchmark.problem.outcome
@@ -175,12 +195,15 @@ def by_dice(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, met
     rows: list[tuple[bool, float, float]] = []
     for row, start in enumerate(read.states):
         reached = reach(problem, start)
+        ranges = told(problem, reached, train)
         asked.about(start)
         random.seed(row)
         np.random.seed(row)  # noqa: NPY002 -- what DiCE draws from
-        begun = time.process_time()
-        answers, failed = answers_of(explainer, people[names].iloc[[row]], vary, told(problem, reached, train))
-        seconds += time.process_time() - begun
+        person = people[names].iloc[[row]]
+        begun, ours = time.process_time(), asked.seconds
+        answers, failed = answers_of(explainer, person, number, vary, ranges)
+        seconds += time.process_time() - begun - (asked.seconds - ours)
+        asked.count()
         gave_up += failed
         states = np.empty((0, len(names))) if answers is None else asked.states(answers[names])
         yes = states[benchmark.model.score(states) >= 0.5]
@@ -199,7 +222,8 @@ def by_dice(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, met
         "success, numbers moved": float(np.isfinite(nearly).mean()),
         "ratio, numbers moved": mean_ratio(nearly, optimum),
         "rows": len(asked.known - asked.training) / len(people),
-        "milliseconds": seconds * 1000 / len(people),
+        "milliseconds alone": seconds * 1000 / len(people),
+        "milliseconds of the harness": asked.seconds * 1000 / len(people),
         "rows to learn": len(asked.training),
         "rows without memory": asked.sent / len(people),
         "gave up": gave_up / len(people),
@@ -212,7 +236,7 @@ def mean_ratio(cost: np.ndarray, optimum: np.ndarray) -> float:
 
 
 def answers_of(
-    explainer: Any, person: pd.DataFrame, vary: list[str], ranges: dict[str, list[Any]]
+    explainer: Any, person: pd.DataFrame, number: int, vary: list[str], ranges: dict[str, list[Any]]
 ) -> tuple[pd.DataFrame | None, bool]:
     """DiCE's answers for one person, if it has any, and whether it was stopped."""
     from raiutils.exceptions import UserConfigValidationException
@@ -220,7 +244,7 @@ def answers_of(
     try:
         with quiet():
             found = explainer.generate_counterfactuals(
-                person, total_CFs=ANSWERS, desired_class=1, features_to_vary=vary, permitted_range=ranges
+                person, total_CFs=number, desired_class=1, features_to_vary=vary, permitted_range=ranges
             ).cf_examples_list[0]
     except UserConfigValidationException as error:
         if "No counterfactuals found" not in str(error):
@@ -243,56 +267,68 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def by_us(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray) -> dict[str, dict[str, float]]:
-    """The figures of the guided planner, with what learning took, and of the exact one."""
+def by_us(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str) -> dict[str, float]:
+    """The figures of the guided planner, with what learning took, or of the exact one."""
     problem, model = benchmark.problem, benchmark.model
-    begun = time.process_time()
-    learning = Learning(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
-    surrogate = learning.run()
-    fit = {"rows to learn": learning.queries, "seconds to learn": time.process_time() - begun}
-    planners: dict[str, Callable[[], Any]] = {
-        "guided": lambda: GuidedPlanner(problem, BlackBox(model), surrogate),
-        "exact": lambda: ExactPlanner(problem, BlackBox(model)),
-    }
-    results = {}
-    for name, make in planners.items():
+    fit: dict[str, float] = {}
+    make: Callable[..., Planner] = partial(ExactPlanner, problem)
+    if method == "guided":
         begun = time.process_time()
-        plans = make().plan(people, refused=True)
-        spent = (time.process_time() - begun) * 1000 / len(people)
-        found = common.figures(plans, optimum, problem, model)
-        success = found["success"]
-        results[name] = {"model says yes": success, "success": success, "ratio": found["ratio"], "rows": found["asked"]}
-        results[name] |= {"milliseconds": spent}
-    results["guided"] |= fit
-    return results
+        learning = Learning(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
+        make = partial(GuidedPlanner, problem, surrogate=learning.run())
+        fit = {"rows to learn": learning.queries, "seconds to learn": time.process_time() - begun}
+    planner = make(box=BlackBox(model))
+    plans, together = timed(lambda: planner.plan(people, refused=True))
+    found = common.figures(plans, optimum, problem, model)
+    planner = make(box=BlackBox(model))
+    _, alone = timed(lambda: [planner.plan(people.iloc[[row]], refused=True) for row in range(len(people))])
+    return {
+        "model says yes": found["success"],
+        "success": found["success"],
+        "ratio": found["ratio"],
+        "rows": found["asked"],
+        "milliseconds together": together * 1000 / len(people),
+        "milliseconds alone": alone * 1000 / len(people),
+    } | fit
+
+
+def timed(do: Callable[[], Any]) -> tuple[Any, float]:
+    """What comes of it, and the CPU seconds that it took."""
+    begun = time.process_time()
+    return do(), time.process_time() - begun
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=["german", "adult"])
     parser.add_argument("--people", type=int, default=common.PEOPLE)
-    parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument("--methods", nargs="*", default=[*OURS, *DICE], choices=[*OURS, *DICE])
+    parser.add_argument("--answers", type=int, default=ANSWERS, help="how many DiCE may give")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    try:
-        import dice_ml  # noqa: F401
-    except ImportError:
-        parser.error("DiCE is not installed; pip install 'counterplan[peers,train]'")
-    print("  ".join(f"{name} {version(name)}" for name in ("dice_ml", "numpy", "pandas", "scikit-learn")))
+    if set(options.methods) & set(DICE):
+        try:
+            import dice_ml
+        except ImportError:
+            parser.error(
+                "DiCE is not installed; pip install 'counterplan[peers,train]', or choose --methods guided exact"
+            )
+        print("dice_ml", version(dice_ml.__name__))
+    print("  ".join(f"{name} {version(name)}" for name in ("numpy", "pandas", "scikit-learn")))
     results = []
     for name in options.names:
         benchmark = benchmarks.load(name, options.seed)
         people, optimum = common.reachable(benchmark.problem, benchmark.model, benchmark.refused_test)
         people, optimum = people.head(options.people), optimum[: options.people]
         print(f"{name}: {len(people)} people", flush=True)
-        for method, row in by_us(benchmark, people, optimum).items():
-            results.append({"benchmark": name, "method": method, "people": len(people)} | row)
-            print(say(method, row), flush=True)
         for method in options.methods:
-            row = by_dice(benchmark, people, optimum, method)
-            results.append({"benchmark": name, "method": f"DiCE {method}", "people": len(people)} | row)
-            print(say(f"DiCE {method}", row), flush=True)
+            if method in OURS:
+                label, row = method, by_us(benchmark, people, optimum, method)
+            else:
+                label, row = f"DiCE {method}", by_dice(benchmark, people, optimum, method, options.answers)
+            results.append({"benchmark": name, "method": label, "people": len(people)} | row)
+            print(say(label, row), flush=True)
         if options.out:
             options.out.write_text(json.dumps(results, indent=1))
 
