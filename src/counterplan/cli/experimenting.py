@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 def experiment(
     out: Annotated[Path, typer.Option(help="The folder to keep everything in: rows, figures, report.")],
     benchmarks: Annotated[
-        list[str] | None, typer.Option(help="Which benchmarks, with commas or several times (default: all four).")
+        list[str] | None,
+        typer.Option(help="Which ones, with commas or several times (default: all four); yours: MODULE:FUNCTION."),
+    ] = None,
+    planners: Annotated[
+        list[str] | None, typer.Option(help="Other planners to compare: names that packages offer, or MODULE:CLASS.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds (default: 5; quick: 1).")] = None,
     first_seed: Annotated[
@@ -63,12 +67,12 @@ def experiment(
     before = running.options_in(out) if resume else None
     if resume and before is None:
         raise PlanError(f"{out}: there is no experiment to go on with; leave --resume out")
-    names = tuple(name for some in benchmarks or () for name in some.replace(",", " ").split())
     usual = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
     begin = usual.seeds[0] if first_seed is None else first_seed
     options = Options(
-        names or usual.benchmarks, tuple(range(begin, begin + (seeds or len(usual.seeds)))), people or usual.people,
-        quick or usual.quick, paper_training or usual.paper_training,
+        _words(benchmarks) or usual.benchmarks, tuple(range(begin, begin + (seeds or len(usual.seeds)))),
+        people or usual.people, quick or usual.quick, paper_training or usual.paper_training,
+        _words(planners) or usual.planners,
     )  # fmt: skip
     with running.alone(out):
         running.begin(out, options, resume=resume, force=force)
@@ -87,6 +91,11 @@ def experiment(
         rows.write(out)
         report.write(out, rows)
         typer.echo(f"Wrote {out / report.FILE}, and beside it rows (CSV), tables and figures.")
+
+
+def _words(given: list[str] | None) -> tuple[str, ...]:
+    """Words that were given with commas, or several times."""
+    return tuple(word for some in given or () for word in some.replace(",", " ").split())
 
 
 def _cores() -> int:

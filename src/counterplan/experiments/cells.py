@@ -21,7 +21,10 @@ from typing import Any
 import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
+from counterplan.benchmarks import NAMES
 from counterplan.benchmarks.report import describe
+from counterplan.errors import CounterplanError, PlanError
+from counterplan.experiments.brought import as_file_name, source_of
 from counterplan.experiments.desk import Desk, Sheet
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.settings import Options, Settings, digest
@@ -37,6 +40,8 @@ from counterplan.surrogate.asking import GuideSettings
 
 VERSION = 1
 CELLS = "cells"
+PLAN = "plan-"
+"""How kinds of cells that plan begin; what follows is the method."""
 PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "optax", "pymoo", "safetensors")
 PEOPLE = "people"
 POOL = 5_000
@@ -57,23 +62,30 @@ class Cell:
     @property
     def file(self) -> str:
         """Where it is kept, within the folder of the experiment."""
-        return f"{CELLS}/{self}.json"
+        return f"{CELLS}/{as_file_name(str(self))}.json"
+
+    @property
+    def planner(self) -> str | None:
+        """The planner that is run, if it is not one of counterplan's own."""
+        return None if self.kind in _KINDS else self.kind.removeprefix(PLAN)
 
 
 def needed_by(kind: str) -> tuple[str, ...]:
     """The kinds of cells that have to be done first."""
-    return _KINDS[kind].needs
+    return _kind(kind).needs
 
 
 def cells_of(options: Options) -> list[Cell]:
     """Everything an experiment consists of, in an order in which it can be done."""
     kinds = [kind for kind, known in _KINDS.items() if options.paper_training or not known.optional]
+    kinds += [f"{PLAN}{planner}" for planner in options.planners]
     return [Cell(name, seed, kind) for name in options.benchmarks for seed in options.seeds for kind in kinds]
 
 
 def estimate(cell: Cell) -> float:
     """About how many seconds a cell takes; only shares matter, as the pace is learned while running."""
-    return _KINDS[cell.kind].seconds[("german", "adult", "syn", "syn_long").index(cell.benchmark)]
+    seconds = _kind(cell.kind).seconds
+    return seconds[NAMES.index(cell.benchmark)] if cell.benchmark in NAMES else sum(seconds) / len(seconds)
 
 
 def versions() -> dict[str, str]:
@@ -93,9 +105,12 @@ def machine() -> dict[str, Any]:
 
 
 def fingerprint(cell: Cell, settings: Settings) -> str:
-    """What a kept cell has to agree with: settings, also those that are not chosen here, and versions."""
+    """What a kept cell has to agree with: settings, also those that are not chosen here, versions, and the code of
+    what others bring."""
     usual = (DistilSettings(), TeachingSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
-    return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION])
+    brought = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
+    brought += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
+    return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION, *brought])
 
 
 @cache
@@ -112,7 +127,13 @@ def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
     """Do what a cell asks for and keep it; gives how many seconds that took."""
     begun = time.perf_counter()
     sheet = Sheet()
-    _KINDS[cell.kind].do(Desk(cell.benchmark, cell.seed, settings, folder), sheet)
+    try:
+        _kind(cell.kind).do(Desk(cell.benchmark, cell.seed, settings, folder), sheet)
+    except Exception as error:
+        theirs = cell.planner or (cell.benchmark if cell.benchmark not in NAMES else None)
+        if theirs is None or isinstance(error, CounterplanError):
+            raise
+        raise PlanError(f"{theirs} does not work out: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - begun
     made_with = {"versions": versions(), "source": source(), "machine": machine(), "command": command}
     made_with["settings"] = asdict(settings)
@@ -143,7 +164,7 @@ def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str |
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged"
     learned = Desk(cell.benchmark, cell.seed, settings, folder).learned(cell.kind)
-    missing = [name for name in _KINDS[cell.kind].keeps if not (learned / name).exists()]
+    missing = [name for name in _kind(cell.kind).keeps if not (learned / name).exists()]
     return f"without {missing[0]}, which it made" if missing else dict(told)
 
 
@@ -166,7 +187,7 @@ def _people(desk: Desk, sheet: Sheet) -> None:
         "shortest": min(lengths, default=None),
         "longest": max(lengths, default=None),
     }
-    sheet.datasets.append({("benchmark" if key == "name" else key): value for key, value in told.items()})
+    sheet.datasets.append({key: value for key, value in told.items() if key != "name"} | desk.head)
     encoding = problem.encoding(problem.read(benchmark.train))
     for feature, cuts in zip(encoding.features, encoding.cuts, strict=True):
         if feature.protected:
@@ -303,7 +324,7 @@ _KINDS: dict[str, _Kind] = {
         _AGENT_FILES, optional=True,
     ),
     **{
-        f"plan-{method.name}": _Kind(
+        f"{PLAN}{method.name}": _Kind(
             _plans(method.name), method.needs or (PEOPLE,), (1, 2, 1, 4), optional=method.optional
         )
         for method in METHODS
@@ -316,3 +337,8 @@ _KINDS: dict[str, _Kind] = {
     "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
 }  # fmt: skip
 """Every kind of cell, in an order in which they can be done."""
+
+
+def _kind(kind: str) -> _Kind:
+    """One of these, or planning by what somebody else has brought."""
+    return _KINDS[kind] if kind in _KINDS else _Kind(_plans(kind.removeprefix(PLAN)), (PEOPLE,), (1, 2, 1, 4))

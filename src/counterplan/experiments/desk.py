@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from counterplan import benchmarks
 from counterplan.agent import Agent
 from counterplan.benchmarks import Benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
+from counterplan.experiments.brought import as_file_name, load_benchmark, planner_class
 from counterplan.experiments.judging import judge
 from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.settings import Settings
@@ -34,7 +34,7 @@ LEARNED = "learned"
 
 @lru_cache(maxsize=2)
 def _benchmark(name: str, seed: int) -> Benchmark:
-    return benchmarks.load(name, seed)
+    return load_benchmark(name, seed)
 
 
 @dataclass
@@ -71,11 +71,13 @@ class Desk:
         if most is None and self.name != "german":
             most = PEOPLE
         refused = self.benchmark.refused_test
+        if refused.empty:
+            raise PlanError(f"{self.name}, seed {self.seed}: the model refuses none of the test people")
         return self.benchmark.problem.read(refused if most is None else refused.head(most))
 
     def learned(self, what: str) -> Path:
         """The folder in which something learned is kept."""
-        return self.folder / LEARNED / f"{self.name}-{self.seed}" / what
+        return self.folder / LEARNED / as_file_name(f"{self.name}-{self.seed}") / what
 
     def fresh(self, **learned: Any) -> Recourse:
         """A front door with a meter at zero."""
@@ -112,7 +114,9 @@ class Desk:
 
     def planner(self, method: str) -> Planner:
         """The planner behind a method, with a meter at zero."""
-        return _MAKERS[method](self)
+        if method in _MAKERS:
+            return _MAKERS[method](self)
+        return planner_class(method)(self.benchmark.problem, BlackBox(self.benchmark.model))
 
     def untrained(self) -> Agent:
         """An agent that has learned nothing."""

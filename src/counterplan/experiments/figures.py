@@ -6,12 +6,13 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counterplan.experiments.judging import HOLDS, OUTCOMES
-from counterplan.experiments.methods import BLUE, BY_NAME, GREEN, ORANGE, PURPLE, SKY, VERMILLION, label_of
+from counterplan.experiments.methods import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, known_as, label_of
 from counterplan.experiments.published import SIMILARITY
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.spending import questions_spent, seconds_spent
@@ -30,6 +31,8 @@ _HAIR = 1e-3
 WIDE = 7.2
 """Inches: both columns of a printed page."""
 BENCHMARKS = {"german": (BLUE, "o"), "adult": (VERMILLION, "s"), "syn": (GREEN, "^"), "syn_long": (PURPLE, "D")}
+_OTHERS = ((ORANGE, "v"), (SKY, "P"), (GREY, "X"))
+"""How benchmarks that others brought are drawn."""
 _STYLE: dict[Any, Any] = {
     "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8, "xtick.labelsize": 7.5, "ytick.labelsize": 7.5,
     "legend.fontsize": 7.5, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
@@ -118,7 +121,7 @@ def _panels(rows: Rows, height: float, lines: int = 1, **how: Any) -> tuple[Figu
 
 def _look(method: str) -> dict[str, Any]:
     """How a method is drawn."""
-    known = BY_NAME[method]
+    known = known_as(method)
     colour = known.colour or INK
     return {
         "color": colour, "marker": known.marker, "markeredgecolor": colour,
@@ -250,6 +253,8 @@ _PROGRAM = {
 
 def _traces(rows: Rows) -> Figure:
     names, points, usual = benchmarks_in(rows), curve(rows, "paper_program", "traces"), summary(rows)
+    others = cycle(_OTHERS)
+    looks = {name: BENCHMARKS[name] if name in BENCHMARKS else next(others) for name in names}
     figure = new_figure(WIDE, 4.3)
     axes = figure.subplots(2, 3, sharex=True).ravel()
     numbers = sorted({value for _, value in points})
@@ -257,7 +262,7 @@ def _traces(rows: Rows) -> Figure:
         seen: list[Interval] = []
         levels: list[float] = []
         for name in names:
-            colour, marker = BENCHMARKS[name]
+            colour, marker = looks[name]
             values, level = _against_traces(rows, points, usual, name, measure)
             seen += values.values()
             levels.append(level)
@@ -276,7 +281,7 @@ def _traces(rows: Rows) -> Figure:
     axes[0].set_ylim(-0.03, 1.03)
     for axis in axes[3:]:
         axis.set_xlabel("traces")
-    _legend(figure, [(name, BENCHMARKS[name][1], BENCHMARKS[name][0]) for name in names])
+    _legend(figure, [(name, marker, colour) for name, (colour, marker) in looks.items()])
     return figure
 
 

@@ -77,6 +77,18 @@ ABLATION = ("search", "policy", "untrained")
 WITHOUT_QUESTIONS = ("program", "paper_program", "policy", "paper_policy")
 
 
+_BROUGHT = ("<", ">", "H", "8", "1", "2")
+"""Markers of methods that others brought."""
+
+
+def known_as(name: str) -> Method:
+    """A method by name; one that counterplan does not know is somebody else's planner."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    marker = _BROUGHT[sum(map(ord, name)) % len(_BROUGHT)]
+    return Method(name, name, "a planner that is not counterplan’s own", marker=marker, hollow=True, compared=False)
+
+
 def label_of(name: str) -> str:
     """What a method is called in words."""
-    return BY_NAME[name].label if name in BY_NAME else name
+    return known_as(name).label

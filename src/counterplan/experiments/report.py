@@ -14,11 +14,11 @@ import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.experiments.figures import INK, Drawing, all_figures
-from counterplan.experiments.methods import METHODS
+from counterplan.experiments.methods import known_as
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.statistics import Interval, Line, summary
 from counterplan.experiments.story import story
-from counterplan.experiments.tables import NOTHING, Table, all_tables
+from counterplan.experiments.tables import NOTHING, Table, all_tables, methods_in
 from counterplan.files import writable, write_or_say
 
 FILE = "report.html"
@@ -174,12 +174,10 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 
 def _methods(rows: Rows) -> str:
-    there = set(rows.results["method"])
     lines = "".join(
         f"<dt>{escape(method.label)}{f' <span class=paper>{escape(method.paper)}</span>' if method.paper else ''}</dt>"
         f"<dd>{escape(method.told)}</dd>"
-        for method in METHODS
-        if method.name in there
+        for method in map(known_as, methods_in(rows.results["method"]))
     )
     return f'<dl class="methods">{lines}</dl>'
 

@@ -169,5 +169,5 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
         elif name == "success":
             table[name] = table[name].astype(bool)
         elif name in ("actions", "outcome", "knob", "group"):
-            table[name] = table[name].fillna("").astype(str)
+            table[name] = table[name].astype(object).fillna("").astype(str)
     return table

@@ -64,7 +64,8 @@ def options_in(folder: Path) -> Options | None:
         version, given = told["counterplan_experiment"], told["options"]
         if version > VERSION:
             raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
-        return Options(**given | {"benchmarks": tuple(given["benchmarks"]), "seeds": tuple(given["seeds"])})
+        several = {name: tuple(given.get(name, ())) for name in ("benchmarks", "seeds", "planners")}
+        return Options(**given | several)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

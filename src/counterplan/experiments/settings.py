@@ -10,7 +10,7 @@ from typing import Any
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
 from counterplan.errors import PlanError
-from counterplan.problem.values import did_you_mean
+from counterplan.experiments.brought import benchmark_maker, planner_class
 from counterplan.surrogate.training import LearningSettings
 
 FIRST_SEED = 40
@@ -24,23 +24,26 @@ class Options:
     """What a user chooses; everything else follows from it."""
 
     benchmarks: tuple[str, ...] = NAMES
+    """Counterplan's own, those that installed packages offer, and `module:function`."""
     seeds: tuple[int, ...] = tuple(range(FIRST_SEED, FIRST_SEED + SEEDS))
     people: int | None = None
     """Most refused test people of each benchmark and seed; None: 100, and all of german."""
     quick: bool = False
     paper_training: bool = False
     """Whether an agent is trained, and searched with, the paper's way as well: that takes long."""
+    planners: tuple[str, ...] = ()
+    """Planners to compare besides: those that installed packages offer, and `module:Class`."""
 
     def __post_init__(self) -> None:
         for name in self.benchmarks:
             if name not in NAMES:
-                raise PlanError(
-                    f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}"
-                )
+                benchmark_maker(name)
+        for name in self.planners:
+            planner_class(name)
         if not self.benchmarks or not self.seeds:
             raise PlanError("an experiment needs at least one benchmark and one seed")
-        if len(set(self.benchmarks)) < len(self.benchmarks) or len(set(self.seeds)) < len(self.seeds):
-            raise PlanError("a benchmark or a seed is named twice")
+        if any(len(set(given)) < len(given) for given in (self.benchmarks, self.seeds, self.planners)):
+            raise PlanError("a benchmark, a seed or a planner is named twice")
         if self.people is not None and self.people < 1:
             raise PlanError(f"the number of people is one or more, not {self.people}")
 
@@ -53,6 +56,7 @@ class Options:
         told += [] if first == FIRST_SEED else ["--first-seed", str(first)]
         told += [] if self.people is None else ["--people", str(self.people)]
         told += ["--paper-training"] if self.paper_training else []
+        told += ["--planners", ",".join(self.planners)] if self.planners else []
         return " ".join(told)
 
 

@@ -44,7 +44,7 @@ def questions_spent(rows: Rows) -> dict[tuple[str, str], Questions]:
     found = {}
     for name, method in _pairs(rows):
         mine = plain[plain["benchmark"] == name]
-        learning = mine[mine["method"].isin(LEARNED[method])]
+        learning = mine[mine["method"].isin(LEARNED.get(method, ()))]
         by_phase = [
             Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
             for phase in ("training", "distillation", "trial")
@@ -61,7 +61,7 @@ def seconds_spent(rows: Rows) -> dict[tuple[str, str], Seconds]:
     found = {}
     for name, method in _pairs(rows):
         mine = rows.timing[rows.timing["benchmark"] == name]
-        once = mine[mine["method"].isin(LEARNED[method]) & mine["phase"].isin(("training", "distillation"))]
+        once = mine[mine["method"].isin(LEARNED.get(method, ())) & mine["phase"].isin(("training", "distillation"))]
         own = mine[mine["method"] == method]
         many, one = own[own["phase"] == "prediction"], own[own["phase"] == "one person"]
         found[name, method] = Seconds(

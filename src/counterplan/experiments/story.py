@@ -54,8 +54,8 @@ def _planners(found: Summary, names: Sequence[str]) -> str:
                 f"{label_of(method).capitalize()} finds a plan that holds for {_shares(lines)}, at {_ratios(lines)} "
                 f"times the least effort, for {_asked(lines)} questions a person."
             )
-    published = [PUBLISHED[name]["M_mcts"] for name in names]
-    least = [PUBLISHED[name]["exact"] for name in names]
+    published = [PUBLISHED[name]["M_mcts"] for name in names if name in PUBLISHED]
+    least = [PUBLISHED[name]["exact"] for name in names if name in PUBLISHED]
     pairs = [(a.cost, b.cost) for a, b in zip(published, least, strict=True) if a.cost and b.cost]
     if told and pairs:
         told.append(

@@ -80,9 +80,9 @@ def benchmarks_in(rows: Rows) -> list[str]:
 
 
 def methods_in(names: Iterable[object]) -> list[str]:
-    """The methods among `names`, in the order in which they are told."""
-    there = set(names)
-    return [method.name for method in METHODS if method.name in there]
+    """The methods among `names`, in the order in which they are told: those that others brought come last."""
+    there = dict.fromkeys(str(name) for name in names)
+    return [*(method.name for method in METHODS if method.name in there), *(one for one in there if one not in BY_NAME)]
 
 
 def compared() -> list[str]:
@@ -103,7 +103,7 @@ def _sections(
 
 def published_of(benchmark: str, method: str) -> Published:
     """What the paper reports of a method, if it does."""
-    name = "exact" if method == "exact" else BY_NAME[method].paper
+    name = "exact" if method == "exact" else BY_NAME[method].paper if method in BY_NAME else None
     return PUBLISHED.get(benchmark, {}).get(name or "", NOT_PUBLISHED)
 
 
@@ -323,8 +323,9 @@ def traces(rows: Rows) -> Table:
         ]
         if (name, "program") in usual:
             body.append(("default program", *_of_program(usual[name, "program"])))
-        least, most = RULE_LENGTH[name]
-        body.append(("published", NOTHING, f"{least}–{most}", NOTHING, NOTHING, NOTHING))
+        if name in RULE_LENGTH:
+            least, most = RULE_LENGTH[name]
+            body.append(("published", NOTHING, f"{least}–{most}", NOTHING, NOTHING, NOTHING))
         sections.append((name, tuple(body)))
     return Table(
         "traces", "Programs against the number of traces",

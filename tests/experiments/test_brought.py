@@ -1,0 +1,185 @@
+"""Benchmarks and planners of others: run, resumed, told and refused like our own, without touching ours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rows_by_hand import by_hand
+
+from counterplan import CounterplanError
+from counterplan.experiments import brought, cells, figures, report
+from counterplan.experiments.cells import Cell, fingerprint
+from counterplan.experiments.figures import Drawing
+from counterplan.experiments.rows import Rows
+from counterplan.experiments.running import options_in
+from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.story import story
+from counterplan.experiments.tables import all_tables
+
+MODULE = """
+import numpy as np
+import pandas as pd
+
+from counterplan import ExactPlanner, Problem
+from counterplan.benchmarks import Benchmark
+from counterplan.benchmarks.deciders import Rule
+
+PROBLEM = '''
+counterplan: 1
+name: phone
+max_actions: 2
+outcome: {column: contract, values: [granted, refused], favourable: granted}
+features:
+  age: {kind: number, integer: true, protected: true, bins: auto}
+  income: {kind: number, minimum: 0, bins: auto}
+functions:
+  EARN: {add: income, arguments: [100, 400], cost: {base: [5, 16]}}
+'''
+
+
+def phone(seed):
+    random = np.random.default_rng(seed)
+    with open("phone.yaml", "w") as file:
+        file.write(PROBLEM)
+    problem = Problem.load("phone.yaml")
+    rule = Rule(problem, "income >= 1000")
+    people = pd.DataFrame({"age": random.integers(18, 80, 200), "income": random.integers(400, 1600, 200) * 1.0})
+    people["contract"] = rule.labels(people)
+    return Benchmark("phone", seed, problem, rule, people.iloc[:120], people.iloc[120:])
+
+
+class Mine(ExactPlanner):
+    name = "mine"
+
+
+class Breaks(ExactPlanner):
+    def search(self, *what):
+        raise ZeroDivisionError("oh")
+
+
+def wrong(seed):
+    return seed
+
+
+def fails(seed):
+    raise RuntimeError("no people today")
+
+
+seven = 7
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module, which a package offers too; of counterplan's own cells only the people are done."""
+    (tmp_path / "phones.py").write_text(MODULE)
+    told = tmp_path / "phones-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: phones\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text(
+        "[counterplan.benchmarks]\nphone = phones:phone\ngerman = phones:wrong\nbroken = phones:gone\n"
+        "[counterplan.planners]\nmine = phones:Mine\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "phones", raising=False)
+    brought.source_of.cache_clear()
+    monkeypatch.setattr(cells, "_KINDS", {"people": cells._KINDS["people"]})
+    blank = {name: Drawing(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names}
+    monkeypatch.setattr(report, "all_figures", lambda rows: blank)
+    return tmp_path
+
+
+def words(benchmark: str, *planners: str) -> list[str]:
+    return ["--out", "out", "--quick", "--jobs", "1", "--benchmarks", benchmark, "--planners", ",".join(planners)]
+
+
+@pytest.mark.parametrize(("benchmark", "planner"), [("phones:phone", "phones:Mine"), ("phone", "mine")])
+def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run, benchmark: str, planner: str) -> None:
+    ran = run("experiment", *words(benchmark, planner))
+    assert ran.code == 0, ran.err
+    results = Rows.read(here / "out").results
+    assert set(results["benchmark"]) == {benchmark}
+    assert results["method"].value_counts().to_dict() == {"exact": 20, planner: 20}
+    exact, mine = (results[results["method"] == method].reset_index() for method in ("exact", planner))
+    assert mine["cost"].equals(exact["cost"])
+    page = (here / "out" / "report.html").read_text()
+    assert f"<dt>{planner}</dt>" in page
+    assert all(planner in (here / "out" / "tables" / f"{key}.csv").read_text() for key in ("everybody", "questions"))
+    assert options_in(here / "out") == Options((benchmark,), (40,), quick=True, planners=(planner,))
+    assert not list((here / "out").rglob("*:*")), "a name that not every system takes"
+    before = {path: path.stat().st_mtime_ns for path in (here / "out" / "cells").iterdir()}
+    assert len(before) == 2
+    assert run("experiment", "--out", "out", "--resume", "--jobs", "1").code == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_what_others_changed_is_not_believed(here: Path) -> None:
+    def prints() -> list[str]:
+        brought.source_of.cache_clear()
+        told = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
+        return [fingerprint(Cell(name, 0, kind), Settings()) for name, kind in told]
+
+    before = prints()
+    assert prints() == before
+    (here / "phones.py").write_text(MODULE + "\n# changed\n")
+    assert [one == other for one, other in zip(before, prints(), strict=True)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "planner", "message"),
+    [
+        ("phon", "mine", "there is no benchmark 'phon'; did you mean 'phone'"),
+        ("phones:fone", "mine", "the benchmark 'phones:fone': module 'phones' has no attribute 'fone'"),
+        ("fones:phone", "mine", "cannot import module 'fones'"),
+        ("phones:seven", "mine", "is no function from a seed to a Benchmark"),
+        ("phones:wrong", "mine", "the benchmark 'phones:wrong' gives 'int', not a counterplan.benchmarks.Benchmark"),
+        ("phones:fails", "mine", "fails with seed 40: RuntimeError: no people today"),
+        ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
+        ("../phone", "mine", "'../phone' is no name of a benchmark"),
+        ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),
+        ("phone", "phones:phone", "the planner 'phones:phone' is no counterplan.Planner"),
+        ("phone", "search", "the planner 'search' is counterplan's own"),
+        ("phone", "mine,mine", "named twice"),
+        ("phone", "phones:Breaks", "phones:Breaks does not work out: ZeroDivisionError: oh"),
+    ],
+)
+def test_says_what_is_wrong_with_what_was_brought(here: Path, run, benchmark: str, planner: str, message: str) -> None:
+    ran = run("experiment", *words(benchmark, planner))
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+
+
+def test_our_own_names_cannot_be_taken(here: Path) -> None:
+    assert brought.load_benchmark("german", 0).name == "german"
+    assert brought.load_benchmark("phone", 0).name == "phone"
+    with pytest.raises(CounterplanError, match="counterplan's own"):
+        brought.planner_class("exact")
+
+
+def test_everything_is_told_of_a_fifth_benchmark_and_an_unknown_method() -> None:
+    """All tables, sentences and figures, with the rows of german under another name and search under one more."""
+    rows = by_hand()
+    tables = {name: getattr(rows, name) for name in vars(rows)}
+    for name in ("results", "questions", "timing"):
+        theirs = tables[name][tables[name]["method"] == "search"].assign(method="theirs")
+        tables[name] = pd.concat([tables[name], theirs], ignore_index=True)
+    others = {name: table.assign(benchmark="phone") for name, table in tables.items()}
+    both = Rows(**{name: pd.concat([tables[name], others[name]], ignore_index=True) for name in tables})
+    for some, names in ((Rows(**others), {"phone"}), (both, {"german", "phone"})):
+        made = all_tables(some)
+        everybody = {heading: {row[0]: row[1:6] for row in body} for heading, body in made["everybody"].sections}
+        assert set(everybody) == names
+        assert everybody["phone"]["theirs"] == everybody["phone"]["search"]
+        assert [row[0] for _, body in made["targets"].sections for row in body] == ["german"] * 2 * ("german" in names)
+        assert story(some)
+        assert "<dt>theirs</dt>" in report._methods(some)
+    with figures._style():
+        for _, _, _, draw in figures._FIGURES:
+            draw(both)
+    alone = " ".join(story(Rows(**others)))
+    assert "published" not in alone
+    assert "aims for" not in alone
