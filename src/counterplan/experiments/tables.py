@@ -101,6 +101,11 @@ def _sections(
     return tuple(made)
 
 
+def _filled(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """Those sections in which there are rows."""
+    return tuple(section for section in sections if section[1])
+
+
 def published_of(benchmark: str, method: str) -> Published:
     """What the paper reports of a method, if it does."""
     name = "exact" if method == "exact" else BY_NAME[method].paper if method in BY_NAME else None
@@ -129,7 +134,7 @@ def targets(rows: Rows) -> Table:
         "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, rows sent to the "
         "model per person, and for programs the features in the rule of a step (mean over steps), each with what was "
         f"aimed at: ✓ reached, ✗ missed. {over_seeds(rows)}",
-        ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim", "rule length", "aim"), tuple(sections),
+        ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim", "rule length", "aim"), _filled(sections),
     )  # fmt: skip
 
 
@@ -177,7 +182,7 @@ def against_baseline(rows: Rows) -> Table:
             "", "success", "CSCF’s", "both solve", "effort", "CSCF’s", "rows a person", "CSCF’s", "times as many",
             "its candidates", "times as many", "ms a person", "CSCF’s", "times as long",
         ),
-        tuple(sections),
+        _filled(sections),
     )  # fmt: skip
 
 
