@@ -157,12 +157,12 @@ def _duels(rows: Rows) -> list[str]:
     for method in AGAINST:
         mine = [duel for (_, one), duel in found.items() if one == method]
         if mine:
-            told.append(f"Against CSCF, {label_of(method)} {', '.join(_against(mine))}.")
+            told.append(f"Against CSCF, {label_of(method)} {'; '.join(_against(mine))}.")
     if told:
         marks = [good for duel in found.values() for good in duel.reached().values()]
         told[-1] += f" Of {_count(len(marks), 'aim')} against CSCF, {_are(sum(marks))} reached."
         if any(not duel.reached().get("time", True) for duel in found.values()):
-            told[-1] += " (Here it plans for everybody at once, on arrays, so its time a person is short.)"
+            told[-1] += " (Here CSCF plans for everybody at once, on arrays, so its time a person is short.)"
     return told
 
 
@@ -179,9 +179,9 @@ def _against(mine: Sequence[Duel]) -> list[str]:
     }
     forgetful = [duel.more_candidates > TIMES for duel in mine if not pd.isna(duel.more_candidates)]
     more = {
-        "questions": f" (it sends {_range([duel.more_rows for duel in mine], 0)} times as many; if it remembered "
-        f"nothing, {_on(sum(forgetful), len(forgetful))})",
-        "time": f" (it takes {_range([duel.longer for duel in mine], 1)} times as long)",
+        "questions": f" (CSCF sends {_range([duel.more_rows for duel in mine], 0)} times as many; if it "
+        f"remembered nothing, {_on(sum(forgetful), len(forgetful))})",
+        "time": f" (CSCF takes {_range([duel.longer for duel in mine], 1)} times as long)",
     }
     told = []
     for what, said in words.items():
@@ -205,7 +205,7 @@ def _fairness(rows: Rows) -> str:
             (least, low), (most, high) = shares[0], shares[-1]
             gaps.append((most - least, f"{label_of(str(method))} on {name}, {feature}: {high} over {low}"))
     if not gaps:
-        return f"No protected feature has two groups of {ENOUGH} people or more, too few to compare groups."
+        return f"Protected groups are not compared: no feature has two groups of {ENOUGH} people or more."
     widest, where = max(gaps)
     if widest < 0.005:
         return f"No method succeeds more often for one protected group (of {ENOUGH} people or more) than another."
@@ -245,7 +245,7 @@ def _percents(values: Iterable[float]) -> str:
     if not known:
         return "nobody"
     least, most = number(min(known), 0), number(max(known), 0)
-    return f"{least} % of people" if least == most else f"{least}–{most} % of people, by benchmark"
+    return f"{least} % of people" if least == most else f"{least}–{most} % of people (by benchmark)"
 
 
 def _range(values: Iterable[float], digits: int) -> str:

@@ -59,6 +59,8 @@ def all_tables(rows: Rows) -> dict[str, Table]:
 
 def number(value: float | None, digits: int) -> str:
     """A number with so many digits, or a dash."""
+    if value == float("inf"):
+        return "∞"
     return NOTHING if value is None or pd.isna(value) else f"{value:,.{digits}f}"
 
 
@@ -204,7 +206,7 @@ def _beside(duel: Duel) -> tuple[str, ...]:
 
 def _times(ratio: float) -> str:
     """How many times as much, cut off, so that what falls short of a round number is not shown as that."""
-    return "∞" if ratio == float("inf") else number((10 * ratio + _TINY) // 1 / 10, 1)
+    return number(ratio if ratio == float("inf") else (10 * ratio + _TINY) // 1 / 10, 1)
 
 
 def datasets(rows: Rows) -> Table:
