@@ -147,8 +147,8 @@ def test_the_story_follows_from_the_rows() -> None:
     theirs = rows.results[rows.results["method"] == "program"].assign(method="paper_program")
     both = replace(rows, results=pd.concat([rows.results, theirs], ignore_index=True))
     assert (
-        "Programs made the paper’s way, from the agent’s traces, hold for 25 % of people at 1.50 times the least effort, "
-        "with 3.0 features; the default program succeeds more often on no benchmark."
+        "Programs made the paper’s way, from the agent’s traces, hold for 25 % of people at 1.50 times the least "
+        "effort, with 3.0 features; the default program succeeds more often on no benchmark."
     ) in " ".join(story(both))
     others = rows.results.copy()
     others.loc[others["method"] == "evolution", "cost"] *= 2
