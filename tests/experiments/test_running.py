@@ -210,10 +210,12 @@ def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
         while not list(out.glob("cells/*.json")) and time.monotonic() < deadline:
             time.sleep(0.02)
         before = {path for path in out.rglob("*") if not path.name.startswith(".")}
-        for more in ("--resume", "--force"):
-            refused = run("experiment", "--out", out, "--benchmarks", "syn", more)
-            assert refused.code == 2
-            assert "another run is at work there" in refused.err
+        with monkeypatch.context() as patched:
+            patched.setattr(Run, "run", lambda run: pytest.fail("two runs at once"))
+            for more in ("--resume", "--force"):
+                refused = run("experiment", "--out", out, "--benchmarks", "syn", more)
+                assert refused.code == 2
+                assert "another run is at work there" in refused.err
         assert before <= set(out.rglob("*")), "--force has removed what another run needs"
         running.send_signal(getattr(signal, how))
         told = running.communicate(timeout=30)[1]
