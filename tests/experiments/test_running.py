@@ -211,14 +211,15 @@ def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
             time.sleep(0.02)
         before = {path for path in out.rglob("*") if not path.name.startswith(".")}
         with monkeypatch.context() as patched:
-            patched.setattr(Run, "run", lambda run: pytest.fail("two runs at once"))
-            for more in ("--resume", "--force"):
-                refused = run("experiment", "--out", out, "--benchmarks", "syn", more)
-                assert refused.code == 2
-                assert "another run is at work there" in refused.err
-        assert before <= set(out.rglob("*")), "--force has removed what another run needs"
+            patched.setattr(Run, "run", _two_at_once)
+            again = ("experiment", "--out", out, "--benchmarks", "syn")
+            refused = [run(*again, more) for more in ("--resume", "--force")]
+        left = set(out.rglob("*"))
         running.send_signal(getattr(signal, how))
         told = running.communicate(timeout=30)[1]
+    assert [ran.code for ran in refused] == [2, 2]
+    assert all("another run is at work there" in ran.err for ran in refused)
+    assert before <= left, "--force has removed what another run needs"
     assert running.returncode == code, told
     if how == "SIGINT":
         assert "of 5 cells are done and kept" in told
@@ -242,6 +243,10 @@ def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
     assert set(done).isdisjoint(kept)
     assert {path.name for path in (out / "cells").iterdir()} == kept | set(done)
     assert len(kept) + len(done) == 5
+
+
+def _two_at_once(run: Run) -> None:
+    raise PlanError("two runs at once")
 
 
 def _alive(pid: int) -> bool:
