@@ -80,34 +80,26 @@ def trade_off(search: Rows, guided: Rows) -> None:
 
 
 def preferences(rows: Rows) -> None:
-    """What a program pays in success and effort for what is preferred, against the length of its rules."""
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    """Success against effort of programs by what was preferred, with how long they are."""
     names = [name for name in COLOURS if any(row["benchmark"] == name for row in rows)]
-    for axis, (key, words) in zip(
-        figure.subplots(1, 2),
-        (("success", "people with a plan that holds"), ("ratio", "effort ÷ least possible")),
-        strict=True,
-    ):
-        for name in names:
-            mine = [row for row in rows if row["benchmark"] == name]
-            points = []
-            for prefer in dict.fromkeys(row["prefer"] for row in mine):
-                some = [row for row in mine if row["prefer"] == prefer]
-                x, y = (
-                    sum(values) / len(some) for values in ([r["rule"] for r in some], [r["program"][key] for r in some])
-                )
-                points.append((x, y, prefer))
-            points.sort()
-            axis.plot(
-                *zip(*[point[:2] for point in points], strict=True), marker=MARKS[name], color=COLOURS[name], label=name
-            )
-            for x, y, prefer in points:
-                axis.annotate(prefer, (x, y), textcoords="offset points", xytext=(5, 5), fontsize=8)
-        axis.set_xlabel("features in a rule, mean")
-        axis.set_ylabel(words)
-        axis.margins(x=0.2, y=0.15)
+    figure = Figure(figsize=(1 + 4.6 * len(names), 3.8), layout="constrained")
+    for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        for prefer in dict.fromkeys(row["prefer"] for row in rows):
+            mine = [row for row in rows if row["benchmark"] == name and row["prefer"] == prefer]
+            if not mine:
+                continue
+            ratio, success = (sum(row["program"][key] for row in mine) / len(mine) for key in ("ratio", "success"))
+            features, ends = (sum(row[key] for row in mine) / len(mine) for key in ("rule", "leaves"))
+            axis.plot(ratio, success, marker=MARKS[name], markersize=8, color=COLOURS[name])
+            axis.annotate(
+                f"{prefer}\n{features:.1f} features, {ends:.0f} leaves",
+                (ratio, success), textcoords="offset points", xytext=(0, 8), fontsize=9, ha="center",
+            )  # fmt: skip
+        axis.set_title(name)
+        axis.set_xlabel("effort ÷ least possible")
+        axis.set_ylabel("people with a plan that holds")
+        axis.margins(x=0.35, y=0.3)
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False)
     save(figure, "preferences")
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from counterplan.agent import Agent
 from counterplan.blackbox import BlackBox, BudgetSpent
@@ -99,9 +100,12 @@ class Distilling:
             raise PlanError("there is nobody to distil a program from")
 
     def run(self) -> Program:
-        """The program, with its card."""
-        if self.wishes.preset == "paper":
-            return self.by_imitation()
+        """The program, with its card. On one thread: for arrays as small as these, several get in each other's way."""
+        with threadpool_limits(1):
+            return self.by_imitation() if self.wishes.preset == "paper" else self.by_policy_search()
+
+    def by_policy_search(self) -> Program:
+        """The default way: trees grown from what every choice loses, judged by the surrogate."""
         if self.surrogate is None:
             raise PlanError(
                 "a program is distilled with a surrogate: call fit(people, method='guided'), or 'counterplan fit "
