@@ -70,13 +70,18 @@ def test_the_script_runs(tmp_path: Path) -> None:
     }
 
 
-def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cell by cell, as a notebook does; its own outputs may be of other versions, but are of the same kind."""
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for cell in json.loads(notebooks.NOTEBOOK.read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            outputs = notebooks.run("".join(cell["source"]), names)
-            assert [one["output_type"] for one in outputs] == [one["output_type"] for one in cell["outputs"]]
-    assert names["program"].card["success"] > 0.8
-    assert names["plans"].counts["found"] > 100
+def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path) -> None:
+    """Its own outputs may be of other versions, but are of the same kind."""
+    kept = [cell for cell in json.loads(notebooks.NOTEBOOK.read_text("utf-8"))["cells"] if "outputs" in cell]
+    printed = notebooks.run(["".join(cell["source"]) for cell in kept], tmp_path)
+    assert [bool(text) for text in printed] == [bool(cell["outputs"]) for cell in kept]
+    holding, share = (re.search(rule, "".join(printed)) for rule in (r"(\d+) plans hold", r"\(([\d.]+)% of all\)"))
+    assert holding is not None
+    assert share is not None
+    assert int(holding[1]) > 100
+    assert float(share[1]) > 80
+
+
+def test_a_cell_that_fails_is_told(notebooks: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        notebooks.run(["print(1)", "1 / 0"], tmp_path)

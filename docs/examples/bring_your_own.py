@@ -27,7 +27,7 @@ people = pd.DataFrame(
 secure = people["contract"].map({"none": -1.0, "temporary": 0.0, "permanent": 0.8}) + (people["guarantor"] == "yes")
 merit = (people["income"] - 3_000) / 900 + secure - people["arrears"] + random.normal(0, 0.3, count)
 people["decision"] = np.where(merit > 0, "invited", "refused")
-people.head()
+print(people.head())
 
 # %% [markdown]
 # ## Model

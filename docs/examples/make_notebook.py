@@ -6,11 +6,10 @@ cells are plain Python, so neither making nor running it takes Jupyter.
 
 from __future__ import annotations
 
-import ast
-import io
 import json
-from collections.abc import Iterator
-from contextlib import chdir, redirect_stdout
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,22 +28,14 @@ def cells(script: str) -> Iterator[tuple[str, str]]:
             yield "code", body.strip()
 
 
-def run(code: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a cell prints and gives, as a notebook keeps it; `names` are those of all cells before."""
-    body, printed = ast.parse(code).body, io.StringIO()
-    last = body.pop().value if body and isinstance(body[-1], ast.Expr) else None
-    given = None
-    with redirect_stdout(printed):
-        exec(compile(ast.Module(body, []), "cell", "exec"), names)  # noqa: S102 -- our own script
-        if last is not None:
-            given = eval(compile(ast.Expression(last), "cell", "eval"), names)  # noqa: S307
-    outputs: list[dict[str, Any]] = []
-    if printed.getvalue():
-        outputs.append({"output_type": "stream", "name": "stdout", "text": lines(printed.getvalue())})
-    if given is not None:
-        shown = {"text/plain": lines(str(given))}
-        outputs.append({"output_type": "execute_result", "execution_count": None, "metadata": {}, "data": shown})
-    return outputs
+def run(codes: Sequence[str], folder: Path) -> list[str]:
+    """What each cell prints, if all of them run one after the other in `folder`, in a Python of their own."""
+    between = "--- the next cell ---"
+    script = f"\nprint({between!r})\n".join(codes)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"a cell failed:\n{done.stderr}")
+    return done.stdout.split(f"{between}\n")
 
 
 def lines(text: str) -> list[str]:
@@ -52,14 +43,16 @@ def lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def notebook(script: str) -> dict[str, Any]:
-    """The notebook of a script, which is run for it."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+def notebook(script: str, folder: Path) -> dict[str, Any]:
+    """The notebook of a script, which is run in `folder` for it."""
+    told = list(cells(script))
+    printed = iter(run([text for kind, text in told if kind == "code"], folder))
     made = []
-    for number, (kind, text) in enumerate(cells(script)):
+    for number, (kind, text) in enumerate(told):
         cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": lines(text)}
         if kind == "code":
-            cell |= {"execution_count": None, "outputs": run(text, names)}
+            output = {"output_type": "stream", "name": "stdout", "text": lines(next(printed))}
+            cell |= {"execution_count": None, "outputs": [output] if output["text"] else []}
         made.append(cell)
     python = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": made, "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}
@@ -72,12 +65,11 @@ def page(made: dict[str, Any]) -> str:
         text = "".join(cell["source"])
         parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
         for output in cell.get("outputs", ()):
-            told = "".join(output["text"] if "text" in output else output["data"]["text/plain"]).rstrip()
-            parts.append(f"```text\n{told}\n```")
+            parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as elsewhere, chdir(elsewhere):
-        made = notebook(SCRIPT.read_text("utf-8"))
+    with TemporaryDirectory() as elsewhere:
+        made = notebook(SCRIPT.read_text("utf-8"), Path(elsewhere))
     NOTEBOOK.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
