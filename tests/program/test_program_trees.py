@@ -46,6 +46,19 @@ def test_a_limit_that_people_once_set_is_found_again() -> None:
     assert (first_choices(tree) == best).all()
 
 
+def test_digits_cost() -> None:
+    amount = FEATURES["credit_amount"].index
+    states = np.repeat(STATES[:1], 400, axis=0)
+    states[:, amount] = np.concatenate([np.linspace(5_000, 6_990, 199), [7_001, 7_011], np.linspace(7_020, 9_000, 199)])
+    best = (states[:, amount] >= 7_012).astype(int)  # two people stand between 7,000 and where it turns
+    exact = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_price=0.0), states)
+    round_one = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_price=0.01), states)
+    assert isinstance(exact, Split)
+    assert isinstance(round_one, Split)
+    assert 7_011 < (exact.test.at_least or 0) <= 7_020
+    assert round_one.test.at_least == 7_000
+
+
 def test_finds_a_rule_that_is_there() -> None:
     best, losses = planted()
     tree = grown(losses)

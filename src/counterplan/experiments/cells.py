@@ -317,7 +317,7 @@ _KINDS: dict[str, _Kind] = {
     PEOPLE: _Kind(_people, (), (3, 7, 1, 15)),
     SURROGATE: _Kind(_surrogate, (PEOPLE,), (5, 26, 5, 53), ("surrogate.safetensors", "surrogate.json")),
     AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (21, 70, 45, 91), _AGENT_FILES),
-    PROGRAM: _Kind(_program, (SURROGATE,), (40, 110, 30, 130), ("program.json", "surrogate.json")),
+    PROGRAM: _Kind(_program, (SURROGATE,), (40, 190, 35, 250), ("program.json", "surrogate.json")),
     IMITATION: _Kind(_imitation, (AGENT,), (10, 30, 20, 50), ("program.json",)),
     PAPER_AGENT: _Kind(
         _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130),

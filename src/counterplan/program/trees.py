@@ -20,6 +20,9 @@ from counterplan.program.automaton import Choice, Leaf, Split, Test, Tree
 Single = npt.NDArray[np.float32]
 Losses = npt.NDArray[np.floating]
 
+_DIGITS = 4
+"""A cut point is not moved for the price of more digits than these."""
+
 
 @dataclass(frozen=True)
 class TreeSettings:
@@ -27,7 +30,9 @@ class TreeSettings:
 
     feature_price: float = 0.03
     """For a feature that a rule mentions, per person whom the rule is about."""
-    leaf_price: float = 0.0005
+    leaf_price: float = 0.001
+    digit_price: float = 0.001
+    """For a digit of a number that a rule names: "below 400" says about as much as "below 406", and reads better."""
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
@@ -132,6 +137,7 @@ class Grower:
         self.states, self.settings = states, settings
         self.numbers = {feature.index: feature for feature in features if feature.is_number}
         self.feature_price, self.leaf_price = lost * settings.feature_price, lost * settings.leaf_price
+        self.digit_price = lost * settings.digit_price
         self.losses = losses.astype(np.float32)
         self.people = people
         self.tests = candidate_tests(features, states, settings.thresholds)
@@ -272,7 +278,7 @@ class Grower:
     def _move(self, branch: _Branch, states: Floats, if_yes: Single, if_no: Single) -> None:
         """Move the cut point of a number, between the next ones that were tried at first, to where least is lost.
 
-        Of equally good ones the roundest is taken, so that a limit that people once set is found again.
+        Digits have their price, so that a limit that people once set is found again.
         """
         test = branch.test
         if test is None or test.at_least is None or test.feature not in self.numbers:
@@ -288,9 +294,11 @@ class Grower:
         possible = np.flatnonzero((ends[1:] > ends[:-1]) & np.isfinite(ends[1:]) & np.isfinite(ends[:-1]))
         if not len(possible):
             return
-        best = possible[below[possible] <= below[possible].min() + 1e-6]
-        found = [roundest(float(ends[i]), float(ends[i + 1]), whole) for i in best]
-        branch.test = Test(test.feature, at_least=min(found, key=digits_of))
+        price = self.digit_price * self.people
+        near = possible[below[possible] <= below[possible].min() + _DIGITS * price + 1e-6]
+        found = [(roundest(float(ends[i]), float(ends[i + 1]), whole), float(below[i])) for i in near]
+        cut, _ = min(found, key=lambda one: (one[1] + price * digits_of(one[0]), digits_of(one[0])))
+        branch.test = Test(test.feature, at_least=cut)
         branch.passed = branch.test(states)
 
     def finish(self, branch: _Branch, choices: Sequence[Choice]) -> Tree:
