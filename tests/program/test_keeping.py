@@ -92,6 +92,7 @@ def test_infinity_is_plain_json() -> None:
     assert "-1e999" in text
     assert from_json(text).problem.features[0].bins == (-math.inf, 0.1)
     assert from_json(text).problem.fingerprint == LOAN.fingerprint
+    assert to_json(from_json(json.dumps(json.loads(text)))) == text  # Python writes -Infinity
 
 
 def test_a_file_keeps_everything(tmp_path: Path) -> None:

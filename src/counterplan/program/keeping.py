@@ -79,7 +79,7 @@ def to_data(program: Program) -> dict[str, Any]:
 def from_json(text: str, name: str = "program") -> Program:
     """The inverse of `to_json`; `name` stands for the file in messages."""
     try:
-        data = json.loads(text, parse_constant=_no_constant)
+        data = json.loads(text, parse_constant=_infinite)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
@@ -114,8 +114,11 @@ def from_data(data: Any, name: str = "program") -> Program:
     return _Reader(name, problem).program(data["nodes"], data["card"])
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+def _infinite(name: str) -> float:
+    """What some writers of JSON, Python's among them, make of the infinite bounds of a program that they read."""
+    if name == "NaN":
+        raise ValueError("NaN is not a number")
+    return float(name)
 
 
 def _finite(data: Any) -> Any:
