@@ -8,6 +8,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -114,7 +115,8 @@ def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
 def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> Weights:
     """The network of a benchmark, from the cache if it is there and whole, otherwise trained now."""
     recipe = RECIPES[name]
-    digest = hashlib.sha256(f"{recipe} {problem.to_dict()['features']}".encode()).hexdigest()[:12]
+    made_by = f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # others may train another network
+    digest = hashlib.sha256(f"{recipe} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
     path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
     kept = _read_weights(path)
     if kept is not None and kept.fits(problem, recipe):

@@ -42,7 +42,7 @@ VERSION = 1
 CELLS = "cells"
 PLAN = "plan-"
 """How kinds of cells that plan begin; what follows is the method."""
-PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "optax", "pymoo", "safetensors")
+PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "jaxlib", "optax", "pymoo", "safetensors")
 PEOPLE = "people"
 POOL = 5_000
 """Most people whose traces are sampled to imitate."""
@@ -88,6 +88,7 @@ def estimate(cell: Cell) -> float:
     return seconds[NAMES.index(cell.benchmark)] if cell.benchmark in NAMES else sum(seconds) / len(seconds)
 
 
+@cache
 def versions() -> dict[str, str]:
     """What an outcome may depend on: the versions of counterplan, Python and what it stands on."""
     found = {"counterplan": counterplan.__version__, "python": platform.python_version()}

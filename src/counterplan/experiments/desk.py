@@ -72,7 +72,10 @@ class Desk:
             most = PEOPLE
         refused = self.benchmark.refused_test
         if refused.empty:
-            raise PlanError(f"{self.name}, seed {self.seed}: the model refuses none of the test people")
+            raise PlanError(
+                f"{self.name}, seed {self.seed}: the model refuses none of the test people, so there is nobody to plan "
+                "for; use other seeds"
+            )
         return self.benchmark.problem.read(refused if most is None else refused.head(most))
 
     def learned(self, what: str) -> Path:
@@ -125,7 +128,9 @@ class Desk:
 
     def plan(self, sheet: Sheet, method: str, planner: Planner | None = None) -> Plans:
         """Plan by a method, judge what comes out, and write it down with questions and time."""
-        planner = planner or self.planner(method)
+        if planner is None:
+            planner = self.planner(method)
+            self.planner(method).plan(self.people.take(np.array([0])), refused=True)  # what is done once is not timed
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)

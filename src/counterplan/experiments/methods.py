@@ -74,7 +74,6 @@ METHODS = (
 
 BY_NAME = {method.name: method for method in METHODS}
 ABLATION = ("search", "policy", "untrained")
-WITHOUT_QUESTIONS = ("program", "paper_program", "policy", "paper_policy")
 
 
 _BROUGHT = ("<", ">", "H", "8", "1", "2")

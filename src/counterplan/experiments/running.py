@@ -31,6 +31,7 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
 }
 """Small arrays are slower on several threads, and sums may come out differently."""
 
@@ -45,8 +46,6 @@ class Progress:
 
     total: int
     done: int = 0
-    kept: int = 0
-    """How many of them had been done before."""
     left: float | None = None
     """About how many seconds more it will take."""
     last: str = ""
@@ -63,7 +62,10 @@ def options_in(folder: Path) -> Options | None:
         told = json.loads(path.read_text())
         version, given = told["counterplan_experiment"], told["options"]
         if version > VERSION:
-            raise PlanError(f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION})")
+            raise PlanError(
+                f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION}); "
+                "update counterplan, or choose another --out"
+            )
         several = {name: tuple(given.get(name, ())) for name in ("benchmarks", "seeds", "planners")}
         return Options(**given | several)
     except FileNotFoundError:
@@ -184,21 +186,20 @@ class Run:
     sheets: dict[Cell, dict[str, Any]] = field(default_factory=dict)
     pace: dict[Cell, float] = field(default_factory=dict)
     """How long the cells of this run took."""
+    progress: Progress = field(default_factory=lambda: Progress(0))
 
     def run(self) -> Rows:
         """Do every cell that is not done, and give all rows."""
         everything = cells_of(self.options)
         waiting = [cell for cell in everything if not self._take(cell)]
-        self.progress = Progress(len(everything), len(everything) - len(waiting), len(everything) - len(waiting))
+        self.progress = Progress(len(everything), len(everything) - len(waiting))
         if waiting:
             require_extras()
             with _one_thread(), self._workers() as do:
                 self._do(waiting, do)
         sources = {self.sheets[cell]["made_with"]["source"] for cell in everything}
-        if len(sources) > 1:
-            self.told.append(
-                f"the cells were made by {len(sources)} different states of the code; --force makes all of them again"
-            )
+        if sources != {cells.source()}:
+            self.told.append("some cells were made by another state of the code; --force makes all of them again")
         return Rows.collected(self.sheets[cell]["sheet"] for cell in everything)
 
     def _take(self, cell: Cell) -> bool:
@@ -237,13 +238,15 @@ class Run:
                         f"a process that worked on {cell} has ended (is there enough memory?); --resume goes on"
                     ) from None
                 if not self._take(cell):
-                    raise PlanError(f"{cell.file}: was done, but cannot be read again")
+                    raise PlanError(f"{cell.file}: was done, but cannot be read again; --resume tries once more")
                 self.progress.done += 1
                 self.progress.last = f"{cell}: {self.pace[cell]:.1f} s"
                 self._tell(open_ones, running)
         if failed:
             first, why = next(iter(failed.items()))
-            raise PlanError(f"{len(failed)} of {self.progress.total} cells failed, {first} first: {why}")
+            raise PlanError(
+                f"{len(failed)} of {self.progress.total} cells failed, {first} first: {why}\n--resume tries them again"
+            )
 
     def _ready(self, cell: Cell) -> bool:
         needed = (Cell(cell.benchmark, cell.seed, kind) for kind in needed_by(cell.kind))
@@ -294,14 +297,17 @@ def _done_here(cell: Cell, *what: Any) -> Future[float]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Within this, processes that are started compute on one thread each, unless the user said otherwise."""
-    added = {name: value for name, value in ONE_THREAD.items() if name not in os.environ}
-    os.environ.update(added)
+    """Within this, processes that are started compute on one thread each, whatever the user's shell says."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name in added:
-            os.environ.pop(name, None)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _start_worker() -> None:

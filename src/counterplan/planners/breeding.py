@@ -194,13 +194,9 @@ def breed(pool: Candidates, elite: Bools, drawn: Floats, bias: float) -> Floats:
 
 
 def without_copies(pool: Candidates) -> Candidates:
-    """The candidates in the order of people, and of those alike in both objectives and outcome only the first."""
-    order = np.lexsort((pool.feasible, pool.diversity, pool.cost, pool.person))
-    same = np.ones(len(order), bool)
-    same[:1] = False
-    for column in (pool.person, pool.cost, pool.diversity, pool.feasible):
-        same[1:] &= column[order[1:]] == column[order[:-1]]
-    kept = np.sort(order[~same])
+    """The candidates in the order of people, and of a person's that mean the same plan only the first."""
+    named = np.concatenate([pool.person[:, None], pool.actions], axis=1)
+    kept = np.sort(np.unique(named, axis=0, return_index=True)[1])
     return pool.take(kept[np.argsort(pool.person[kept], kind="stable")])
 
 

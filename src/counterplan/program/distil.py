@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterplan.paths.orders import NO_ACTION
+from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import Choice, Leaf, Program, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings, roundest
+from counterplan.program.trees import Grower, TreeSettings, digits_of, roundest
 
 _STOPS = 33
 """Values tried between where a person is and where a plan leads."""
@@ -96,7 +96,7 @@ class Distillation:
         """Every action, and what adding functions may aim at: the values at which teachers' plans begin to hold."""
         choices = [Choice(action) for action in range(len(self.transitions))]
         for index, function in enumerate(self.transitions.functions):
-            if not function.adds or len(function.natives) < 2:
+            if not function.adds or len(function.natives) < 2 or np.ptp(np.sign(function.arguments)):
                 continue
             turns = np.concatenate([self._turns(index, some) for some in plans])
             if len(turns):
@@ -159,20 +159,12 @@ class Distillation:
         return result
 
     def _sorted(self, plans: Ints) -> Ints:
-        """Plans [B, T] in the order of functions; those that would be illegal or dearer so are left out."""
+        """Plans [B, T] in the order of functions; those that would not be legal so are left out."""
         place = np.where(plans == NO_ACTION, len(self.place), self.place[self.transitions.function_of[plans]])
         order = np.argsort(place, axis=1, kind="stable")
         tidy = plans[np.arange(len(plans))[:, None], order]
-        return np.where(self._walk(tidy)[:, None], tidy, NO_ACTION)
-
-    def _walk(self, plans: Ints) -> Bools:
-        states, fine = self.starts, np.ones(len(plans), bool)
-        for t in range(plans.shape[1]):
-            action = np.where(plans[:, t] == NO_ACTION, self.transitions.stop, plans[:, t])
-            after, _, legal = self.transitions.step(states, action)
-            fine &= legal | (action == self.transitions.stop)
-            states = np.where((action == self.transitions.stop)[:, None], states, after)
-        return fine
+        _, _, legal = walk(self.transitions, self.starts, tidy)
+        return np.where(legal[:, None], tidy, NO_ACTION)
 
     def _step(self, rows: Rows, action: Ints) -> Rows:
         """`rows` after an action each [n]."""
@@ -250,11 +242,16 @@ class Distillation:
 
     def tree(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Tree:
         """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for, and whether
-        it looks `ahead` as it grows."""
+        it looks `ahead` as it grows.
+
+        For want of anything else that can be done it says STOP only where that is likelier to hold than not.
+        """
         open_ = np.flatnonzero(self.open(node))
         people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
         grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree, self.lost)
-        return grower.finish(grower.grow(ahead), [self.choices[i] for i in open_])
+        choices = [self.choices[i] for i in open_]
+        stops = np.array([choice.action == self.transitions.stop for choice in choices])
+        return grower.finish(grower.grow(ahead), choices, np.where(stops, self.settings.penalty / 2, np.inf))
 
     def improve(self, ahead: bool) -> bool:
         """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""
@@ -300,15 +297,24 @@ class Distillation:
 
     def price(self, trees: Mapping[int, Tree], loss: Floats, seen: list[Rows]) -> float:
         """The mean loss of everybody, and the price of the program's words."""
-        words, count, settings = 0.0, 0, self.settings.tree
+        words, count, digits, settings = 0.0, 0, 0, self.settings.tree
         came = Rows.join(seen)
         for node, tree in trees.items():
             here = came.states[came.node == node]
             lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
             count += len(lengths)
+            digits += self._digits(tree)
             words += float(lengths[decide(tree, here)].sum())
-        told = settings.feature_price * words / len(self.starts) + settings.leaf_price * count
+        told = settings.feature_price * words / len(self.starts)
+        told += settings.leaf_price * count + settings.digit_price * digits
         return float(loss.mean()) + self.lost * told
+
+    def _digits(self, tree: Tree) -> int:
+        """How many digits it takes to write the numbers in a tree."""
+        if isinstance(tree, Leaf):
+            return 0
+        cut = tree.test.at_least if self.problem.features[tree.test.feature].is_number else None
+        return self._digits(tree.yes) + self._digits(tree.no) + (0 if cut is None else digits_of(cut))
 
     def begin(self) -> Rows:
         """Everybody as they are."""

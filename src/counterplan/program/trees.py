@@ -266,7 +266,7 @@ class Grower:
         now += 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
         best = int(total.argmin())
         if total[best] < now - 1e-6:
-            branch.test, branch.passed, now = self.tests[best], passed[:, best], float(total[best])
+            branch.test, branch.passed = self.tests[best], passed[:, best]
         self._move(branch, states, if_yes, if_no)
         below = branch.path | {branch.test.feature}
         for side, rows in ((branch.yes, branch.rows[branch.passed]), (branch.no, branch.rows[~branch.passed])):
@@ -301,15 +301,18 @@ class Grower:
         branch.test = Test(test.feature, at_least=cut)
         branch.passed = branch.test(states)
 
-    def finish(self, branch: _Branch, choices: Sequence[Choice]) -> Tree:
-        """The tree as part of a program; each leaf keeps the next best choices in case the first cannot be done."""
+    def finish(self, branch: _Branch, choices: Sequence[Choice], at_most: Floats | None = None) -> Tree:
+        """The tree as part of a program; each leaf keeps the next best choices in case the first cannot be done, of
+        those that lose no more than `at_most` [C] on average there."""
         if branch.test is None or branch.yes is None or branch.no is None:
             order = [branch.choice]
             if len(branch.rows):
-                ranked = self.losses[branch.rows].sum(axis=0, dtype=float).argsort(kind="stable").tolist()
+                mean = self.losses[branch.rows].mean(axis=0, dtype=float)
+                fine = np.ones(len(mean), bool) if at_most is None else mean <= at_most
+                ranked = [choice for choice in mean.argsort(kind="stable").tolist() if fine[choice]]
                 order += [choice for choice in ranked if choice != branch.choice][: self.settings.spare]
             return Leaf(tuple(choices[i] for i in order))
-        yes, no = self.finish(branch.yes, choices), self.finish(branch.no, choices)
+        yes, no = self.finish(branch.yes, choices, at_most), self.finish(branch.no, choices, at_most)
         return yes if yes == no else Split(branch.test, yes, no)
 
 
