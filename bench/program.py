@@ -16,7 +16,6 @@ from common import figures, interval, reachable, told
 
 from counterplan import BlackBox, Plans, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.explaining import sources
 from counterplan.program import Program, leaves
 from counterplan.program.rules import longest_rule, mean_rule_length
 
@@ -63,7 +62,7 @@ def one(
 
 
 def reasons(recourse: Recourse, plans: Plans) -> dict[str, int]:
-    return sources(recourse.explain(plans))
+    return recourse.explain(plans).reasons
 
 
 def count(program: Program) -> int:

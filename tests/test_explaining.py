@@ -22,13 +22,15 @@ from counterplan import (
     Plans,
     Problem,
     ProgramPlanner,
+    Status,
     Step,
     benchmarks,
 )
-from counterplan.explaining import explain, sources
+from counterplan.explaining import explain
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
-from program.programs import imitated
+from counterplan.results import Result, plans_from
+from program.programs import imitated, random_program
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.head(25)
@@ -106,7 +108,7 @@ def test_every_step_has_a_reason_and_it_is_true(plans: Plans) -> None:
     told = explain(plans, GERMAN.problem, box, ask=True)
     steps = sum(len(plan.steps) for plan in plans)
     assert steps > 25
-    assert sources(told) == {"rule": 0, "contrast": steps, "none": 0}
+    assert told.reasons == {"rule": 0, "contrast": steps, "none": 0}
     assert 0 < box.queries <= steps
     assert told.queries == plans.queries + box.queries
     for plan in told:
@@ -121,13 +123,13 @@ def test_nobody_is_asked_unless_it_is_wished(plans: Plans) -> None:
     box = BlackBox(GERMAN.model)
     told = explain(plans, GERMAN.problem, box)
     assert box.queries == 0
-    assert sources(told)["none"] == 0
+    assert told.reasons["none"] == 0
     assert all(
         "was not tried without it" in (step.reason or "") or step.because.conditions for p in told for step in p.steps
     )  # type: ignore[union-attr]
     assert Plans.from_json(told.to_json()) == told
     spent = BlackBox(GERMAN.model, budget=2)
-    assert sources(explain(plans, GERMAN.problem, spent, ask=True))["none"] == 0
+    assert explain(plans, GERMAN.problem, spent, ask=True).reasons["none"] == 0
     assert spent.queries <= 2
 
 
@@ -166,7 +168,7 @@ def test_the_programs_rule_comes_first(plans: Plans) -> None:
     )
     program = Program(problem, {INTERVENE: tree})
     told = explain(plans, problem, BlackBox(GERMAN.model), program)
-    counted = sources(told)
+    counted = told.reasons
     assert counted["rule"] > 0
     assert counted["contrast"] > 0
     assert counted["none"] == 0
@@ -175,6 +177,28 @@ def test_the_programs_rule_comes_first(plans: Plans) -> None:
             assert step.because is not None
             assert (step.because.source == "rule") == (t == 0 and step.action == first.action)
     assert explain(told, problem, BlackBox(GERMAN.model)) == told, "a rule that is there stays"
+
+
+def test_a_rule_is_no_reason_where_the_program_would_not_have_come() -> None:
+    """The program only ever makes people highly skilled or unskilled residents: to others, its rules do not apply."""
+    problem = GERMAN.problem
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    job = next(feature for feature in problem.features if feature.name == "job")
+    skilled, high, resident = (job.values.index(name) for name in ("skilled", "highly_skilled", "unskilled_resident"))
+    first, second = numbers["CHANGE_JOB=highly_skilled"], numbers["CHANGE_JOB=unskilled_resident"]
+    start = Split(Test(job.index, at_least=1.0), Leaf((Choice(first),)), Leaf((Choice(second),)))
+    then = Leaf((Choice(numbers["CHANGE_SAVINGS=rich"]),))
+    after = Split(Test(job.index, among=(high,)), Leaf((Choice(problem.transitions.stop),)), then)
+    program = Program(problem, {INTERVENE: start, "CHANGE_JOB": after})
+    person = problem.read(GERMAN.refused_test.head(1).assign(job="unskilled_non_resident", saving_accounts="little"))
+    for value, said in ((resident, "rule"), (skilled, "contrast")):
+        result = Result.empty(1, 2)
+        result.status[0] = Status.FOUND
+        result.actions[0] = numbers[f"CHANGE_JOB={job.values[value]}"], numbers["CHANGE_SAVINGS=rich"]
+        plans = Plans(plans_from(problem, person, result))
+        told = explain(plans, problem, BlackBox(GERMAN.model), program)[0].steps[1]
+        assert told.because is not None
+        assert told.because.source == said
 
 
 @pytest.mark.parametrize("forbid", [[], ["CHANGE_SAVINGS"], ["CHANGE_JOB", "CHANGE_CREDIT=-5000"]])
@@ -231,8 +255,9 @@ def test_holds_in_random_worlds(data: st.DataObject) -> None:
     model = data.draw(worlds.black_boxes(problem))
     box = BlackBox(model)
     plans = ExactPlanner(problem, box).plan(table)
-    told = explain(plans, problem, box, ask=data.draw(st.booleans()))
-    assert sources(told)["none"] == 0
+    program = random_program(problem, data.draw(st.integers(0, 99))) if data.draw(st.booleans()) else None
+    told = explain(plans, problem, box, program, ask=data.draw(st.booleans()))
+    assert told.reasons["none"] == 0
     for plan in told:
         if plan.steps:
             truths(problem, model, plan)

@@ -17,15 +17,17 @@ from counterplan.agent import Agent
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
 from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.paths.people import cross
+from counterplan.paths.people import invent
 from counterplan.plan import Status
 from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
+from counterplan.planners.base import is_whole
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
 from counterplan.program.card import EXAMPLES, Trial, card_of
 from counterplan.program.distil import Distillation, DistilSettings
+from counterplan.program.export.about import used
 from counterplan.program.imitation import imitate, pairs_of
 from counterplan.program.teaching import TeachingSettings, teach
 from counterplan.surrogate import Surrogate
@@ -34,8 +36,8 @@ PRESETS = ("default", "paper")
 PREFER = ("success", "effort", "short")
 TRACES = 250
 """What the paper samples."""
-PASSES = 20
-"""Times that an agent may try everybody for want of traces."""
+TRIES = 20
+"""How many traces an agent may sample for each one that is wanted."""
 HELD_BACK = 200
 """Most people whom a program is tried on, and at most a fifth of those there are."""
 
@@ -62,8 +64,10 @@ class Wishes:
                     f"there is no {what} '{name}'{did_you_mean(str(name), known)}; there are {', '.join(known)}"
                 )
         for what, number in (("traces", self.traces), ("rounds", self.rounds), ("max_conditions", self.max_conditions)):
-            if number is not None and (number != int(number) or number < 1):
-                raise PlanError(f"'{what}' is a whole number, one or more, not {number}")
+            if number is not None and not is_whole(number, 1):
+                raise PlanError(f"'{what}' is a whole number, one or more, not {number!r}")
+        if not is_whole(self.seed) or self.seed >= 2**32:
+            raise PlanError(f"'seed' is a whole number from 0 to {2**32 - 1:,}, not {self.seed!r}")
         if self.preset == "paper" and (self.prefer or self.rounds):
             raise PlanError("the preset 'paper' imitates once: 'prefer' and 'rounds' are for the default")
 
@@ -97,7 +101,7 @@ class Distilling:
         """By purpose, as often as this run needs them: answers that the black box remembers are counted too."""
         self.people = people
         if not len(people):
-            raise PlanError("there is nobody to distil a program from")
+            raise PlanError("there is nobody to distil a program from: hand in people whom the model refuses")
 
     def run(self) -> Program:
         """The program, with its card. On one thread: for arrays as small as these, several get in each other's way."""
@@ -138,19 +142,25 @@ class Distilling:
                 "the paper's program imitates an agent: call fit(people, method='search'), or 'counterplan fit "
                 "--method search', first"
             )
-        mine, held = self.hold_back(np.flatnonzero(~self.as_they_are(self.people)))
+        mine, held = self.hold_back(self.refused(self.people)[0])
         if not len(mine):
-            raise PlanError("a program is distilled from refused people, and none of these are")
+            raise PlanError(
+                f"a program is distilled from refused people, and none of these {len(self.people):,} is known to be; "
+                "hand in others"
+            )
         people, wanted = self.people.take(mine), self.wishes.traces or TRACES
         starts, traces = self.sample(people, wanted)
         if not len(traces):
-            raise PlanError("the agent found no plan for anybody among these people, so there is nothing to distil")
+            raise PlanError(
+                "the agent found no plan for anybody among these people, so there is nothing to distil; train it "
+                "longer, or on more people"
+            )
         pairs = pairs_of(self.problem, starts, traces)
         encoding = self.agent.encoding
         trees = imitate(self.problem, encoding, pairs, self.wishes.seed, self.wishes.max_conditions, self.avoid)
         made_with = {"method": "imitation of an agent's traces, as in the paper", "traces": len(traces)}
         how = {"imitating": {"max_conditions": self.wishes.max_conditions}}
-        return self.with_card(Program(self.problem, trees), held, starts, len(starts), made_with, how)
+        return self.with_card(Program(self.problem, trees), held, starts, len(starts), made_with, how, refused=True)
 
     def hold_back(self, rows: Ints) -> tuple[Ints, Ints]:
         """The people `rows` [n], split into those to learn from and those to try the program on."""
@@ -158,29 +168,33 @@ class Distilling:
         mixed = self.random.permutation(rows)
         return np.sort(mixed[count:]), np.sort(mixed[:count])
 
-    def as_they_are(self, people: People) -> Bools:
-        """Whether people [B] are favourable as they are."""
-        return self.ask("people_as_they_are", people, people.states, np.arange(len(people)))
+    def refused(self, people: People) -> tuple[Ints, int]:
+        """The people [n] who are refused as they are, and of how many more that is not known."""
+        favourable, known = self.ask("people_as_they_are", people, people.states, np.arange(len(people)))
+        return np.flatnonzero(known & ~favourable), int((~known).sum())
 
-    def ask(self, purpose: str, people: People, states: Floats, rows: Ints) -> Bools:
-        """Ask about `states` [n, F] of the people `rows` [n], and count it; what is not answered counts as no."""
-        self.questions[purpose] = self.questions.get(purpose, 0) + len({state.tobytes() for state in states})
+    def ask(self, purpose: str, people: People, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """Ask about `states` [n, F] of the people `rows` [n], and count it: what is favourable, and what is known."""
+        answers, known = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         try:
-            return self.box.about(self.problem, people)(states, rows) if len(rows) else np.zeros(0, bool)
+            if len(rows):
+                answers = self.box.about(self.problem, people)(states, rows)
         except BudgetSpent as stop:
-            return stop.answers & stop.known
+            answers, known = stop.answers & stop.known, stop.known
+        self.questions[purpose] = self.questions.get(purpose, 0) + len({state.tobytes() for state in states[known]})
+        return answers, known
 
     def sample(self, people: People, wanted: int) -> tuple[Floats, Ints]:
         """At most so many starts [n, F] and traces [n, T] that the black box confirms."""
         starts, traces, count = [], [], 0
         size = min(len(people), max(wanted, 1))
-        tries = -(-PASSES * wanted // size)
+        tries = -(-TRIES * wanted // size)
         for _ in range(tries):
             rows = self.random.choice(len(people), size, replace=False)
             actions = self.sampled(people.states[rows])
             rows, actions = rows[actions[:, 0] != NO_ACTION], actions[actions[:, 0] != NO_ACTION]
             ends, _, _ = walk(self.problem.transitions, people.states[rows], actions)
-            good = self.ask("traces", people, ends, rows)
+            good, _ = self.ask("traces", people, ends, rows)
             starts.append(people.states[rows[good]])
             traces.append(actions[good])
             count += int(good.sum())
@@ -217,11 +231,13 @@ class Distilling:
         return actions
 
     def with_card(
-        self, program: Program, held: Ints, starts: Floats, real: int, made_with: dict[str, Any], how: dict[str, Any]
-    ) -> Program:
-        """The program with a card that says how it did for the people `held` back, by the black box itself."""
+        self, program: Program, held: Ints, starts: Floats, real: int, made_with: dict[str, Any], how: dict[str, Any],
+        refused: bool = False,
+    ) -> Program:  # fmt: skip
+        """The program with a card that says how it did for the people `held` back (who may be known to be refused), by
+        the black box itself."""
         self.progress("trying", 0, 1)
-        trial, questions = self.tried(program, self.people.take(held))
+        trial, questions = self.tried(program, self.people.take(held), refused)
         card = card_of(
             program, trial, starts, made_with=made_with | how, seed=self.wishes.seed, real=real, questions=questions,
             examples=self.examples(program), avoided=[self.problem.features[i].name for i in self.avoid],
@@ -229,19 +245,23 @@ class Distilling:
         self.progress("trying", 1, 1)
         return replace(program, card=json.loads(json.dumps(card)))
 
-    def tried(self, program: Program, people: People) -> tuple[Trial, dict[str, int]]:
+    def tried(self, program: Program, people: People, refused: bool) -> tuple[Trial, dict[str, int]]:
         """How the program does for people: one question each, and what the least effort takes to find out."""
-        favourable = self.as_they_are(people)
-        people = people.take(np.flatnonzero(~favourable))
+        unsure = 0
+        if not refused:
+            rows, unsure = self.refused(people)
+            people = people.take(rows)
         run = program.run(people.states)
         rows = np.flatnonzero(run.stopped)
-        holds = np.zeros(len(people), bool)
-        holds[rows] = self.ask("its_plans", people, run.states[rows], rows)
+        holds, known = np.zeros(len(people), bool), np.ones(len(people), bool)
+        holds[rows], known[rows] = self.ask("its_plans", people, run.states[rows], rows)
+        people, holds, unsure = people.take(np.flatnonzero(known)), holds[known], unsure + int((~known).sum())
+        run = program.run(people.states)
         plans = self.planner().plan(people, refused=True)
         least = np.array([plan.cost if plan.status is Status.FOUND else np.inf for plan in plans], float)
         self.questions["least_effort"] = sum(plan.questions for plan in plans)
         encoding = self.problem.encoding(self.people)
-        return Trial(people.states, run, holds, least, encoding), self.questions
+        return Trial(people.states, run, holds, least, encoding, unsure), self.questions
 
     def planner(self) -> Planner:
         """The best way at hand to find the least effort."""
@@ -253,9 +273,9 @@ class Distilling:
 
     def examples(self, program: Program) -> list[Floats]:
         """Invented people with a plan, for a page to show: nobody's own data."""
-        invented, _ = cross(self.problem, self.people, 400, self.random)
-        known = {state.tobytes() for state in self.people.states}
-        fresh = np.array([state.tobytes() not in known for state in invented], bool)
+        invented, shown = invent(self.problem, self.people, 400, self.random), [f.index for f in used(program)]
+        known = {state.tobytes() for state in self.people.states[:, shown]}
+        fresh = np.array([state.tobytes() not in known for state in invented[:, shown]], bool)
         if self.surrogate is not None:
             fresh &= self.surrogate.logit(invented) < 0
         invented = invented[fresh]

@@ -46,11 +46,6 @@ def explain(
     return replace(plans, plans=tuple(told), queries=queries, cached=cached)
 
 
-def sources(plans: Plans) -> dict[str, int]:
-    """How many steps have a rule as their reason, how many a contrast, and how many none."""
-    return plans.reasons
-
-
 def with_rules(plans: Plans, program: Program) -> Plans:
     """The same plans, with the program's rule for each step that the program would take in that state.
 
@@ -78,7 +73,8 @@ def with_rules(plans: Plans, program: Program) -> Plans:
         step = made[row][t]
         if action[i] != NO_ACTION and names[action[i]] == step.action:
             rule = program.rule(program.nodes[nodes[i]], int(leaf[i]), int(rank[i]))
-            made[row][t] = replace(step, reason=rule.text, because=rule.because)
+            if rule(states[i : i + 1])[0]:  # not so if the program itself would never have come to this state
+                made[row][t] = replace(step, reason=rule.text, because=rule.because)
     return replace(plans, plans=tuple(replace(plan, steps=tuple(made[i])) for i, plan in enumerate(plans)))
 
 
@@ -245,10 +241,8 @@ class _Contrasts:
         chances = self.chances[i]
         if chances is None:
             holds = self.plans[self.wanted[i][0]].verified
-            said = (
-                "the plan holds with it, and was not tried without it" if holds else "nobody tried what is without it"
-            )
-            return said, {"without": "unknown"}
+            tried = "the plan holds with it, and was not tried without it"
+            return tried if holds else "nobody has tried the plan without it", {"without": "unknown"}
         alone, whole = chances
         data = {"without": "unknown", "by": "estimate", "chance": round(alone, 4), "chance_with": round(whole, 4)}
         if alone < 0.5:
@@ -263,9 +257,11 @@ class _Contrasts:
         row, t = self.wanted[i]
         after = self.plans[row].steps[t + 1 :]
         savings = [float(cost) - step.cost for cost, step in zip(self.without.costs[i, t + 1 :], after, strict=False)]
-        if savings and max(savings) > _TINY:
-            best = int(np.argmax(savings))
+        best = int(np.argmax(savings)) if savings else 0
+        if savings and savings[best] > _TINY:
             step, cost = after[best], round(after[best].cost + savings[best], 9)
+            if f"{cost:.1f}" == f"{step.cost:.1f}":
+                return
             text = f"it lowers the effort of “{step.text}” from {cost:.1f} to {step.cost:.1f}"
             yield text, {"cheaper": step.action, "effort": step.cost, "otherwise": cost}
 

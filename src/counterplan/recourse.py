@@ -216,7 +216,7 @@ class Recourse(Learned):
         """Write what was learned down as a program, kept as `program_`: the same seed and people, the same program.
 
         The "default" preset searches for the program that does best on the surrogate, which takes no question;
-        `traces` is then how many refused people, if need be invented ones, it is made for (default 8,000), and
+        `traces` is then how many refused people, if need be invented ones, it is made for (default 16,000), and
         `rounds` how often it is improved. It balances success, effort and short rules; `prefer` one of "success",
         "effort" and "short". The preset "paper" imitates `traces` (default 250) of the agent's plans.
         `max_conditions` limits the features in a rule. No rule tests a protected feature unless `protected` says so.

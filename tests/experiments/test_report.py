@@ -17,7 +17,7 @@ from counterplan import CounterplanError
 from counterplan.experiments import figures, report
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.story import story
-from counterplan.experiments.tables import Table, all_tables
+from counterplan.experiments.tables import Table, all_tables, datasets
 
 ABOUT = {
     "options": {"seeds": [0, 1], "quick": False},
@@ -44,6 +44,9 @@ def test_tables_say_what_the_rows_say() -> None:
     assert row_of(tables["everybody"], "german", "program")[6:] == ("0.94", "14.3", "0")
     assert row_of(tables["datasets"], "", "refused test people looked at")[1] == "2.5 (2–3)"
     assert row_of(tables["datasets"], "", "people")[1] == "1,000"
+    rows = by_hand()
+    rows.datasets["optimal_length"] = np.linspace(1.92, 2.12, len(rows.datasets))
+    assert row_of(datasets(rows), "", "mean steps of the best plan")[1] == "2.02 (1.92–2.12)"
     assert row_of(tables["failures"], "german", "CSCF") == ("CSCF", "5", "1", "1", "1", "0", "0", "0")
     assert row_of(tables["failures"], "german", "exact") == ("exact", "5", "1", "0", "0", "0", "0", "0")
     assert ("CSCF", "illegal", "seed 1: 1") in dict(tables["failed_people"].sections)["german"]
@@ -104,7 +107,7 @@ def test_search_is_set_beside_the_baseline_as_on_paper() -> None:
     assert (rows, candidates, time) == ("75.0 ✗", "75.0 ✗", "5.0 ✗")
     told = " ".join(story(by_hand()))
     assert "Against CSCF, search succeeds more often on every benchmark; costs less" in told
-    assert "(CSCF sends 75 times as many; if it remembered nothing, on no benchmark)" in told
+    assert "(CSCF sends 75.0 times as many; if it remembered nothing, on no benchmark)" in told
     assert "takes less than a hundredth of its time on no benchmark (CSCF takes 5.0 times as long)" in told
     assert "Of 4 aims against CSCF, 2 are reached. (Here CSCF plans for everybody at once" in told
 

@@ -190,6 +190,9 @@ def test_preferences(recourse: Recourse) -> None:
         ({"prefer": "sucess"}, "no preference 'sucess'; did you mean 'success'"),
         ({"preset": "papr"}, "no preset 'papr'; did you mean 'paper'"),
         ({"rounds": 0}, "'rounds' is a whole number"),
+        ({"traces": "many"}, "'traces' is a whole number, one or more, not 'many'"),
+        ({"traces": float("nan")}, "'traces' is a whole number"),
+        ({"seed": -1}, "'seed' is a whole number from 0"),
         ({"max_conditions": 0}, "'max_conditions' is a whole number"),
         ({"preset": "paper", "prefer": "short"}, "imitates once"),
     ):

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -159,6 +160,9 @@ def test_python_takes_the_rows_that_the_program_takes() -> None:
     person = program.card["examples"][0]
     more = person | {"risk": "bad", "jobs": "many", 7: None}
     assert answered(recommend(more)) == answered(recommend(person)) == expected(program, pd.DataFrame([more]))[0]
+    numpys = pd.DataFrame([person]).iloc[0].map(lambda value: np.int64(value) if isinstance(value, int) else value)
+    assert any(isinstance(value, np.int64) for value in numpys)
+    assert answered(recommend(dict(numpys))) == answered(recommend(person))
     misspelt = {{"job": "jbo"}.get(name, name): value for name, value in more.items() if name != "jobs"}
     for read, wrong in ((recommend, ValueError), (lambda row: program.recommend(pd.DataFrame([row])), PeopleError)):
         with pytest.raises(wrong, match=r"lacks .*'job'; did you mean 'jbo'"):
@@ -173,7 +177,9 @@ def test_what_may_be_missing_is_still_to_be_named() -> None:
     program = programs.random_program(Problem.from_dict(data), 0)
     row = rows(program.problem, worlds.random_people(program.problem, 0, 1))[0]
     recommend = module_of(program).recommend
-    assert answered(recommend(row | {"age": None})) == expected(program, pd.DataFrame([row | {"age": None}]))[0]
+    for nothing in (None, float("nan"), pd.NA, pd.NaT):
+        told = expected(program, pd.DataFrame([row | {"age": None}]))[0]
+        assert answered(recommend(row | {"age": nothing})) == told
     del row["age"]
     for read, wrong in ((recommend, ValueError), (lambda row: program.recommend(pd.DataFrame([row])), PeopleError)):
         with pytest.raises(wrong, match=r"lacks .*'age'"):

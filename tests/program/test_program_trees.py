@@ -92,6 +92,16 @@ def test_leaves_keep_other_choices_in_order_of_loss() -> None:
     assert [choice.action for choice in tree.choices] == [1, 2, 0, 3]
 
 
+def test_what_loses_too_much_is_not_kept_to_spare() -> None:
+    losses = np.tile([0.0, 1.0, 3.0], (len(STATES), 1))
+    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
+    choices = [Choice(i) for i in range(3)]
+    for most, kept in ((2.0, [0, 1]), (3.0, [0, 1, 2])):
+        tree = grower.finish(grower.grow(), choices, np.array([np.inf, np.inf, most]))
+        assert isinstance(tree, Leaf)
+        assert [choice.action for choice in tree.choices] == kept
+
+
 def test_one_row_or_none_is_a_leaf() -> None:
     assert isinstance(grown(np.zeros((1, 2)), states=STATES[:1]), Leaf)
     assert isinstance(grown(np.zeros((0, 2)), states=STATES[:0]), Leaf)

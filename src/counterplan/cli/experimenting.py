@@ -61,7 +61,8 @@ def experiment(
     except ImportError as error:
         raise PlanError(f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'") from None
     if report_only:
-        report.write(out, Rows.read(out))
+        with running.alone(out):
+            report.write(out, Rows.read(out))
         typer.echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
     before = running.options_in(out) if resume else None

@@ -467,7 +467,8 @@ _Entry = tuple[str, str, str, Callable[[Rows], "Figure"]]
 _FIGURES: tuple[_Entry, ...] = (
     (
         "everybody", "All people",
-        "{intervals} Grey circles: the paper’s figures on its own versions of the problems.",
+        "{intervals} Grey circles: the paper’s figures on its own versions of the problems; of exact, what exact "
+        "search finds there.",
         _everybody,
     ),
     ("in_common", "People whom every method solves", "Steps and effort on the same people. {intervals}", _in_common),
@@ -486,9 +487,14 @@ _FIGURES: tuple[_Entry, ...] = (
     ),
     (
         "trade_off", "Effort against questions",
-        "Large markers: each method as it is. Lines: guided, search and exact with other limits of questions. No plan "
-        "can cost less than 1; left is cheaper to ask, down is cheaper to do.", _trade_off,
+        "Large markers: each method as it is. Lines: guided, search and exact with other limits of questions (guided "
+        "with large ones also asks where less is to be saved). Effort is of those whom a method solves, so read it "
+        "with success. No plan can cost less than 1; left is cheaper to ask, down is cheaper to do.", _trade_off,
     ),
     ("failures", "What fails", "People without a plan that holds, by how it ended.", _failures),
-    ("groups", "By protected group", "Success of each method by group, of people with a plan in reach.", _groups),
+    (
+        "groups", "By protected group",
+        "Success of each method by group (the six largest of each feature), of people for whom it is not proved that "
+        "there is no plan.", _groups,
+    ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ import pandas as pd
 from counterplan.errors import PlanError
 from counterplan.experiments.figures import INK, Drawing, all_figures
 from counterplan.experiments.methods import known_as
+from counterplan.experiments.published import TRAINING_MINUTES
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.statistics import Interval, Line, summary
 from counterplan.experiments.story import story
@@ -43,7 +44,8 @@ FOLDED = ("failed_people", "groups", "traces", "in_common")
 COMPARABLE = (
     "All methods on this page planned for the same people, were judged by the same model outside of any meter, "
     "and paid by the same count of questions: they can be compared with one another. Effort ÷ least is the "
-    "fairest single figure, because it does not depend on who was solved; never read success without it.",
+    "fairest single figure, because everybody is measured by their own optimum; it is of those whom a method solves, "
+    "so read it with success, and success never without it.",
     "The published figures are not measured here, and are from other problems. The paper’s public versions of the "
     "four benchmarks have mistakes that are put right here (a precondition the wrong way round, a decision rule "
     "that is never used, a job’s name misspelt in a rule, men who are advised to become wives), so other plans "
@@ -51,11 +53,12 @@ COMPARABLE = (
     "for. Absolute efforts can therefore not be compared at all, and success only with care. What can be set side "
     "by side is how far a method is from the least effort on its own problem. Published efforts are given without "
     "the cost of STOP, which is free here.",
-    "Published training took 29 to 113 minutes on four cores, of another machine: times are not comparable, "
+    f"Published training took {TRAINING_MINUTES[0]} to {TRAINING_MINUTES[1]} minutes on four cores, of another "
+    "machine: times are not comparable, "
     "except between the methods of this run. Published question counts of the evolutionary baseline add up a "
     "counter that was cumulative already, and are left out. The baseline itself was built again from its "
-    "description, with one mistake less (the last argument of every function can be chosen), and runs vectorised "
-    "here.",
+    "description, with one mistake less (the last argument of every function can be chosen) and a memory of what "
+    "was asked, and runs vectorised here; docs/planners.md says where the description left a choice.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
     "learning.",
 )

@@ -179,7 +179,7 @@ def _against(mine: Sequence[Duel]) -> list[str]:
     }
     forgetful = [duel.more_candidates > TIMES for duel in mine if not pd.isna(duel.more_candidates)]
     more = {
-        "questions": f" (CSCF sends {_range([duel.more_rows for duel in mine], 0)} times as many; if it "
+        "questions": f" (CSCF sends {_range([duel.more_rows for duel in mine], 1)} times as many; if it "
         f"remembered nothing, {_on(sum(forgetful), len(forgetful))})",
         "time": f" (CSCF takes {_range([duel.longer for duel in mine], 1)} times as long)",
     }
@@ -208,10 +208,13 @@ def _fairness(rows: Rows) -> str:
         return f"Protected groups are not compared: no feature has two groups of {ENOUGH} people or more."
     widest, where = max(gaps)
     if widest < 0.005:
-        return f"No method succeeds more often for one protected group (of {ENOUGH} people or more) than another."
+        return (
+            f"No two protected groups of {ENOUGH} people or more differ by half a point of success or more, whatever "
+            "the method."
+        )
     return (
         f"The widest difference in success between two protected groups of {ENOUGH} people or more is "
-        f"{100 * widest:.0f} points ({where})."
+        f"{100 * widest:.0f} points ({where}), search without a trained agent left out."
     )
 
 
@@ -244,8 +247,13 @@ def _percents(values: Iterable[float]) -> str:
     known = [100 * value for value in values if not pd.isna(value)]
     if not known:
         return "nobody"
-    least, most = number(min(known), 0), number(max(known), 0)
+    least, most = (_cut(value) for value in (min(known), max(known)))
     return f"{least} % of people" if least == most else f"{least}–{most} % of people (by benchmark)"
+
+
+def _cut(percent: float) -> str:
+    """A share in per cent, cut off, so that what falls short of all is not called that."""
+    return number((10 * percent + 1e-6) // 1 / 10, 1).removesuffix(".0")
 
 
 def _range(values: Iterable[float], digits: int) -> str:

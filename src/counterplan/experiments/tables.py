@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 import pandas as pd
 
 from counterplan.benchmarks.report import COLUMNS as DATASET
+from counterplan.distilling import HELD_BACK
 from counterplan.experiments.baseline import AGAINST, TIMES, Duel, duels
 from counterplan.experiments.judging import HOLDS, OUTCOMES
 from counterplan.experiments.methods import ABLATION, BY_NAME, METHODS, label_of
@@ -230,8 +232,11 @@ def _range(column: pd.Series, form: str) -> str:
         return NOTHING
     if form == "," and known.nunique() > 1:
         form = ",.1f"
-    mean, least, most = (format(value, ",.0f" if form == "," else form) for value in known.agg(["mean", "min", "max"]))
-    return mean if least == most else f"{mean} ({least}–{most})".replace(".0", "")
+    told = [format(value, ",.0f" if form == "," else form) for value in known.agg(["mean", "min", "max"])]
+    if told[1] == told[2]:
+        return told[0]
+    mean, least, most = (re.sub(r"\.0+(?=%?$)", "", text) for text in told)
+    return f"{mean} ({least}–{most})"
 
 
 def everybody(rows: Rows) -> Table:
@@ -251,7 +256,8 @@ def everybody(rows: Rows) -> Table:
         "plan is legal step by step, within the limit, and favourable at its end by the model itself. "
         "Effort and steps: of each method’s own successes, so do not compare these columns between methods "
         "of different success; effort ÷ least is against the same people’s optimum. Questions: rows sent to the "
-        "model per person, training apart. Published: the paper’s figures on its own versions of the problems.",
+        "model per person, training apart. Published: the paper’s figures on its own versions of the problems; of "
+        "exact, what exact search finds there.",
         (
             "", "success", "effort ÷ least", "effort", "steps", "questions", "published success", "published effort",
             "published questions",
@@ -310,9 +316,9 @@ def questions(rows: Rows) -> Table:
     return Table(
         "questions", "Questions to the model",
         "Rows sent to the black box, counted by its meter: once in training, in distillation, and in trying the "
-        "program on up to 200 people held back, which only tells how good it is; and for each person in prediction. "
-        "Rows that memory answered, because the same state had been asked about before, are apart. The paper’s own "
-        "counts for its evolutionary baseline sum a cumulative counter and are left out.",
+        f"program on up to {HELD_BACK} people held back, which only tells how good it is; and for each person in "
+        "prediction. Rows that memory answered, because the same state had been asked about before, are apart. The "
+        "paper’s own counts for its evolutionary baseline sum a cumulative counter and are left out.",
         ("", "training", "distillation", "trial", "a person", "a person, from memory", "published, a person"),
         _sections(questions_spent(rows), benchmarks_in(rows), told),
     )  # fmt: skip
@@ -468,8 +474,8 @@ def groups(rows: Rows) -> Table:
         sections.append((f"{name}: {feature}", tuple(body)))
     return Table(
         "groups", "By protected group",
-        "People with a plan in reach, all seeds together. A difference in effort that “exact” shows too is in the "
-        "model and the problem; one in success, or in effort ÷ least, is the method’s own. "
+        "People for whom it is not proved that there is no plan, all seeds together. A difference in effort that "
+        "“exact” shows too is in the model and the problem; one in success, or in effort ÷ least, is the method’s own. "
         f"Where a feature has several groups of fewer than {FEWEST} people beside larger ones, they are put together "
         "as “others”; small groups say little.",
         ("", "group", "people", "success", "effort ÷ least", "effort", "steps"), tuple(sections),

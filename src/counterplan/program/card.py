@@ -5,6 +5,7 @@ Nothing on it depends on the day or the machine: the same seed makes the same ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Encoding, Problem
+from counterplan.problem.encoding import quantile_cuts
 from counterplan.problem.parts import STOP, Feature
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.program.automaton import Program, Run, leaves
@@ -38,6 +40,8 @@ class Trial:
     """[B] the least effort that is known; infinite where no plan is."""
     encoding: Encoding
     """In which groups people are looked at, where these are numbers."""
+    unanswered: int = 0
+    """People who are left out, because the budget of questions was spent."""
 
 
 def card_of(
@@ -77,8 +81,7 @@ def groups(problem: Problem, trial: Trial, cost: Floats, hopeful: Bools) -> dict
     for feature in problem.features:
         if not feature.protected:
             continue
-        place = trial.encoding.features.index(feature)
-        view = Encoding((feature,), (trial.encoding.cuts[place],))
+        view = Encoding((feature,), (_everywhere(feature, trial),))
         inside = {}
         for name, bit in zip(view.names, view(trial.states).T, strict=True):
             rows = bit & hopeful
@@ -90,6 +93,15 @@ def groups(problem: Problem, trial: Trial, cost: Floats, hopeful: Bools) -> dict
                 }
         told[feature.name] = inside
     return told
+
+
+def _everywhere(feature: Feature, trial: Trial) -> tuple[float, ...]:
+    """Where the groups of a feature begin, so that everybody is in one; none for a category."""
+    if not feature.is_number:
+        return ()
+    cuts = trial.encoding.cuts[trial.encoding.features.index(feature)]
+    cuts = cuts or quantile_cuts(trial.states[:, feature.index], feature.integer)
+    return cuts if cuts[0] == -math.inf else (-math.inf, *cuts)
 
 
 def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
@@ -106,6 +118,9 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
     if hopeless:
         more = "1 more person" if hopeless == 1 else f"{hopeless} more people"
         said.append(f"For {more} it was tried on, no plan is known at all.")
+    if trial.unanswered:
+        some = "1 person" if trial.unanswered == 1 else f"{trial.unanswered} people"
+        said.append(f"It was to be tried on {some} more, but the model could not be asked any more.")
     return said
 
 
@@ -126,7 +141,9 @@ def _whose(feature: Feature, group: str) -> str:
     name = feature.name.replace("_", " ")
     if group == f"{feature.name} is missing":
         return f"whose {name} is unknown"
-    return f"with {group}" if feature.is_number else f'whose {name} is "{group}"'
+    if feature.is_number and feature.name in group:
+        return f"whose {name} is known" if group.endswith("is known") else f"with {group}"
+    return f"whose {name} is {group}" if feature.is_number else f'whose {name} is "{group}"'
 
 
 def transitions_of(program: Program, run: Run) -> dict[str, int]:

@@ -200,8 +200,8 @@ class Rule:
         """The rule as a sentence: "your income is below 50,000 € and your housing is "rent""."""
         if self.never:
             return "nobody comes here"
-        said = [condition.text for condition in self.conditions] + [self.cannot_text] * bool(self.cannot_text)
-        return _joined(said, "and") if said else self.otherwise
+        said = _joined([condition.text for condition in self.conditions], "and")
+        return ", while ".join(filter(None, (said, self.cannot_text))) or self.otherwise
 
     @cached_property
     def formal(self) -> str:

@@ -13,7 +13,7 @@ from counterplan.program.text import DRAWN, say_shortly
 _TITLES = {
     "people": "people it was made from",
     "tried_on": "then tried on",
-    "success": "plans that held",
+    "success": "people whose plan held",
     "cost_ratio": "their effort, beside the least known",
     "leaves": "rules",
     "rule_length_mean": "features in a rule, on average",
@@ -22,7 +22,7 @@ _TITLES = {
 }
 _ELSEWHERE = (*DRAWN, "cannot", "groups", "protected_tested", "protected_avoided")
 """What the page says, or draws, in another place."""
-_HEADINGS = {"people": "people", "success": "plans that held", "mean_effort": "mean effort"}
+_HEADINGS = {"people": "people", "success": "whose plan held", "mean_effort": "mean effort"}
 
 
 def about(program: Program) -> list[tuple[str, str]]:
@@ -106,7 +106,7 @@ def limits(program: Program) -> list[str]:
     looked = [feature.label for feature in protected if feature.index in tested]
     spared = [feature.label for feature in protected if feature.index not in tested]
     said = [
-        "A plan is what worked for people like this one. It is not checked with the model that decides: have it "
+        "A plan is what should work for people like you. It is not checked with the model that decides: have it "
         "checked before you rely on it.",
         "It does not know the decision. It takes for granted that the answer was no.",
         "Effort is what the problem file says it is. For you it may be more or less.",

@@ -222,7 +222,8 @@ def _meant(name: str, others: Sequence[str]) -> str:
 
 
 def _number(name: str, feature: _Feature, value: Any) -> float:
-    if value is None or value != value:
+    value = value.item() if hasattr(value, "item") else value  # a number of numpy's
+    if _is_missing(value):
         if feature.missing:
             return nan
         raise ValueError(f"{name} is not known, and must be")
@@ -237,6 +238,13 @@ def _number(name: str, feature: _Feature, value: Any) -> float:
         kind = "a whole number" if feature.integer else "a number"
         raise ValueError(f"{name} is {kind} from {feature.low:g} to {feature.high:g}; not {value!r}")
     return float(value)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA is neither
+        return True
 
 
 def _text_of(value: Any) -> str:
