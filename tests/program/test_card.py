@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan import BlackBox, PlanError, Program, Recourse, benchmarks
+from counterplan import BlackBox, PlanError, Problem, Program, Recourse, benchmarks
 from counterplan.problem import Encoding
 from counterplan.program.card import Trial, card_of
 from counterplan.program.export import to_html, to_python
@@ -198,6 +198,30 @@ def test_preferences(recourse: Recourse) -> None:
     ):
         with pytest.raises(PlanError, match=message):
             recourse.distil(PEOPLE, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bins", [[25, 40, 60], [], None])
+def test_everybody_is_in_a_group_of_a_protected_number(bins: list[int] | None) -> None:
+    data = worlds.benchmark("german").to_dict()
+    data["features"]["age"] |= {"protected": True} | ({} if bins is None else {"bins": bins})
+    problem = Problem.from_dict(data)
+    people = problem.read(worlds.random_people(problem, 0, 80))
+    program = programs.random_program(problem, 1)
+    run = program.run(people.states)
+    trial = Trial(people.states, run, run.stopped, np.ones(80), problem.encoding(people))
+    card = card_of(program, trial, people.states, made_with={}, seed=0, real=80, questions={})
+    assert sum(group["people"] for group in card["groups"]["age"].values()) == 80
+    assert len(card["groups"]["age"]) > 1
+
+
+@pytest.mark.parametrize("budget", [10, 60])
+def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recourse, budget: int) -> None:
+    box = BlackBox(SYN.model, budget=budget)
+    card = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL).card
+    assert box.queries == budget
+    assert card["questions"]["people_as_they_are"] + card["questions"]["its_plans"] <= budget
+    assert card["tried_on"]["people"] <= budget
+    assert "the model could not be asked any more" in card["cannot"][-1]
 
 
 def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> None:

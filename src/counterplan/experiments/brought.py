@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from counterplan.errors import CounterplanError, ModelError, PlanError
 from counterplan.experiments.methods import BY_NAME
 from counterplan.models.adapters import imported
 from counterplan.planners import Planner
-from counterplan.planners.offered import offered, offered_planner
+from counterplan.planners.offered import offered, offered_as, offered_planner
 from counterplan.problem.values import did_you_mean
 from counterplan.recourse import OWN
 
@@ -52,20 +51,14 @@ def benchmark_maker(word: str) -> Callable[[int], Any]:
     """The function from a seed to a benchmark that a word stands for; a PlanError says so if there is none."""
     found = _named("benchmark", word)
     if found is None:
-        points = list(entry_points(group=GROUP, name=word))
-        if len({point.value for point in points}) > 1:
-            both = " and ".join(sorted(point.value for point in points))
-            raise PlanError(f"the benchmark '{word}' is offered by more than one package, as {both}: uninstall one")
-        if not points:
-            known = (*NAMES, *sorted({point.name for point in entry_points(group=GROUP)}))
+        there = offered_as("benchmark", word, GROUP)
+        if there is None:
+            known = (*NAMES, *offered(GROUP))
             raise PlanError(
                 f"there is no benchmark '{word}'{did_you_mean(word, known)}; there are {', '.join(known)}, and your "
                 "own as module:function"
             )
-        try:
-            found = points[0].load()
-        except Exception as error:  # whatever goes wrong in another package
-            raise PlanError(f"the benchmark '{word}' is offered as {points[0].value}, which fails: {error}") from error
+        found, _ = there
     if not callable(found) or isinstance(found, type):
         raise PlanError(f"the benchmark '{word}' is no function from a seed to a Benchmark")
     return found  # type: ignore[no-any-return]

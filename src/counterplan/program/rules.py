@@ -292,19 +292,11 @@ def choice_name(problem: Problem, choice: Choice) -> str:
     return str(action) if choice.reach is None else f"{action.function} to {_plain(choice.reach)}"
 
 
-def choice_text(problem: Problem, choice: Choice) -> str:
-    """What a choice asks for: `change your job to "manager"`, `lower the amount of the loan by 1,000 DM`.
-
-    `raise your income to 80,000 €`: by the smallest step that brings it there or beyond, else by the largest.
-    """
-    if choice.action == problem.transitions.stop:
-        return "stop"
-    verb_, label, aim = choice_words(problem, choice)
-    return f"{verb_} {label} {aim}"
-
-
 def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
-    """The verb, the object and the aim of a choice other than STOP: `change`, `your job`, `to "manager"`."""
+    """The verb, the object and the aim of a choice other than STOP: `change`, `your job`, `to "manager"`.
+
+    `raise`, `your income`, `to 80,000 €`: by the smallest step that brings it there or beyond, else by the largest.
+    """
     function, feature, argument = _meant(problem, choice)
     if not function.adds:
         return "change", feature.label, f"to {_value(feature, argument)}"
