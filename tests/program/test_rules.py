@@ -14,7 +14,7 @@ import worlds
 from counterplan.problem import Problem
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
-from counterplan.program.rules import Rule, longest_rule, mean_rule_length, verb
+from counterplan.program.rules import Rule, choice_words, longest_rule, mean_rule_length, verb
 
 WORLD = Problem.from_dict(
     {
@@ -131,7 +131,7 @@ def test_a_second_choice_says_what_was_impossible() -> None:
     others = (Choice(ACTIONS["JOB=chief"]), Choice(ACTIONS["EARN=5000"]), Choice(ACTIONS["EARN=5000"], reach=60000))
     found = rule((Test(AGE, at_least=30), True), do="PURPOSE=tv", others=others)
     assert found.text == (
-        'your age is at least 30 years and changing your job to "chief" and raising your income '
+        'your age is at least 30 years, while changing your job to "chief" and raising your income '
         "are not open to you here"
     )
     assert found.length == 1
