@@ -13,8 +13,8 @@ from counterplan import CounterplanError
 from counterplan.experiments import brought, cells, figures, report
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.figures import Drawing
+from counterplan.experiments.folder import options_in
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.running import options_in
 from counterplan.experiments.settings import Options, Settings
 from counterplan.experiments.story import story
 from counterplan.experiments.tables import all_tables

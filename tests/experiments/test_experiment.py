@@ -15,8 +15,9 @@ from counterplan import BlackBox, Recourse, benchmarks
 from counterplan.experiments import report
 from counterplan.experiments.cells import cells_of
 from counterplan.experiments.figures import Drawing
+from counterplan.experiments.folder import begin
 from counterplan.experiments.methods import METHODS
-from counterplan.experiments.running import Run, begin
+from counterplan.experiments.running import Run
 from counterplan.experiments.settings import Options, Settings
 
 OPTIONS = Options(("german",), (0,), people=6, quick=True)

@@ -18,7 +18,8 @@ from counterplan import CounterplanError, PlanError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell
 from counterplan.experiments.desk import Desk, Sheet
-from counterplan.experiments.running import Progress, Run, alone, begin, options_in
+from counterplan.experiments.folder import alone, begin, options_in
+from counterplan.experiments.running import Progress, Run
 from counterplan.experiments.settings import Options, Settings
 
 OPTIONS = Options(("german", "syn"), (3, 4))
@@ -178,7 +179,7 @@ def test_options_can_be_typed(options: Options, run, monkeypatch: pytest.MonkeyP
         seen.append(found)
         raise PlanError("enough")
 
-    monkeypatch.setattr("counterplan.experiments.running.begin", stop)
+    monkeypatch.setattr("counterplan.experiments.folder.begin", stop)
     assert run("experiment", "--out", tmp_path, *options.words().split()).code == 2
     assert seen == [options]
 

@@ -55,17 +55,17 @@ def experiment(
     if sum((resume, force, report_only)) > 1:
         raise PlanError("--resume, --force and --report-only exclude each other")
     try:
-        from counterplan.experiments import report, running
+        from counterplan.experiments import folder, report, running
         from counterplan.experiments.rows import Rows
         from counterplan.experiments.settings import FIRST_SEED, QUICK_SEEDS, SEEDS, Options, Settings
     except ImportError as error:
         raise PlanError(f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'") from None
     if report_only:
-        with running.alone(out):
+        with folder.alone(out):
             report.write(out, Rows.read(out))
         typer.echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
-    before = running.options_in(out) if resume else None
+    before = folder.options_in(out) if resume else None
     if resume and before is None:
         raise PlanError(f"{out}: there is no experiment to go on with; leave --resume out")
     usual = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
@@ -75,8 +75,8 @@ def experiment(
         people or usual.people, quick or usual.quick, paper_training or usual.paper_training,
         _words(planners) or usual.planners,
     )  # fmt: skip
-    with running.alone(out):
-        running.begin(out, options, resume=resume, force=force)
+    with folder.alone(out):
+        folder.begin(out, options, resume=resume, force=force)
         with _shown() as show:
             run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
             try:
