@@ -3,7 +3,8 @@
 Learns a surrogate for each benchmark and seed, distils a program from it, and runs it for the first 100 refused test
 people who are reachable: without a question, and with one, the guided planner taking over where it fails. One setting
 for all. `--prefer` (success, effort, short, balanced; repeatable) gives a curve; `--preset paper` imitates an agent.
-`--surrogates DIR` keeps what was fitted, so that another run need not learn it again.
+`--protected` lets rules test protected features. `--surrogates DIR` keeps what was fitted, so that another run need not
+learn it again.
 """
 
 import argparse
@@ -35,13 +36,19 @@ def fitted(benchmark: Benchmark, method: str, kept: Path | None) -> Recourse:
 
 
 def one(
-    benchmark: Benchmark, recourse: Recourse, people: object, optimum: np.ndarray, prefer: str, preset: str
+    benchmark: Benchmark,
+    recourse: Recourse,
+    people: object,
+    optimum: np.ndarray,
+    prefer: str,
+    preset: str,
+    protected: bool,
 ) -> dict[str, object]:
     problem, model = benchmark.problem, benchmark.model
     start = time.process_time()
     program = recourse.distil(
         benchmark.refused_train if preset == "paper" else benchmark.train,
-        prefer=None if prefer == "balanced" else prefer, preset=preset, seed=benchmark.seed,
+        prefer=None if prefer == "balanced" else prefer, preset=preset, protected=protected, seed=benchmark.seed,
     )  # fmt: skip
     row: dict[str, object] = {"benchmark": benchmark.name, "seed": benchmark.seed, "prefer": prefer, "preset": preset}
     row |= {"people": len(optimum), "distil_cpu": time.process_time() - start}
@@ -76,6 +83,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3, help="the first seed (choices were made looking at 10 to 13)")
     parser.add_argument("--prefer", action="append", choices=PREFER, help="default: balanced")
     parser.add_argument("--preset", choices=("default", "paper"), default="default")
+    parser.add_argument("--protected", action="store_true", help="let rules test protected features")
     parser.add_argument("--surrogates", type=Path, help="a folder to keep what was fitted in")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -87,7 +95,7 @@ def main() -> None:
             people, optimum = reachable(benchmark.problem, benchmark.model, benchmark.refused_test)
             recourse = fitted(benchmark, "search" if options.preset == "paper" else "guided", options.surrogates)
             for prefer in options.prefer or ["balanced"]:
-                mine.append(one(benchmark, recourse, people, optimum, prefer, options.preset))
+                mine.append(one(benchmark, recourse, people, optimum, prefer, options.preset, options.protected))
         rows += mine
         for prefer in options.prefer or ["balanced"]:
             some = [row for row in mine if row["prefer"] == prefer]

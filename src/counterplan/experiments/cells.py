@@ -315,11 +315,11 @@ class _Kind:
 
 _AGENT_FILES = ("agent.safetensors", "agent.json")
 _KINDS: dict[str, _Kind] = {
-    PEOPLE: _Kind(_people, (), (3, 7, 1, 15)),
-    SURROGATE: _Kind(_surrogate, (PEOPLE,), (5, 26, 5, 53), ("surrogate.safetensors", "surrogate.json")),
-    AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (21, 70, 45, 91), _AGENT_FILES),
-    PROGRAM: _Kind(_program, (SURROGATE,), (40, 190, 35, 250), ("program.json", "surrogate.json")),
-    IMITATION: _Kind(_imitation, (AGENT,), (10, 30, 20, 50), ("program.json",)),
+    PEOPLE: _Kind(_people, (), (1, 5, 1, 14)),
+    SURROGATE: _Kind(_surrogate, (PEOPLE,), (4, 42, 5, 49), ("surrogate.safetensors", "surrogate.json")),
+    AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (24, 73, 44, 104), _AGENT_FILES),
+    PROGRAM: _Kind(_program, (SURROGATE,), (40, 243, 31, 277), ("program.json", "surrogate.json")),
+    IMITATION: _Kind(_imitation, (AGENT,), (5, 16, 7, 16), ("program.json",)),
     PAPER_AGENT: _Kind(
         _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130),
         _AGENT_FILES, optional=True,
