@@ -51,6 +51,7 @@ def one(
         prefer=None if prefer == "balanced" else prefer, preset=preset, protected=protected, seed=benchmark.seed,
     )  # fmt: skip
     row: dict[str, object] = {"benchmark": benchmark.name, "seed": benchmark.seed, "prefer": prefer, "preset": preset}
+    row["protected"] = protected
     row |= {"people": len(optimum), "distil_cpu": time.process_time() - start}
     read = problem.read(people)
     run = program.run(read.states)
@@ -99,7 +100,7 @@ def main() -> None:
         rows += mine
         for prefer in options.prefer or ["balanced"]:
             some = [row for row in mine if row["prefer"] == prefer]
-            label = f"{name:9} {prefer:9}"
+            label = f"{name:9} {prefer:9}{' protected' if options.protected else ''}"
             print(f"{label} program   {told(some, 'program')}")
             if "cascade" in some[0]:
                 print(f"{label} cascade   {told(some, 'cascade')}")

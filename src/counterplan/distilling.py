@@ -142,7 +142,8 @@ class Distilling:
                 "the paper's program imitates an agent: call fit(people, method='search'), or 'counterplan fit "
                 "--method search', first"
             )
-        mine, held = self.hold_back(self.refused(self.people)[0])
+        refused, unsure = self.refused(self.people)
+        mine, held = self.hold_back(refused)
         if not len(mine):
             raise PlanError(
                 f"a program is distilled from refused people, and none of these {len(self.people):,} is known to be; "
@@ -159,6 +160,7 @@ class Distilling:
         encoding = self.agent.encoding
         trees = imitate(self.problem, encoding, pairs, self.wishes.seed, self.wishes.max_conditions, self.avoid)
         made_with = {"method": "imitation of an agent's traces, as in the paper", "traces": len(traces)}
+        made_with |= {"people_not_asked_about": unsure} if unsure else {}
         how = {"imitating": {"max_conditions": self.wishes.max_conditions}}
         return self.with_card(Program(self.problem, trees), held, starts, len(starts), made_with, how, refused=True)
 
@@ -255,13 +257,16 @@ class Distilling:
         rows = np.flatnonzero(run.stopped)
         holds, known = np.zeros(len(people), bool), np.ones(len(people), bool)
         holds[rows], known[rows] = self.ask("its_plans", people, run.states[rows], rows)
-        people, holds, unsure = people.take(np.flatnonzero(known)), holds[known], unsure + int((~known).sum())
-        run = program.run(people.states)
-        plans = self.planner().plan(people, refused=True)
-        least = np.array([plan.cost if plan.status is Status.FOUND else np.inf for plan in plans], float)
+        known = np.logical_and.accumulate(known)  # so that those without a plan, who need no question, do not prevail
+        plans = self.planner().plan(people.take(np.flatnonzero(known)), refused=True)
+        least = np.full(len(people), np.inf)
+        least[known] = [plan.cost if plan.status is Status.FOUND else np.inf for plan in plans]
         self.questions["least_effort"] = sum(plan.questions for plan in plans)
+        if self.box.left == 0:
+            least[np.isinf(least)] = np.nan  # nobody has looked everywhere
+        states, unsure = people.states[known], unsure + int((~known).sum())
         encoding = self.problem.encoding(self.people)
-        return Trial(people.states, run, holds, least, encoding, unsure), self.questions
+        return Trial(states, program.run(states), holds[known], least[known], encoding, unsure), self.questions
 
     def planner(self) -> Planner:
         """The best way at hand to find the least effort."""

@@ -47,7 +47,7 @@ def explain(
 
 
 def with_rules(plans: Plans, program: Program) -> Plans:
-    """The same plans, with the program's rule for each step that the program would take in that state.
+    """The same plans, with the program's rule for each step that the program would take in that state, if it is true.
 
     A step that has a rule already keeps it.
     """

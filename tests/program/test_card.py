@@ -221,6 +221,7 @@ def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recours
     assert box.queries == budget
     assert card["questions"]["people_as_they_are"] + card["questions"]["its_plans"] <= budget
     assert card["tried_on"]["people"] <= budget
+    assert card["tried_on"]["without_any_known_plan"] == 0, "nobody has looked"
     assert "the model could not be asked any more" in card["cannot"][-1]
 
 

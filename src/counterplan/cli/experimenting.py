@@ -61,6 +61,7 @@ def experiment(
     except ImportError as error:
         raise PlanError(f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'") from None
     if report_only:
+        Rows.read(out)  # says so if there are none, before anything is written
         with folder.alone(out):
             report.write(out, Rows.read(out))
         typer.echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")

@@ -130,7 +130,9 @@ class Desk:
         """Plan by a method, judge what comes out, and write it down with questions and time."""
         if planner is None:
             planner = self.planner(method)
-            self.planner(method).plan(self.people.take(np.array([0])), refused=True)  # what is done once is not timed
+            self.planner(method).plan(
+                self.people.take(np.array([0])), refused=True
+            )  # what a process does once is not timed
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)

@@ -29,7 +29,7 @@ ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "JAX_PLATFORMS": "cpu",
 }
-"""Small arrays are slower on several threads, and sums may come out differently."""
+"""Small arrays are slower on several threads, and sums may come out differently, as they may on a GPU."""
 
 
 _DOUBT = 10.0
@@ -183,10 +183,8 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+            os.environ.pop(name, None)
+            os.environ |= {} if value is None else {name: value}
 
 
 def _start_worker() -> None:

@@ -210,7 +210,7 @@ def _fairness(rows: Rows) -> str:
     if widest < 0.005:
         return (
             f"No two protected groups of {ENOUGH} people or more differ by half a point of success or more, whatever "
-            "the method."
+            "the method, search without a trained agent left out."
         )
     return (
         f"The widest difference in success between two protected groups of {ENOUGH} people or more is "

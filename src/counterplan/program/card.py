@@ -37,7 +37,7 @@ class Trial:
     holds: Bools
     """[B] whether the black box says yes to where the plan leads."""
     least: Floats
-    """[B] the least effort that is known; infinite where no plan is."""
+    """[B] the least effort that is known; infinite where no plan is, NaN where no question was left to find one."""
     encoding: Encoding
     """In which groups people are looked at, where these are numbers."""
     unanswered: int = 0
@@ -50,7 +50,7 @@ def card_of(
 ) -> dict[str, Any]:  # fmt: skip
     """The card of a program that was made from people in `starts` [B, F], the first of them `real`, and tried."""
     problem = program.problem
-    hopeful = np.isfinite(trial.least) | trial.holds
+    hopeful = ~np.isinf(trial.least) | trial.holds
     _, cost, _ = walk(problem.transitions, trial.states, trial.run.actions)
     both = trial.holds & np.isfinite(trial.least) & (trial.least > 0)
     ratio = cost[both] / np.minimum(trial.least, cost)[both]

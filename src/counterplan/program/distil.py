@@ -93,10 +93,12 @@ class Distillation:
         """What the program loses on average, of which the price of words is a share."""
 
     def _choices(self, plans: Ints) -> list[Choice]:
-        """Every action, and what adding functions may aim at: the values at which teachers' plans begin to hold."""
+        """Every action, and what functions that only raise, or only lower, may aim at: the values at which teachers'
+        plans begin to hold."""
         choices = [Choice(action) for action in range(len(self.transitions))]
         for index, function in enumerate(self.transitions.functions):
-            if not function.adds or len(function.natives) < 2 or np.ptp(np.sign(function.arguments)):
+            both_ways = (function.arguments > 0).any() and (function.arguments < 0).any()
+            if not function.adds or both_ways or len(function.natives) < 2:
                 continue
             turns = np.concatenate([self._turns(index, some) for some in plans])
             if len(turns):
@@ -244,7 +246,8 @@ class Distillation:
         """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for, and whether
         it looks `ahead` as it grows.
 
-        For want of anything else that can be done it says STOP only where that is likelier to hold than not.
+        For want of anything else that can be done it says STOP only where that is likelier to hold than not, as far as
+        losses tell (those of an imitation do not).
         """
         open_ = np.flatnonzero(self.open(node))
         people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
@@ -310,7 +313,7 @@ class Distillation:
         return float(loss.mean()) + self.lost * told
 
     def _digits(self, tree: Tree) -> int:
-        """How many digits it takes to write the numbers in a tree."""
+        """How many digits it takes to write the cut points of a tree."""
         if isinstance(tree, Leaf):
             return 0
         cut = tree.test.at_least if self.problem.features[tree.test.feature].is_number else None

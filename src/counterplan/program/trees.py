@@ -32,7 +32,8 @@ class TreeSettings:
     """For a feature that a rule mentions, per person whom the rule is about."""
     leaf_price: float = 0.001
     digit_price: float = 0.001
-    """For a digit of a number that a rule names: "below 400" says about as much as "below 406", and reads better."""
+    """For a digit of a cut point, when it is moved and when whole programs are weighed: "below 400" says about as much
+    as "below 406", and reads better."""
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
