@@ -126,13 +126,13 @@ class Desk:
         read = self.benchmark.problem.read(self.benchmark.refused_train)
         return Agent.new(self.benchmark.problem, read, self.settings.training.network, np.random.default_rng(self.seed))
 
-    def plan(self, sheet: Sheet, method: str, planner: Planner | None = None) -> Plans:
-        """Plan by a method, judge what comes out, and write it down with questions and time."""
-        if planner is None:
-            planner = self.planner(method)
-            self.planner(method).plan(
-                self.people.take(np.array([0])), refused=True
-            )  # what a process does once is not timed
+    def plan(self, sheet: Sheet, method: str) -> Plans:
+        """Plan by a method, judge what comes out, and write it down with questions and time.
+
+        Somebody is planned for beforehand, so that what a process does only once is not timed.
+        """
+        self.planner(method).plan(self.people.take(np.array([0])), refused=True)
+        planner = self.planner(method)
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)
