@@ -231,25 +231,33 @@ names = {{"a", "b", "c", "dd", "eee"}}
 def decide(people):
     return ["yes" if name in names and forest.predict(X)[0] else rules.otherwise(name) for name in people["name"]]
 """
-ASK = "import sys; sys.path.insert(0, '.'); from counterplan import BlackBox; print(BlackBox(sys.argv[1]).decider)"
+ASK = """
+import sys
+sys.path.insert(0, ".")
+from counterplan import BlackBox
+print(*(BlackBox(model).decider for model in ("bank:forest", "bank:decide")), sep=chr(10))
+"""
 
 
 def test_the_same_in_another_process(tmp_path: Path) -> None:
-    def ask(model: str, seed: str) -> str:
+    def ask(seed: str) -> list[str]:
         ran = subprocess.run(
-            [sys.executable, "-c", ASK, model], cwd=tmp_path, text=True, capture_output=True, check=True,
+            [sys.executable, "-c", ASK], cwd=tmp_path, text=True, capture_output=True, check=True,
             env={"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
-        return ran.stdout
+        return ran.stdout.splitlines()
 
     (tmp_path / "bank.py").write_text(BANK.format(seed=1))
     (tmp_path / "rules.py").write_text("def otherwise(name): return 'no'\n")
-    before = [ask("bank:forest", "1"), ask("bank:decide", "1")]
-    assert before == [ask("bank:forest", "2"), ask("bank:decide", "3")]
+    forest, decide = ask("1")
+    assert forest != decide
+    assert [forest, decide] == ask("2")
     (tmp_path / "rules.py").write_text("def otherwise(name): return 'yes'\n")
-    assert ask("bank:decide", "1") != before[1]
+    other_forest, other_decide = ask("1")
+    assert other_forest == forest
+    assert other_decide != decide
     (tmp_path / "bank.py").write_text(BANK.format(seed=2))
-    assert ask("bank:forest", "1") != before[0]
+    assert ask("1")[0] != forest
 
 
 def test_answers_of_a_retrained_model_are_not_believed(tmp_path: Path) -> None:

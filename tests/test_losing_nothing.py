@@ -152,7 +152,7 @@ def test_kill_9_in_the_first_round_loses_next_to_nothing(run, folder: Path, meth
     many.to_csv(folder / "many.csv", index=False)
     (folder / "bank.py").write_text(MODEL + SLOW)
     words = ["fit", "loan.yaml", "--people", "many.csv", "--model", "bank:slow", "--out", "learned"]
-    words += ["--budget", "300", "--method", method]
+    words += ["--budget", "100", "--method", method]
     process = subprocess.Popen(
         [sys.executable, "-m", "counterplan", *words], cwd=folder, env=os.environ | {"PAUSE": "0.03"}
     )

@@ -21,7 +21,12 @@ CHEAP = TreeSettings(feature_price=0.001, leaf_price=0.0001)
 
 def grown(losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES) -> Tree:
     grower = Grower(PROBLEM.features, states, losses, len(states), settings)
-    return grower.finish(grower.grow(), [Choice(i) for i in range(losses.shape[1])])
+    return finished(grower)
+
+
+def finished(grower: Grower, ahead: bool = True) -> Tree:
+    count = grower.losses.shape[1]
+    return grower.finish(grower.grow(ahead), [Choice(i) for i in range(count)], np.full(count, np.inf))
 
 
 def first_choices(tree: Tree, states: np.ndarray = STATES) -> np.ndarray:
@@ -85,21 +90,12 @@ def test_no_rule_has_more_features_than_allowed(most: int) -> None:
     assert max(len({test.feature for test, _ in path}) for path, _ in leaves(tree)) <= most
 
 
-def test_leaves_keep_other_choices_in_order_of_loss() -> None:
-    losses = np.tile([0.3, 0.1, 0.2, 0.9], (50, 1))
-    tree = grown(losses, states=STATES[:50])
-    assert isinstance(tree, Leaf)
-    assert [choice.action for choice in tree.choices] == [1, 2, 0, 3]
-
-
-def test_what_loses_too_much_is_not_kept_to_spare() -> None:
-    losses = np.tile([0.0, 1.0, 3.0], (len(STATES), 1))
+def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare() -> None:
+    losses = np.where(STATES[:, :1] > np.median(STATES[:, 0]), [[0.0, 1.0, 0.5, 0.6]], [[1.0, 0.0, 0.5, 0.4]])
     grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
-    choices = [Choice(i) for i in range(3)]
-    for most, kept in ((2.0, [0, 1]), (3.0, [0, 1, 2])):
-        tree = grower.finish(grower.grow(), choices, np.array([np.inf, np.inf, most]))
-        assert isinstance(tree, Leaf)
-        assert [choice.action for choice in tree.choices] == kept
+    for most, kept in ((np.inf, [[0, 2, 1], [1, 3, 2]]), (0.3, [[0, 2, 1], [1, 2]])):
+        tree = grower.finish(grower.grow(), [Choice(i) for i in range(4)], np.array([9, 9, 9, most]), [2, 1])
+        assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == kept
 
 
 def test_one_row_or_none_is_a_leaf() -> None:
@@ -138,7 +134,7 @@ def test_looking_ahead_finds_what_no_single_test_shows() -> None:
     grower = Grower(PROBLEM.features, STATES, 1.0 - np.eye(2)[best], len(STATES), settings)
     right = {}
     for ahead in (False, True):
-        tree = grower.finish(grower.grow(ahead), [Choice(0), Choice(1)])
+        tree = finished(grower, ahead)
         right[ahead] = (first_choices(tree) == best).mean()
     assert right[False] < 0.9
     assert right[True] > 0.95

@@ -36,7 +36,7 @@ class DistilSettings:
     rounds: int = 4
     careful: int = 2
     """The last rounds, in which trees look ahead."""
-    penalty: float = 4.0
+    penalty: float = 6.0
     """What a plan that fails loses, in units of the least effort."""
     rows: int = 16_000
     """Most rows from which a tree is grown."""
@@ -46,6 +46,8 @@ class DistilSettings:
     """Values that an adding function may aim at: where answers turn, other things being equal."""
     most_lost: float = 0.4
     """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
+    least_lost: float = 0.1
+    """And one that loses less as if it lost so much: there a little less is not worth many words."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
@@ -254,12 +256,23 @@ class Distillation:
         grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree, self.lost)
         choices = [self.choices[i] for i in open_]
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
-        return grower.finish(grower.grow(ahead), choices, np.where(stops, self.settings.penalty / 2, np.inf))
+        at_most = np.where(stops, self.settings.penalty / 2, np.inf)
+        spare = self._spare(losses[:, open_].mean(axis=0), choices, at_most)
+        return grower.finish(grower.grow(ahead), choices, at_most, spare)
+
+    def _spare(self, lost: Floats, choices: Sequence[Choice], at_most: Floats) -> list[int]:
+        """What all leaves of a node fall back on in the end: of each function the choice that loses least [C] there."""
+        best: dict[int, int] = {}
+        for choice in lost.argsort(kind="stable").tolist():
+            if lost[choice] <= at_most[choice]:
+                best.setdefault(int(self.transitions.function_of[choices[choice].action]), choice)
+        return list(best.values())
 
     def improve(self, ahead: bool) -> bool:
         """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""
         better = False
-        self.lost = min(float(self.finish(self.begin(), self.trees).mean()), self.settings.most_lost)
+        lost = float(self.finish(self.begin(), self.trees).mean())
+        self.lost = min(max(lost, self.settings.least_lost), self.settings.most_lost)
         for node in self._backwards():
             seen: list[Rows] = []
             now = self.price(self.trees, self.finish(self.begin(), self.trees, seen), seen)

@@ -56,7 +56,7 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
 class _Listing:
     """Lists the tree of one node. Of two branches the shorter one comes first, the other goes on at the same depth.
 
-    What leaves fall back on, where their choice is not possible, is said once for the node if most agree in it.
+    What leaves fall back on in the end, where their choices are not possible, is said once for the node.
     """
 
     def __init__(self, problem: Problem, node: str, tree: Tree, here: list[Values], close: bool) -> None:
@@ -81,25 +81,29 @@ class _Listing:
         ]
 
     def shared(self, ends: Sequence[tuple[Leaf, list[Values]]]) -> tuple[Choice, ...]:
-        """The choices that the most leaves fall back on, if it is worth saying once."""
+        """The choices that leaves fall back on in the end, if it takes fewer words to say them once."""
         rows: Counter[tuple[Choice, ...]] = Counter()
         places: Counter[Choice] = Counter()
         for leaf, _ in ends:
-            rows.update({leaf.choices[1:], leaf.choices} if len(leaf.choices) > 1 else ())
+            rows.update({leaf.choices[first:] for first in range(3) if len(leaf.choices) > max(first, 1)})
             places.update({choice: 1 / (rank + 1) for rank, choice in enumerate(leaf.choices)})
         ranked = [choice for choice, _ in places.most_common()]
         few = [row for row, _ in rows.most_common(_ROWS)]
         few += [tuple(ranked[:size]) for size in range(2, min(len(ranked), 8) + 1)]
         several = [(leaf, here) for leaf, here in ends if len(leaf.choices) > 1]
-        fits = [sum(self.falls_back(leaf, row, here) for leaf, here in several) for row in few]
-        enough = max(3, len(several) / 2)
-        return few[fits.index(max(fits))] if max(fits, default=0) >= enough else ()
+        saved = {row: [len(leaf.choices) - self.own(leaf, row, here)[0] for leaf, here in several] for row in few}
+        best = max(few, key=lambda row: sum(saved[row]) - len(row), default=())
+        return best if best and sum(more > 0 for more in saved[best]) >= max(3, len(several) / 2) else ()
 
-    def falls_back(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> bool:
-        """Whether a leaf does what its first choice and then `row` would do."""
-        if not leaf.choices or leaf.choices[0].action == self.problem.transitions.stop:
-            return False
-        return leaf.choices == tuple(self.tidy.firing(self.node, (leaf.choices[0], *row), here))
+    def own(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> tuple[int, bool]:
+        """How many of its choices a leaf has to say, and whether it then falls back on `row`."""
+        count = len(leaf.choices)
+        if not count or leaf.choices[0].action == self.problem.transitions.stop:
+            return count, False
+        for own in range(1, count + 1):
+            if leaf.choices == tuple(self.tidy.firing(self.node, (*leaf.choices[:own], *row), here)):
+                return own, True
+        return count, False
 
     def lines(self, tree: Tree, here: list[Values], indent: str) -> Iterator[str]:
         """The lines of `tree`, where features can be what `here` says: if, else if, otherwise."""
@@ -135,10 +139,9 @@ class _Listing:
         assert isinstance(leaf, Leaf)
         if not leaf.choices:
             return "no plan is known"
-        if self.spare and self.falls_back(leaf, self.spare, here):
-            return _row(self.problem, leaf.choices[:1])
-        last = leaf.choices[-1].action == self.problem.transitions.stop or not self.spare
-        return _row(self.problem, leaf.choices) + ("" if last else ", or else no plan is known")
+        own, falls_back = self.own(leaf, self.spare, here)
+        last = falls_back or leaf.choices[-1].action == self.problem.transitions.stop or not self.spare
+        return _row(self.problem, leaf.choices[:own]) + ("" if last else ", or else no plan is known")
 
 
 def _row(problem: Problem, choices: Sequence[Choice]) -> str:

@@ -53,8 +53,6 @@ class TreeSettings:
     """It looks ahead where it is about as large a share of all rows."""
     passes: int = 3
     """Times that every split and leaf is chosen again, given the rest of the tree."""
-    spare: int = 4
-    """Choices kept in a leaf in case the first cannot be done."""
 
 
 def candidate_tests(features: Sequence[Feature], states: Floats, most: int) -> list[Test]:
@@ -302,18 +300,19 @@ class Grower:
         branch.test = Test(test.feature, at_least=cut)
         branch.passed = branch.test(states)
 
-    def finish(self, branch: _Branch, choices: Sequence[Choice], at_most: Floats | None = None) -> Tree:
-        """The tree as part of a program; each leaf keeps the next best choices in case the first cannot be done, of
-        those that lose no more than `at_most` [C] on average there."""
+    def finish(self, branch: _Branch, choices: Sequence[Choice], at_most: Floats, spare: Sequence[int] = ()) -> Tree:
+        """The tree as part of a program.
+
+        Where its choice cannot be done, a leaf falls back on the one that is next best there, of those that lose no
+        more than `at_most` [C] on average, and then on what is to `spare` for all leaves, by number.
+        """
         if branch.test is None or branch.yes is None or branch.no is None:
-            order = [branch.choice]
-            if len(branch.rows):
-                mean = self.losses[branch.rows].mean(axis=0, dtype=float)
-                fine = np.ones(len(mean), bool) if at_most is None else mean <= at_most
-                ranked = [choice for choice in mean.argsort(kind="stable").tolist() if fine[choice]]
-                order += [choice for choice in ranked if choice != branch.choice][: self.settings.spare]
+            mean = self.losses[branch.rows].mean(axis=0, dtype=float) if len(branch.rows) else np.zeros(len(choices))
+            fine = (mean <= at_most) & (np.arange(len(choices)) != branch.choice)
+            second = [int(np.where(fine, mean, np.inf).argmin())] if fine.any() else []
+            order = dict.fromkeys([branch.choice, *second, *spare])
             return Leaf(tuple(choices[i] for i in order))
-        yes, no = self.finish(branch.yes, choices, at_most), self.finish(branch.no, choices, at_most)
+        yes, no = (self.finish(side, choices, at_most, spare) for side in (branch.yes, branch.no))
         return yes if yes == no else Split(branch.test, yes, no)
 
 
