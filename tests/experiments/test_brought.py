@@ -137,7 +137,7 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
         ("fones:phone", "mine", "cannot import module 'fones'"),
         ("phones:seven", "mine", "is no function from a seed to a Benchmark"),
         ("phones:wrong", "mine", "the benchmark 'phones:wrong' gives 'int', not a counterplan.benchmarks.Benchmark"),
-        ("phones:fails", "mine", "fails with seed 40: RuntimeError: no people today"),
+        ("phones:fails", "mine", "fails with seed 50: RuntimeError: no people today"),
         ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
         ("../phone", "mine", "'../phone' is no name of a benchmark"),
         ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),

@@ -47,7 +47,7 @@ class DistilSettings:
     most_lost: float = 0.4
     """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
     least_lost: float = 0.1
-    """And one that loses less as if it lost so much: there a little less is not worth many words."""
+    """A program that loses less is priced as if it lost so much: little is left to gain by many words."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
@@ -92,7 +92,7 @@ class Distillation:
         self.taught = self._taught(plans)
         self.trees: dict[int, Tree] = {}
         self.lost = settings.most_lost
-        """What the program loses on average, of which the price of words is a share."""
+        """What the program loses on average, within limits: the price of words is a share of it."""
 
     def _choices(self, plans: Ints) -> list[Choice]:
         """Every action, and what functions that only raise, or only lower, may aim at: the values at which teachers'
@@ -257,16 +257,17 @@ class Distillation:
         choices = [self.choices[i] for i in open_]
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
         at_most = np.where(stops, self.settings.penalty / 2, np.inf)
-        spare = self._spare(losses[:, open_].mean(axis=0), choices, at_most)
+        spare = self._spare(choices, losses[:, open_].mean(axis=0), at_most)
         return grower.finish(grower.grow(ahead), choices, at_most, spare)
 
-    def _spare(self, lost: Floats, choices: Sequence[Choice], at_most: Floats) -> list[int]:
-        """What all leaves of a node fall back on in the end: of each function the choice that loses least [C] there."""
+    def _spare(self, choices: Sequence[Choice], mean: Floats, at_most: Floats) -> list[int]:
+        """What all leaves of a node fall back on in the end, by number: of each function the choice that loses least on
+        average, STOP last; none that loses more than `at_most` [C]."""
         best: dict[int, int] = {}
-        for choice in lost.argsort(kind="stable").tolist():
-            if lost[choice] <= at_most[choice]:
-                best.setdefault(int(self.transitions.function_of[choices[choice].action]), choice)
-        return list(best.values())
+        for number in mean.argsort(kind="stable").tolist():
+            if mean[number] <= at_most[number]:
+                best.setdefault(int(self.transitions.function_of[choices[number].action]), number)
+        return sorted(best.values(), key=lambda number: choices[number].action == self.transitions.stop)
 
     def improve(self, ahead: bool) -> bool:
         """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""

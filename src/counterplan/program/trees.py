@@ -26,7 +26,10 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """What words cost, as shares of what a program loses: where little is lost, little is worth more words."""
+    """What words cost, as shares of what a program loses: where little is lost, little is worth more words.
+
+    (Within limits, which are in `DistilSettings`.)
+    """
 
     feature_price: float = 0.03
     """For a feature that a rule mentions, per person whom the rule is about."""
@@ -303,15 +306,17 @@ class Grower:
     def finish(self, branch: _Branch, choices: Sequence[Choice], at_most: Floats, spare: Sequence[int] = ()) -> Tree:
         """The tree as part of a program.
 
-        Where its choice cannot be done, a leaf falls back on the one that is next best there, of those that lose no
-        more than `at_most` [C] on average, and then on what is to `spare` for all leaves, by number.
+        Where its choice cannot be done, a leaf falls back on the next best one there, then on `spare`, which all
+        leaves share; on none that loses more than `at_most` [C] there on average.
         """
         if branch.test is None or branch.yes is None or branch.no is None:
-            mean = self.losses[branch.rows].mean(axis=0, dtype=float) if len(branch.rows) else np.zeros(len(choices))
-            fine = (mean <= at_most) & (np.arange(len(choices)) != branch.choice)
-            second = [int(np.where(fine, mean, np.inf).argmin())] if fine.any() else []
-            order = dict.fromkeys([branch.choice, *second, *spare])
-            return Leaf(tuple(choices[i] for i in order))
+            order = [branch.choice, *spare]
+            if len(branch.rows):
+                mean = self.losses[branch.rows].mean(axis=0, dtype=float)
+                ranked = [number for number in mean.argsort(kind="stable").tolist() if mean[number] <= at_most[number]]
+                second = [number for number in ranked if number != branch.choice][:1]
+                order = [branch.choice, *second, *(number for number in spare if number in ranked)]
+            return Leaf(tuple(choices[number] for number in dict.fromkeys(order)))
         yes, no = (self.finish(side, choices, at_most, spare) for side in (branch.yes, branch.no))
         return yes if yes == no else Split(branch.test, yes, no)
 
