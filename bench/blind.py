@@ -27,6 +27,7 @@ class Twins:
 
     @classmethod
     def among(cls, problem: Problem, states: np.ndarray, most: int) -> "Twins":
+        """Those of people in `states` [B, F], at most so many."""
         features = [feature.index for feature in problem.features if feature.protected]
         values, counts = np.unique(states[:, features], axis=0, return_counts=True)
         top = np.argsort(-counts)[:most]

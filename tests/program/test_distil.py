@@ -137,6 +137,25 @@ def test_functions_come_in_one_order(lessons: Lessons) -> None:
                 assert again or place[function] > place[mine]
 
 
+def test_whatever_is_switched_off_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
+    made = distilled(lessons)
+    stop = PROBLEM.transitions.stop
+    for node, tree in made.trees.items():
+        kinds = {int(PROBLEM.transitions.function_of[made.choices[i].action]) for i in np.flatnonzero(made.open(node))}
+        for _, leaf in leaves(tree):
+            if leaf.choices[0].action != stop:
+                mine = [int(PROBLEM.transitions.function_of[choice.action]) for choice in leaf.choices]
+                assert kinds - {len(made.names) - 1} <= set(mine)
+                assert stop not in [choice.action for choice in leaf.choices[:-1]][2:], "STOP comes last"
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.0, 0.01), (0.2, 0.4)])
+def test_words_are_priced_by_what_is_lost_within_limits(lessons: Lessons, least: float, most: float) -> None:
+    made = distilled(lessons, replace(SETTINGS, rounds=1, least_lost=least, most_lost=most))
+    made.improve(ahead=False)
+    assert least <= made.lost <= most
+
+
 def test_what_is_to_be_avoided_is_never_tested_and_the_seed_decides(lessons: Lessons) -> None:
     avoid = tuple(feature.index for feature in PROBLEM.features if feature.protected)
     assert avoid

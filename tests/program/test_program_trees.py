@@ -98,9 +98,20 @@ def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare() -> Non
         assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == kept
 
 
+def test_a_leaf_falls_back_on_nothing_that_loses_too_much_there() -> None:
+    """Though it does not lose too much on average."""
+    losses = np.where(STATES[:, :1] > np.quantile(STATES[:, 0], 0.2), [[1.0, 2.0, 0.0]], [[0.0, 1.0, 6.0]])
+    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
+    tree = grower.finish(grower.grow(), [Choice(i) for i in range(3)], np.array([np.inf, np.inf, 3.0]), [1, 2])
+    assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == [[2, 0, 1], [0, 1]]
+
+
 def test_one_row_or_none_is_a_leaf() -> None:
     assert isinstance(grown(np.zeros((1, 2)), states=STATES[:1]), Leaf)
     assert isinstance(grown(np.zeros((0, 2)), states=STATES[:0]), Leaf)
+    grower = Grower(PROBLEM.features, STATES[:0], np.zeros((0, 3)), 1, CHEAP)
+    tree = grower.finish(grower.grow(), [Choice(i) for i in range(3)], np.full(3, np.inf), [2])
+    assert tree == Leaf((Choice(0), Choice(2))), "nothing is known of the others"
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.booleans())

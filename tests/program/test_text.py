@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import programs, random_program
+from listings import Listing
+from random_programs import programs, random_program, states_at
 
 import worlds
+from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.program.teaching import TeachingSettings
 from counterplan.program.text import WIDTH, card_text
@@ -93,24 +100,75 @@ def test_a_listing_says_only_what_can_happen() -> None:
     assert "stop" not in text
 
 
-def shared_rows(program: Program, spare: int) -> Program:
-    """The program with one way to fall back for each node."""
+def shared_rows(program: Program, spare: int, own: int = 1) -> Program:
+    """The program with one way to fall back for each node, after some choices of a leaf's own; a few have another."""
 
     def same(tree: Tree, row: tuple[Choice, ...]) -> Tree:
         if isinstance(tree, Leaf):
-            return Leaf((*tree.choices[:1], *row))
+            return tree if len(tree.choices) == 3 else Leaf(tuple(dict.fromkeys((*tree.choices[:own], *row))))
         return replace(tree, yes=same(tree.yes, row), no=same(tree.no, row))
 
-    rows = {name: next(leaves(tree))[1].choices[:spare] for name, tree in program.trees.items()}
+    found = {name: [leaf.choices for _, leaf in leaves(tree)] for name, tree in program.trees.items()}
+    rows = {name: max(ends, key=len)[:spare] for name, ends in found.items()}
     return replace(program, trees={name: same(tree, rows[name]) for name, tree in program.trees.items()})
 
 
-def test_what_leaves_fall_back_on_is_said_once() -> None:
-    program = shared_rows(random_program(GERMAN, 4, depth=6), 3)
+@pytest.mark.parametrize("own", [1, 2])
+def test_what_leaves_fall_back_on_is_said_once(own: int) -> None:
+    program = shared_rows(random_program(GERMAN, 4, depth=6), 3, own)
     text = program.to_text()
     ends = sum(1 for tree in program.tidied().trees.values() for _ in leaves(tree))
     assert ends > 30
-    assert text.count("Where such a step is not possible") >= 2
+    assert text.count("Where nothing said above is possible") >= 2
+
+
+def test_whoever_contradicts_the_others_says_so() -> None:
+    row = (ACTIONS["CHANGE_HOUSING=own"], ACTIONS["CHANGE_SAVINGS=rich"])
+    names = ("CHANGE_JOB=skilled", "CHANGE_CREDIT=-5000", "CHANGE_PURPOSE=car", "CHANGE_DURATION=-10")
+    one, two, three, four = (ACTIONS[name] for name in names)
+    tree: Tree = Leaf((one, *STOP.choices))
+    for age, choices in ((30, (two, three, *row)), (40, (three, *row)), (50, (two, *row)), (60, (four,))):
+        tree = Split(Test(AGE, at_least=age), Leaf(choices), tree)
+    after = Program(GERMAN, {"CHANGE_CREDIT": tree}).to_text().split("After CHANGE_CREDIT:\n")[1]
+    assert " ".join(after.split()) == " ".join(
+        (
+            "if your age is at least 60 years: lower the duration of the loan by 10 months, or else no plan is known",
+            "else if your age is at least 50 years: lower the amount of the loan by 5,000 DM",
+            'else if your age is at least 40 years: change the purpose of the loan to "car"',
+            "else if your age is at least 30 years: lower the amount of the loan by 5,000 DM,",
+            'or else change the purpose of the loan to "car"',
+            'otherwise: change your job to "skilled", or else stop',
+            'Where nothing said above is possible: change your housing to "own",',
+            'or else change your savings to "rich", or else no plan is known.',
+        )
+    )
+
+
+def test_whoever_reads_the_listing_does_what_the_program_does() -> None:
+    rng = np.random.default_rng(0)
+    shared = 0
+    for seed in range(60):
+        problem = GERMAN if seed % 3 == 0 else Problem.from_dict(worlds.random_problem(seed))
+        program = shared_rows(random_program(problem, seed, depth=4), seed % 5, 1 + seed % 3)
+        listing = Listing(program)
+        shared += sum(bool(spare) for _, spare in listing.nodes.values())
+        people = problem.read(worlds.random_people(problem, seed, 12)).states
+        for node in program.trees:
+            states = states_at(program.tidied(), node, people, rng)[:40]  # by choices that somebody takes
+            legal = problem.transitions.legal(states) & (rng.random((len(states), len(problem.transitions))) < 0.6)
+            legal[:, -1] = node != INTERVENE
+            _, _, actions = program.decide(np.full(len(states), program.nodes.index(node)), states, legal)
+            assert [listing.decide(node, *one) for one in zip(states, legal, strict=True)] == actions.tolist()
+    assert shared > 30
+
+
+def test_the_listing_is_the_same_in_another_process(tmp_path: Path) -> None:
+    program = shared_rows(random_program(GERMAN, 4, depth=6), 3, 2)
+    program.save(tmp_path / "program.json")
+    show = "import sys; from counterplan import Program; print(Program.load(sys.argv[1]))"
+    words = [sys.executable, "-c", show, str(tmp_path / "program.json")]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONHASHSEED": "7"})
+    assert ran.stdout == f"{program.to_text()}\n"
 
 
 def test_lines_fit_the_page() -> None:

@@ -98,14 +98,15 @@ def after_values(problem: Problem, node: str, choices: Iterable[Choice]) -> list
 
 
 def needs(problem: Problem, choice: Choice) -> dict[int, Values]:
-    """By feature, the values (perhaps too many, never too few) with which a choice is possible."""
+    """The values (perhaps too many, never too few) with which a choice is possible, for each feature that matters."""
     transitions = problem.transitions
     if choice.action == transitions.stop:
         return {}
     span = transitions.spans[int(transitions.function_of[choice.action])]
     actions = [choice.action] if choice.reach is None else range(span.start, span.stop)
     each = [_needs(problem, action) for action in actions]
-    return {index: reduce(Values.__or__, [one[index] for one in each]) for index in each[0]}
+    found = {index: reduce(Values.__or__, [one[index] for one in each]) for index in each[0]}
+    return {index: values for index, values in found.items() if values != possible(problem.features[index])}
 
 
 def _needs(problem: Problem, action: int) -> dict[int, Values]:

@@ -19,7 +19,10 @@ WIDTH = 110
 PAGE = 66
 """Lines. A longer listing is set more closely."""
 _ROWS = 12
-"""Ways to fall back that are compared."""
+"""Ways to fall back, as leaves have them, that are compared."""
+_LONGEST = 8
+"""And ways made of the most frequent choices, up to so many."""
+_NO_PLAN = ", or else no plan is known"
 
 
 def program_text(program: Program) -> str:
@@ -50,27 +53,29 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
         yield from ["", head]
         yield from listing.lines(trees[name], here, "  ")
         if listing.spare:
-            yield from _wrapped(f"  Where such a step is not possible: {_row(problem, listing.spare)}.", "  ")
+            more = "" if listing.ends(Leaf(listing.spare)) else _NO_PLAN
+            yield from _wrapped(f"  Where nothing said above is possible: {_row(problem, listing.spare)}{more}.", "  ")
 
 
 class _Listing:
     """Lists the tree of one node. Of two branches the shorter one comes first, the other goes on at the same depth.
 
-    What leaves fall back on in the end, where their choices are not possible, is said once for the node.
+    What leaves fall back on in the end, where their own choices are not possible, is said once for the node if most
+    agree in it.
     """
 
     def __init__(self, problem: Problem, node: str, tree: Tree, here: list[Values], close: bool) -> None:
         self.problem, self.node, self.close = problem, node, close
         self.tidy = Tidy(problem)
-        self.spare = self.shared(list(self.ends(tree, here)))
+        self.spare = self.shared(list(self.leaves(tree, here)))
 
-    def ends(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:
+    def leaves(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:
         """The leaves, each with what features can be there."""
         if isinstance(tree, Leaf):
             yield tree, here
         else:
             for condition, side in self.ways(tree, here):
-                yield from self.ends(side, _with(here, condition))
+                yield from self.leaves(side, _with(here, condition))
 
     def ways(self, tree: Split, here: list[Values]) -> list[tuple[Condition, Tree]]:
         """The two branches of a test."""
@@ -81,29 +86,38 @@ class _Listing:
         ]
 
     def shared(self, ends: Sequence[tuple[Leaf, list[Values]]]) -> tuple[Choice, ...]:
-        """The choices that leaves fall back on in the end, if it takes fewer words to say them once."""
+        """The choices that leaves fall back on in the end, if most do and it takes fewer words to say them once."""
+        several = [(leaf, here) for leaf, here in ends if len(leaf.choices) > 1]
         rows: Counter[tuple[Choice, ...]] = Counter()
         places: Counter[Choice] = Counter()
-        for leaf, _ in ends:
-            rows.update({leaf.choices[first:] for first in range(3) if len(leaf.choices) > max(first, 1)})
+        for leaf, _ in several:
+            rows.update(leaf.choices[first:] for first in range(3) if len(leaf.choices) > first)
             places.update({choice: 1 / (rank + 1) for rank, choice in enumerate(leaf.choices)})
         ranked = [choice for choice, _ in places.most_common()]
-        few = [row for row, _ in rows.most_common(_ROWS)]
-        few += [tuple(ranked[:size]) for size in range(2, min(len(ranked), 8) + 1)]
-        several = [(leaf, here) for leaf, here in ends if len(leaf.choices) > 1]
-        saved = {row: [len(leaf.choices) - self.own(leaf, row, here)[0] for leaf, here in several] for row in few}
-        best = max(few, key=lambda row: sum(saved[row]) - len(row), default=())
-        return best if best and sum(more > 0 for more in saved[best]) >= max(3, len(several) / 2) else ()
+        tried = sorted(rows, key=lambda row: -rows[row] * len(row))[:_ROWS]
+        tried += [tuple(ranked[:size]) for size in range(2, min(len(ranked), _LONGEST) + 1)]
+        saved = {row: [self.saved(leaf, row, here) for leaf, here in several] for row in tried}
+        best = max(tried, key=lambda row: sum(saved[row]) - len(row), default=())
+        most = sum(words > 0 for words in saved.get(best, ())) >= max(3, len(several) / 2)
+        return best if most and sum(saved[best]) > len(best) else ()
 
-    def own(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> tuple[int, bool]:
-        """How many of its choices a leaf has to say, and whether it then falls back on `row`."""
-        count = len(leaf.choices)
-        if not count or leaf.choices[0].action == self.problem.transitions.stop:
-            return count, False
-        for own in range(1, count + 1):
-            if leaf.choices == tuple(self.tidy.firing(self.node, (*leaf.choices[:own], *row), here)):
-                return own, True
-        return count, False
+    def saved(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> int:
+        """How many choices a leaf need not say if `row` is said for all; less than none if it has to contradict."""
+        told, falls_back = self.told(leaf, row, here)
+        return len(leaf.choices) - told if falls_back or self.ends(leaf) else -1
+
+    def ends(self, leaf: Leaf) -> bool:
+        """Whether nothing can come after a leaf's choices."""
+        return bool(leaf.choices) and leaf.choices[-1].action == self.problem.transitions.stop
+
+    def told(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> tuple[int, bool]:
+        """How many of its choices a leaf has to tell, and whether it falls back on `row` after them."""
+        own = max((rank for rank, choice in enumerate(leaf.choices, 1) if choice not in row), default=1)
+        if leaf.choices and leaf.choices[0].action != self.problem.transitions.stop:
+            for first in range(own, len(leaf.choices) + 1):
+                if leaf.choices == tuple(self.tidy.firing(self.node, (*leaf.choices[:first], *row), here)):
+                    return first, True
+        return len(leaf.choices), False
 
     def lines(self, tree: Tree, here: list[Values], indent: str) -> Iterator[str]:
         """The lines of `tree`, where features can be what `here` says: if, else if, otherwise."""
@@ -139,9 +153,9 @@ class _Listing:
         assert isinstance(leaf, Leaf)
         if not leaf.choices:
             return "no plan is known"
-        own, falls_back = self.own(leaf, self.spare, here)
-        last = falls_back or leaf.choices[-1].action == self.problem.transitions.stop or not self.spare
-        return _row(self.problem, leaf.choices[:own]) + ("" if last else ", or else no plan is known")
+        told, falls_back = self.told(leaf, self.spare, here)
+        more = "" if falls_back or self.ends(leaf) or not self.spare else _NO_PLAN
+        return _row(self.problem, leaf.choices[:told]) + more
 
 
 def _row(problem: Problem, choices: Sequence[Choice]) -> str:
