@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from listings import Listing
 from random_programs import programs, random_program, states_at
 
 import worlds
+from counterplan.distilling import Wishes
 from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.program.teaching import TeachingSettings
@@ -28,21 +29,19 @@ AGE, JOB, CREDIT = (NAMES.index(name) for name in ("age", "job", "credit_amount"
 STOP = Leaf((ACTIONS["STOP"],))
 
 
-def test_the_page_on_reading_says_what_its_program_and_the_defaults_are() -> None:
+def test_the_page_on_reading_shows_what_its_words_would_make_today() -> None:
     docs = Path(__file__).parents[2] / "docs"
     page = " ".join((docs / "reading-a-program.md").read_text("utf-8").split())
     card = Program.load(docs / "examples" / "german-reading.json").card
     assert "counterplan show docs/examples/german-reading.json" in page
-    assert f"made for {TeachingSettings().people:,} people" in page
-    assert f"from {sum(card['people'].values())} people" in page
-    made, told = card["made_with"], card["made_with"]["distilling"]
-    words = (
-        f"--rounds {told['rounds']}",
-        f"--max-conditions {told['tree']['max_conditions']}",
-        f"--prefer {made['prefer']}",
-    )
-    assert " ".join(words) in page
-    assert "may make another program" in page
+    assert "`counterplan fit german --out learned` and `counterplan distil learned --prefer short`" in page
+    now = Wishes(prefer="short")
+    assert card["seed"] == now.seed
+    assert card["made_with"]["prefer"] == "short"
+    told = asdict(now.settings())
+    del told["tree"]["max_conditions"]  # there is no limit
+    assert card["made_with"]["distilling"] == told
+    assert card["made_with"]["teaching"] == asdict(TeachingSettings()) | {"sure": list(TeachingSettings().sure)}
 
 
 def test_reads_like_a_recipe() -> None:
