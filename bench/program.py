@@ -1,10 +1,10 @@
 """How well programs do, over seeds: `python bench/program.py [BENCHMARK …] [--seeds 3] [--prefer P …] [--out FILE]`.
 
 Learns a surrogate for each benchmark and seed, distils a program from it, and runs it for the first 100 refused test
-people who are reachable: without a question, and with one, the guided planner taking over where it fails. One setting
-for all. `--prefer` (success, effort, short, balanced; repeatable) gives a curve; `--preset paper` imitates an agent.
-`--protected` lets rules test protected features. `--surrogates DIR` keeps what was fitted, so that another run need not
-learn it again.
+people who are reachable: without a question; with one, the guided planner taking over where it fails; and with each
+function that plans use switched off in turn. One setting for all. `--prefer` (success, effort, short, balanced;
+repeatable) gives a curve; `--preset paper` imitates an agent. `--protected` lets rules test protected features.
+`--surrogates DIR` keeps what was fitted, so that another run need not learn it again.
 """
 
 import argparse
@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from common import figures, interval, reachable, told
 
-from counterplan import BlackBox, Plans, Recourse, benchmarks
+from counterplan import BlackBox, ExactPlanner, Plans, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.program import Program, leaves
 from counterplan.program.rules import longest_rule, mean_rule_length
@@ -38,7 +39,7 @@ def fitted(benchmark: Benchmark, method: str, kept: Path | None) -> Recourse:
 def one(
     benchmark: Benchmark,
     recourse: Recourse,
-    people: object,
+    people: pd.DataFrame,
     optimum: np.ndarray,
     prefer: str,
     preset: str,
@@ -66,7 +67,25 @@ def one(
         guided = Recourse(problem, BlackBox(model), surrogate=recourse.surrogate_, program=program)
         row["reasons"] = {"guided": reasons(guided, guided.recommend(read, "guided", refused=True))}
         row["reasons"] |= {"cascade": reasons(fresh, cascade)}
+    row["switched"] = switched(benchmark, program, people)
     return row
+
+
+def switched(benchmark: Benchmark, program: Program, people: pd.DataFrame) -> float:
+    """Each function forbidden in turn to those whose plan uses it: of those who have a plan without it, the share to
+    whom the program gives one that holds."""
+    problem, model = benchmark.problem, benchmark.model
+    usual = program.recommend(people)
+    held = possible = 0
+    for function in problem.transitions.functions:
+        using = people[[any(step.function == function.name for step in plan.steps) for plan in usual]]
+        if using.empty:
+            continue
+        exact = ExactPlanner(problem, BlackBox(model)).plan(using, refused=True, forbid=[function.name])
+        others = using[[plan.status == "found" for plan in exact]]
+        possible += len(others)
+        held += program.verify(others, model, forbid=[function.name]).hold if len(others) else 0
+    return held / possible if possible else float("nan")
 
 
 def reasons(recourse: Recourse, plans: Plans) -> dict[str, int]:
@@ -104,8 +123,9 @@ def main() -> None:
             print(f"{label} program   {told(some, 'program')}")
             if "cascade" in some[0]:
                 print(f"{label} cascade   {told(some, 'cascade')}")
-            size, ends, cost = (interval([row[key] for row in some]) for key in ("rule", "leaves", "distil_cpu"))
-            print(f"{label} rule {size}  leaves {ends}  {cost} CPU s", flush=True)
+            keys = ("rule", "leaves", "switched", "distil_cpu")
+            size, ends, around, cost = (interval([row[key] for row in some]) for key in keys)
+            print(f"{label} rule {size}  leaves {ends}  success with a function off {around}  {cost} CPU s", flush=True)
         if options.out:
             options.out.write_text(json.dumps(rows, indent=1))
 

@@ -133,7 +133,7 @@ def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
     ]
     assert f"because {wanted.steps[0].reason}" in page.locator("#result").inner_text()
     assert page.locator(".node.lit").count() == len(wanted.steps) + 2
-    assert "Not checked with the model" in page.locator("#result").inner_text()
+    assert "Not checked with the model that decides. Have it checked" in page.locator("#result").inner_text()
     shoot(page, "desktop-light", tmp_path)
 
     age = page.get_by_label("Your age", exact=True)
@@ -162,6 +162,7 @@ def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
     other = program.recommend(example_table(program), forbid=[first])[0]
     shown = [text.strip() for text in page.locator(".timeline .what").all_inner_texts()][:-1]
     assert shown == [step.text for step in other.steps]
+    assert "plans hold less often where something has to stay as it is" in page.locator("#result").inner_text()
 
 
 def example_table(program: Program) -> Any:

@@ -127,6 +127,15 @@ def test_no_condition_is_a_true_sentence_too() -> None:
     assert "nothing more is needed" in rule(node="JOB").text
 
 
+def test_a_late_choice_does_not_name_all_that_was_impossible() -> None:
+    others = tuple(Choice(ACTIONS[name]) for name in ("JOB=chief", "EARN=5000", "AGE=1", "AGE=-2"))
+    found = rule(do="PURPOSE=tv", others=others)
+    assert found.text == (
+        'changing your job to "chief", raising your income by 5,000 € and 2 other steps are not open to you here'
+    )
+    assert [one["cannot"] for one in found.to_data()] == ["JOB=chief", "EARN=5000", "AGE=1", "AGE=-2"]
+
+
 def test_a_second_choice_says_what_was_impossible() -> None:
     others = (Choice(ACTIONS["JOB=chief"]), Choice(ACTIONS["EARN=5000"]), Choice(ACTIONS["EARN=5000"], reach=60000))
     found = rule((Test(AGE, at_least=30), True), do="PURPOSE=tv", others=others)

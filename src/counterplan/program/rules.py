@@ -307,6 +307,8 @@ def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
     return way, feature.label, f"to {feature.say(choice.reach)}"
 
 
+_NAMED = 3
+"""Most steps that are named as not open; data have them all."""
 _DOING = {"change": "changing", "raise": "raising", "lower": "lowering", "move": "moving"}
 
 
@@ -321,6 +323,8 @@ def _not_open(problem: Problem, choices: Sequence[Choice]) -> str:
         else:
             aims[:] = []  # no step of this function is possible, wherever to
     words = [" ".join([_DOING[way], label, _joined(aims, "or")]).rstrip() for (way, label), aims in said.items()]
+    if len(words) > _NAMED:
+        words[_NAMED - 1 :] = [f"{len(words) - _NAMED + 1} other steps"]
     return f"{_joined(words, 'and')} {'is' if len(words) == 1 else 'are'} not open to you here"
 
 

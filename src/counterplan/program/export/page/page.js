@@ -160,11 +160,12 @@
       make("span", { className: "badge", text: "✓", "aria-hidden": "true" }),
       make("p", { className: "what", text: "Stop here: the decision should now be favourable" }),
       make("p", { className: "why", text: `because ${plan.reason}` }));
+    const around = cannot.size ? ", and plans hold less often where something has to stay as it is" : "";
     return [
       make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),
         make("span", { text: `effort ${effort(plan.cost)} in all` })),
       make("ol", { className: "timeline" }, ...items, end),
-      make("p", { className: "caution", text: "Not checked with the model that decides. Have it checked before you rely on it." }),
+      make("p", { className: "caution", text: `Not checked with the model that decides${around}. Have it checked before you rely on it.` }),
     ];
   }
 
