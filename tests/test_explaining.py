@@ -30,7 +30,8 @@ from counterplan.explaining import explain
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
 from counterplan.results import Result, plans_from
-from program.programs import imitated, random_program
+from program.programs import imitated
+from program.random_programs import random_program
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.head(25)
@@ -255,7 +256,7 @@ def test_holds_in_random_worlds(data: st.DataObject) -> None:
     model = data.draw(worlds.black_boxes(problem))
     box = BlackBox(model)
     plans = ExactPlanner(problem, box).plan(table)
-    program = random_program(problem, data.draw(st.integers(0, 99))) if data.draw(st.booleans()) else None
+    program = random_program(problem, data.draw(st.integers(0, 99)), stops=0.8) if data.draw(st.booleans()) else None
     told = explain(plans, problem, box, program, ask=data.draw(st.booleans()))
     assert told.reasons["none"] == 0
     for plan in told:

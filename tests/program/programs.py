@@ -1,62 +1,22 @@
-"""Programs for tests: random ones with every kind of test and choice, and real ones, imitated or distilled."""
+"""Real programs for tests, imitated or distilled."""
 
 from __future__ import annotations
 
 from functools import cache
-from random import Random
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-import worlds
 from counterplan.benchmarks import suite
 from counterplan.blackbox import BlackBox
 from counterplan.paths.orders import NO_ACTION
 from counterplan.planners import ExactPlanner
-from counterplan.problem import Feature, People, Problem
+from counterplan.problem import People, Problem
 from counterplan.problem.parts import STOP
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
 from counterplan.program.distil import Distillation, DistilSettings
 from counterplan.program.teaching import TeachingSettings, teach
-
-
-def random_program(problem: Problem, seed: int, depth: int = 4, stops: float = 0.8) -> Program:
-    """A program with a random tree in every node: it makes no sense, and uses everything that there is."""
-    random = Random(seed)
-    names = [INTERVENE, *(function.name for function in problem.transitions.functions)]
-    return Program(problem, {name: _tree(random, problem, depth, stops) for name in names})
-
-
-def _tree(random: Random, problem: Problem, depth: int, stops: float) -> Tree:
-    if depth == 0 or random.random() < 0.15:
-        choices = [_choice(random, problem) for _ in range(random.randint(1, 6))]
-        return Leaf((*choices, *([Choice(problem.transitions.stop)] if random.random() < stops else [])))
-    test = _test(random, random.choice(problem.features))
-    return Split(test, _tree(random, problem, depth - 1, stops), _tree(random, problem, depth - 1, stops))
-
-
-def _test(random: Random, feature: Feature) -> Test:
-    if feature.missing and random.random() < 0.3:
-        return Test(feature.index)
-    if feature.is_number:
-        return Test(feature.index, at_least=float(worlds._some_value(random, feature) or 0))
-    if feature.kind == "ordered" and random.random() < 0.5:
-        return Test(feature.index, at_least=float(random.randrange(len(feature.natives))))
-    ranks = range(len(feature.natives))
-    return Test(feature.index, among=tuple(sorted(random.sample(ranks, random.randint(1, len(ranks))))))
-
-
-def _choice(random: Random, problem: Problem) -> Choice:
-    transitions = problem.transitions
-    if random.random() < 0.2:
-        return Choice(transitions.stop)
-    index = random.randrange(len(transitions.functions))
-    function, span = transitions.functions[index], transitions.spans[index]
-    if function.adds and random.random() < 0.6:
-        now = worlds._some_value(random, problem.features[function.target])
-        return Choice(span.start, reach=float(now or 0))
-    return Choice(random.randrange(span.start, span.stop))
 
 
 @cache

@@ -13,29 +13,30 @@ from counterplan.problem import Feature, Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 
 
-def random_program(problem: Problem, seed: int | Random, depth: int = 3) -> Program:
-    """A tree in every node, or in most; every kind of test and of choice."""
+def random_program(problem: Problem, seed: int | Random, depth: int = 3, stops: float = 0.0) -> Program:
+    """A tree in every node, or in most; every kind of test and of choice; `stops` is how many leaves end with STOP."""
     random = Random(seed) if isinstance(seed, int) else seed
     names = [function.name for function in problem.transitions.functions if random.random() < 0.95]
-    return Program(problem, {name: _tree(problem, random, depth) for name in (INTERVENE, *names)}, {"seed": 0})
+    return Program(problem, {name: _tree(problem, random, depth, stops) for name in (INTERVENE, *names)}, {"seed": 0})
 
 
 def programs(problem: Problem) -> st.SearchStrategy[Program]:
     return st.randoms(use_true_random=False).map(lambda random: random_program(problem, random))
 
 
-def _tree(problem: Problem, random: Random, depth: int) -> Tree:
+def _tree(problem: Problem, random: Random, depth: int, stops: float) -> Tree:
     if depth == 0 or random.random() < 0.2:
-        return Leaf(tuple(_choice(problem, random) for _ in range(random.choice([0, 1, 1, 2, 3]))))
+        choices = [_choice(problem, random) for _ in range(random.choice([0, 1, 1, 2, 3, 6]))]
+        return Leaf((*choices, *([Choice(problem.transitions.stop)] if random.random() < stops else [])))
     test = _test(random, random.choice(problem.features))
-    return Split(test, _tree(problem, random, depth - 1), _tree(problem, random, depth - 1))
+    return Split(test, _tree(problem, random, depth - 1, stops), _tree(problem, random, depth - 1, stops))
 
 
 def _test(random: Random, feature: Feature) -> Test:
     if random.random() < 0.15:
         return Test(feature.index)
     if feature.is_number:
-        return Test(feature.index, at_least=random.choice([-4, 0, 1, 2.5, 3, 5, 5.5, 8, 12, 0.1, 50, 10_000.0]))
+        return Test(feature.index, at_least=_number(random, feature))
     places = range(len(feature.natives))
     if feature.kind == "ordered" and random.random() < 0.6:
         return Test(feature.index, at_least=float(random.choice(places)))
@@ -49,8 +50,14 @@ def _choice(problem: Problem, random: Random) -> Choice:
     number = random.randrange(len(transitions.functions))
     span = transitions.spans[number]
     if transitions.functions[number].adds and random.random() < 0.5:
-        return Choice(span.start, reach=random.choice([0, 1, 2.5, 4, 6.1, 9, 20, 60_000.0]))
+        return Choice(span.start, reach=_number(random, problem.features[transitions.functions[number].target]))
     return Choice(random.randrange(span.start, span.stop))
+
+
+def _number(random: Random, feature: Feature) -> float:
+    """One that people have, or another."""
+    others = [-4, 0, 1, 2.5, 3, 5, 5.5, 6.1, 8, 12, 0.1, 50, 10_000.0]
+    return float(random.choice([*others, *[worlds._some_value(random, feature) or 0] * len(others)]))
 
 
 def states_at(program: Program, node: str, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:

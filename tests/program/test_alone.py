@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from random_programs import random_program
 
 import counterplan
 import worlds
+from program.random_programs import random_program
 
 NOT_NEEDED = [
     *("jax", "sklearn", "optax", "matplotlib", "onnxruntime", "safetensors"),

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import programs, random_program, reference
 
 import worlds
 from counterplan import BlackBox, PlanError, Plans, Problem, Status, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+from program.random_programs import programs, random_program, reference
 
 LOAN = Problem.from_dict(
     {

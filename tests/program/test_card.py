@@ -19,6 +19,7 @@ from counterplan.program.export import to_html, to_python
 from counterplan.program.keeping import to_json
 from counterplan.program.text import card_text
 from program import programs
+from program.random_programs import random_program
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig
@@ -206,7 +207,7 @@ def test_everybody_is_in_a_group_of_a_protected_number(bins: list[int] | None) -
     data["features"]["age"] |= {"protected": True} | ({} if bins is None else {"bins": bins})
     problem = Problem.from_dict(data)
     people = problem.read(worlds.random_people(problem, 0, 80))
-    program = programs.random_program(problem, 1)
+    program = random_program(problem, 1, stops=0.8)
     run = program.run(people.states)
     trial = Trial(people.states, run, run.stopped, np.ones(80), problem.encoding(people))
     card = card_of(program, trial, people.states, made_with={}, seed=0, real=80, questions={})

@@ -25,6 +25,7 @@ from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
 from counterplan.program.text import card_text
 from program import programs
+from program.random_programs import random_program
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
 
@@ -69,7 +70,7 @@ def test_python_agrees_on_every_benchmark(name: str) -> None:
     problem = worlds.benchmark(name)
     found = 0
     for seed, forbid in ((1, []), (2, some_forbidden(problem))):
-        program = programs.random_program(problem, seed)
+        program = random_program(problem, seed, depth=4, stops=0.9)
         people = worlds.random_people(problem, seed, 1000)
         recommend = module_of(program).recommend
         wanted = expected(program, people, forbid)
@@ -102,7 +103,7 @@ def test_python_agrees_on_distilled_programs(name: str) -> None:
 def test_python_agrees_in_every_world(seed: int) -> None:
     """Conditions, formulas, tables, bounds, missing values: whatever a problem file can say."""
     problem = Problem.from_dict(worlds.random_problem(seed))
-    program = programs.random_program(problem, seed, depth=2)
+    program = random_program(problem, seed, depth=2, stops=0.8)
     people = worlds.random_people(problem, seed, 10)
     recommend = module_of(program).recommend
     assert [answered(recommend(row)) for row in rows(problem, people)] == expected(program, people)
@@ -174,7 +175,7 @@ def test_python_takes_the_rows_that_the_program_takes() -> None:
 def test_what_may_be_missing_is_still_to_be_named() -> None:
     data = worlds.benchmark("german").to_dict()
     data["features"]["age"]["missing"] = True
-    program = programs.random_program(Problem.from_dict(data), 0)
+    program = random_program(Problem.from_dict(data), 0, stops=0.8)
     row = rows(program.problem, worlds.random_people(program.problem, 0, 1))[0]
     recommend = module_of(program).recommend
     for nothing in (None, float("nan"), pd.NA, pd.NaT):
@@ -242,7 +243,7 @@ def hostile() -> Program:
     functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "phrase": phrase}
     name = '"""</title><script>alert(1)</script>'
     read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
-    program = programs.random_program(read, 5)
+    program = random_program(read, 5, stops=0.8)
     return dataclasses.replace(program, card={HOSTILE: HOSTILE, "cannot": [HOSTILE, '"""'], "made_with": '\\"""'})
 
 

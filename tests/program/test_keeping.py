@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import programs, random_program
 
 import worlds
 from counterplan import CounterplanError, PlanError, Problem, ProblemError
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
 from counterplan.program.keeping import DEEPEST, from_data, from_json, to_data, to_json
+from program.random_programs import programs, random_program
 
 LOAN = Problem.from_dict(
     {

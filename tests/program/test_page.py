@@ -20,6 +20,7 @@ from counterplan.program.automaton import Program, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs
+from program.random_programs import random_program
 from program.test_export import answered, expected, hostile, some_forbidden
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test the page")
@@ -89,7 +90,7 @@ def ask(page: Any, states: np.ndarray, cannot: list[str]) -> tuple[list[Any], fl
 def test_script_agrees_on_every_benchmark(name: str, opened: Open) -> None:
     problem = worlds.benchmark(name)
     for seed, forbid in ((1, []), (2, some_forbidden(problem))):
-        program = programs.random_program(problem, seed)
+        program = random_program(problem, seed, depth=4, stops=0.9)
         people = worlds.random_people(problem, seed, 1000)
         plans, took = ask(opened(program), problem.read(people).states, forbid)
         assert plans == expected(program, people, forbid)
@@ -118,7 +119,7 @@ def test_script_agrees_in_many_worlds(opened: Open) -> None:
     page = opened(programs.imitated())
     for seed in range(150):
         problem = Problem.from_dict(worlds.random_problem(seed))
-        program = programs.random_program(problem, seed, depth=2)
+        program = random_program(problem, seed, depth=2, stops=0.8)
         people = worlds.random_people(problem, seed, 20)
         page.evaluate("(data) => { counterplan.recommend = makeEngine(data).recommend; }", page_data(program))
         assert ask(page, problem.read(people).states, [])[0] == expected(program, people), f"world {seed}"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import random_program, states_at
 
 import worlds
 from counterplan.problem import Problem
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.program.rules import Rule, choice_words, longest_rule, mean_rule_length, verb
+from program.random_programs import random_program, states_at
 
 WORLD = Problem.from_dict(
     {

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listings import Listing
-from random_programs import programs, random_program, states_at
 
 import worlds
 from counterplan.distilling import Wishes
@@ -21,6 +19,8 @@ from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.program.teaching import TeachingSettings
 from counterplan.program.text import WIDTH, card_text
+from program.listings import Listing
+from program.random_programs import programs, random_program, states_at
 
 GERMAN = worlds.benchmark("german")
 ACTIONS = {str(action): Choice(action.index) for action in GERMAN.transitions.actions}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import random_program
 
 import worlds
 from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, leaves
+from program.random_programs import random_program
 
 
 def same(program: Program, seed: int, people: int) -> int:
