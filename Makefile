@@ -34,7 +34,7 @@ demo: $(READY)
 	@echo "  file://$(CURDIR)/demo/program.html"
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -17,6 +17,24 @@ settings.register_profile("explore", max_examples=2000, database=None, **usual)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
+SHARING = {
+    "test_card",
+    "test_contract",
+    "test_experiment",
+    "test_many_actions",
+    "test_recourse",
+    "test_site",
+    "test_training",
+}
+"""Files whose tests share what takes long to make: each runs in one process, so that it is made once."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.stem in SHARING:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(params=worlds.BENCHMARKS)
 def benchmark_problem(request: pytest.FixtureRequest) -> Problem:
     """Each of the four benchmarks in turn."""
