@@ -54,6 +54,7 @@ bench: $(READY)
 	$(BIN)/python bench/guided.py --others
 	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/program.py
+	$(BIN)/python bench/blind.py
 	$(BIN)/python bench/program_speed.py
 	$(BIN)/python bench/page.py
 

@@ -1,16 +1,17 @@
 """What it costs not to look at protected features: `python bench/blind.py [BENCHMARK …] [--seeds 3] [--first 3]`.
 
-For each refused test person, every state within reach is enumerated, and the model asked about it as if the person's
-protected features were other people's: their twins, whom a program that looks at no protected feature cannot tell from
-them. The plan that loses least over all twins, weighed by how frequent they are, is about the best that such a program
-could say, were it as long as it likes and knew the model by heart. A failure costs as much as in a distillation.
+For each refused, reachable test person, every state within reach is enumerated, and the model asked about it as if the
+person's protected features were other people's: their twins, whom a program that looks at no protected feature cannot
+tell from them. The plan that loses least over all twins, weighed by how frequent they are, is what such a program would
+say if it were as long as it likes and knew the model by heart; if, that is, nothing else about people gave their
+protected features away. Another penalty for failures gives another point between success and effort.
 """
 
 import argparse
 from dataclasses import dataclass
 
 import numpy as np
-from common import PEOPLE, interval
+from common import interval, reachable
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -19,7 +20,7 @@ from counterplan.program.distil import WORST, DistilSettings
 
 @dataclass(frozen=True)
 class Twins:
-    """The most frequent values of the protected features [K, P] among refused people, and how frequent they are [K]."""
+    """The most frequent values of the protected features [K, P], and how frequent they are [K]."""
 
     features: list[int]
     values: np.ndarray
@@ -29,6 +30,11 @@ class Twins:
     def among(cls, problem: Problem, states: np.ndarray, most: int) -> "Twins":
         """Those of people in `states` [B, F], at most so many."""
         features = [feature.index for feature in problem.features if feature.protected]
+        needed = {name for function in problem.transitions.functions for name in function.when.tree.names()}
+        if needed & {problem.features[index].name for index in features}:
+            raise SystemExit(
+                f"{problem.name}: what is possible depends on protected features, so twins can do other things"
+            )
         values, counts = np.unique(states[:, features], axis=0, return_counts=True)
         top = np.argsort(-counts)[:most]
         return cls(features, values[top], counts[top] / len(states))
@@ -58,8 +64,8 @@ def within_reach(problem: Problem, person: np.ndarray) -> tuple[np.ndarray, np.n
     return np.concatenate(states), np.concatenate(costs)
 
 
-def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) -> tuple[bool, float] | None:
-    """Whether the plan that suits all twins holds for a person, and its effort beside the least; None if none can."""
+def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) -> tuple[bool, float]:
+    """Whether the plan that suits all twins holds for a person, and its effort beside the least."""
     states, cost = within_reach(benchmark.problem, person)
     lost = np.zeros(len(cost))
     values, weights = twins.of(person)
@@ -72,8 +78,6 @@ def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) 
             own_holds, own_least = holds, least
         if refused and np.isfinite(least):
             lost += weight * np.where(holds, np.clip(cost / least - 1, 0, WORST), penalty)
-    if not np.isfinite(own_least):
-        return None
     best = int(lost.argmin())
     return bool(own_holds[best]), float(cost[best] / own_least)
 
@@ -90,10 +94,10 @@ def main() -> None:
         success, ratio = [], []
         for seed in range(options.first, options.first + options.seeds):
             benchmark = benchmarks.load(name, seed)
-            states = benchmark.problem.read(benchmark.refused_train).states
-            twins = Twins.among(benchmark.problem, states, options.twins)
-            people = benchmark.problem.read(benchmark.refused_test.head(PEOPLE)).states
-            found = [done for person in people if (done := one(benchmark, twins, person, penalty))]
+            problem = benchmark.problem
+            twins = Twins.among(problem, problem.read(benchmark.train).states, options.twins)
+            people, _ = reachable(problem, benchmark.model, benchmark.refused_test)
+            found = [one(benchmark, twins, person, penalty) for person in problem.read(people).states]
             success.append(float(np.mean([holds for holds, _ in found])))
             ratio.append(float(np.mean([effort for holds, effort in found if holds])))
             print(f"{name:9} seed {seed}: success {success[-1]:.3f}  ratio {ratio[-1]:.3f}", flush=True)

@@ -41,8 +41,9 @@ class Listing:
             return f"<{len(self.conditions) - 1}>"
 
         def choice(_: object, one: Choice) -> tuple[str, str, str]:
-            self.choices.append(one)
-            return "do", "it", f"[{len(self.choices) - 1}]"
+            if one not in self.choices:
+                self.choices.append(one)
+            return "do", "it", f"[{self.choices.index(one)}]"
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Condition, "text", property(condition))

@@ -70,7 +70,8 @@ def states_at(program: Program, node: str, states: np.ndarray, rng: np.random.Ge
     on_the_way = worlds.random_plan_actions(problem, states, rng).states.reshape(-1, states.shape[1])
     legal = transitions.legal(on_the_way)
     found = [np.empty((0, states.shape[1]))]
-    for choice in {choice for tree in program.trees.values() for _, leaf in leaves(tree) for choice in leaf.choices}:
+    all_ = (choice for tree in program.trees.values() for _, leaf in leaves(tree) for choice in leaf.choices)
+    for choice in dict.fromkeys(all_):
         if span.start <= choice.action < span.stop:
             action = choice.pick(transitions, on_the_way, legal)
             rows = np.flatnonzero(action >= 0)

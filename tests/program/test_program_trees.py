@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +25,12 @@ def grown(losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray
     return finished(grower)
 
 
-def finished(grower: Grower, ahead: bool = True) -> Tree:
-    count = grower.losses.shape[1]
-    return grower.finish(grower.grow(ahead), [Choice(i) for i in range(count)], np.full(count, np.inf))
+def finished(
+    grower: Grower, ahead: bool = True, *, at_most: Sequence[float] = (), spare: Sequence[int] = (), again: int = -1
+) -> Tree:
+    choices = np.arange(grower.losses.shape[1])
+    limits = np.array(at_most) if at_most else np.full(len(choices), np.inf)
+    return grower.finish(grower.grow(ahead), [Choice(int(i)) for i in choices], limits, spare, choices == again)
 
 
 def first_choices(tree: Tree, states: np.ndarray = STATES) -> np.ndarray:
@@ -94,7 +98,9 @@ def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare() -> Non
     losses = np.where(STATES[:, :1] > np.median(STATES[:, 0]), [[0.0, 1.0, 0.5, 0.6]], [[1.0, 0.0, 0.5, 0.4]])
     grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
     for most, kept in ((np.inf, [[0, 2, 1], [1, 3, 2]]), (0.3, [[0, 2, 1], [1, 2]])):
-        tree = grower.finish(grower.grow(), [Choice(i) for i in range(4)], np.array([9, 9, 9, most]), [2, 1])
+        tree = grower.finish(
+            grower.grow(), [Choice(i) for i in range(4)], np.array([9, 9, 9, most]), [2, 1], np.zeros(4, bool)
+        )
         assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == kept
 
 
@@ -102,15 +108,24 @@ def test_a_leaf_falls_back_on_nothing_that_loses_too_much_there() -> None:
     """Though it does not lose too much on average."""
     losses = np.where(STATES[:, :1] > np.quantile(STATES[:, 0], 0.2), [[1.0, 2.0, 0.0]], [[0.0, 1.0, 6.0]])
     grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
-    tree = grower.finish(grower.grow(), [Choice(i) for i in range(3)], np.array([np.inf, np.inf, 3.0]), [1, 2])
+    tree = grower.finish(
+        grower.grow(), [Choice(i) for i in range(3)], np.array([np.inf, np.inf, 3.0]), [1, 2], np.zeros(3, bool)
+    )
     assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == [[2, 0, 1], [0, 1]]
+
+
+def test_what_leads_round_in_circles_comes_last() -> None:
+    losses = np.where(STATES[:, :1] > np.median(STATES[:, 0]), [[0.0, 0.1, 0.5, 0.6]], [[0.1, 0.0, 0.5, 0.6]])
+    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
+    tree = finished(grower, spare=[0, 1, 3], again=0)
+    assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == [[0, 1, 3], [1, 2, 3, 0]]
 
 
 def test_one_row_or_none_is_a_leaf() -> None:
     assert isinstance(grown(np.zeros((1, 2)), states=STATES[:1]), Leaf)
     assert isinstance(grown(np.zeros((0, 2)), states=STATES[:0]), Leaf)
     grower = Grower(PROBLEM.features, STATES[:0], np.zeros((0, 3)), 1, CHEAP)
-    tree = grower.finish(grower.grow(), [Choice(i) for i in range(3)], np.full(3, np.inf), [2])
+    tree = finished(grower, spare=[2])
     assert tree == Leaf((Choice(0), Choice(2))), "nothing is known of the others"
 
 

@@ -248,8 +248,8 @@ class Distillation:
         """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for, and whether
         it looks `ahead` as it grows.
 
-        For want of anything else that can be done it says STOP only where that is likelier to hold than not, as far as
-        losses tell (those of an imitation do not).
+        For want of anything else that can be done it says STOP only where that loses less than half of what a failure
+        does (as far as the losses of an imitation tell).
         """
         open_ = np.flatnonzero(self.open(node))
         people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
@@ -258,7 +258,8 @@ class Distillation:
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
         at_most = np.where(stops, self.settings.penalty / 2, np.inf)
         spare = self._spare(choices, losses[:, open_].mean(axis=0), at_most)
-        return grower.finish(grower.grow(ahead), choices, at_most, spare)
+        again = np.array([self.transitions.function_of[choice.action] == node - 1 for choice in choices])
+        return grower.finish(grower.grow(ahead), choices, at_most, spare, again)
 
     def _spare(self, choices: Sequence[Choice], mean: Floats, at_most: Floats) -> list[int]:
         """What all leaves of a node fall back on in the end, by number: of each function the choice that loses least on

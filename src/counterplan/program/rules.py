@@ -308,7 +308,7 @@ def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
 
 
 _NAMED = 3
-"""Most steps that are named as not open; data have them all."""
+"""Steps that are named as not open at most; if there are more, all but two are only counted. Data have them all."""
 _DOING = {"change": "changing", "raise": "raising", "lower": "lowering", "move": "moving"}
 
 

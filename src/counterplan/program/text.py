@@ -53,7 +53,7 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
         yield from ["", head]
         yield from listing.lines(trees[name], here, "  ")
         if listing.spare:
-            more = "" if listing.ends(Leaf(listing.spare)) else _NO_PLAN
+            more = "" if listing.stops(listing.spare) else _NO_PLAN
             yield from _wrapped(f"  Where nothing said above is possible: {_row(problem, listing.spare)}{more}.", "  ")
 
 
@@ -67,15 +67,15 @@ class _Listing:
     def __init__(self, problem: Problem, node: str, tree: Tree, here: list[Values], close: bool) -> None:
         self.problem, self.node, self.close = problem, node, close
         self.tidy = Tidy(problem)
-        self.spare = self.shared(list(self.leaves(tree, here)))
+        self.spare = self.shared(list(self.cases(tree, here)))
 
-    def leaves(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:
+    def cases(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:
         """The leaves, each with what features can be there."""
         if isinstance(tree, Leaf):
             yield tree, here
         else:
             for condition, side in self.ways(tree, here):
-                yield from self.leaves(side, _with(here, condition))
+                yield from self.cases(side, _with(here, condition))
 
     def ways(self, tree: Split, here: list[Values]) -> list[tuple[Condition, Tree]]:
         """The two branches of a test."""
@@ -85,9 +85,9 @@ class _Listing:
             for way, side in ((True, tree.yes), (False, tree.no))
         ]
 
-    def shared(self, ends: Sequence[tuple[Leaf, list[Values]]]) -> tuple[Choice, ...]:
+    def shared(self, cases: Sequence[tuple[Leaf, list[Values]]]) -> tuple[Choice, ...]:
         """The choices that leaves fall back on in the end, if most do and it takes fewer words to say them once."""
-        several = [(leaf, here) for leaf, here in ends if len(leaf.choices) > 1]
+        several = [(leaf, here) for leaf, here in cases if len(leaf.choices) > 1]
         rows: Counter[tuple[Choice, ...]] = Counter()
         places: Counter[Choice] = Counter()
         for leaf, _ in several:
@@ -104,11 +104,11 @@ class _Listing:
     def saved(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> int:
         """How many choices a leaf need not say if `row` is said for all; less than none if it has to contradict."""
         told, falls_back = self.told(leaf, row, here)
-        return len(leaf.choices) - told if falls_back or self.ends(leaf) else -1
+        return len(leaf.choices) - told if falls_back or self.stops(leaf.choices) else -1
 
-    def ends(self, leaf: Leaf) -> bool:
-        """Whether nothing can come after a leaf's choices."""
-        return bool(leaf.choices) and leaf.choices[-1].action == self.problem.transitions.stop
+    def stops(self, choices: Sequence[Choice]) -> bool:
+        """Whether choices end with STOP, so that nothing can come after them."""
+        return bool(choices) and choices[-1].action == self.problem.transitions.stop
 
     def told(self, leaf: Leaf, row: Sequence[Choice], here: list[Values]) -> tuple[int, bool]:
         """How many of its choices a leaf has to tell, and whether it falls back on `row` after them."""
@@ -154,7 +154,7 @@ class _Listing:
         if not leaf.choices:
             return "no plan is known"
         told, falls_back = self.told(leaf, self.spare, here)
-        more = "" if falls_back or self.ends(leaf) or not self.spare else _NO_PLAN
+        more = "" if falls_back or self.stops(leaf.choices) or not self.spare else _NO_PLAN
         return _row(self.problem, leaf.choices[:told]) + more
 
 

@@ -303,21 +303,26 @@ class Grower:
         branch.test = Test(test.feature, at_least=cut)
         branch.passed = branch.test(states)
 
-    def finish(self, branch: _Branch, choices: Sequence[Choice], at_most: Floats, spare: Sequence[int] = ()) -> Tree:
+    def finish(
+        self, branch: _Branch, choices: Sequence[Choice], at_most: Floats, spare: Sequence[int], again: Bools
+    ) -> Tree:
         """The tree as part of a program.
 
-        Where its choice cannot be done, a leaf falls back on the next best one there, then on `spare`, which all
-        leaves share; on none that loses more than `at_most` [C] there on average.
+        Where its choice cannot be done, a leaf falls back on the next best one there, then on `spare`, which all leaves
+        share; on none that loses more than `at_most` [C] there on average. Choices that lead back to the same node,
+        `again` [C], come last after another choice: for whoever cannot do that one, they would lead round in circles.
         """
         if branch.test is None or branch.yes is None or branch.no is None:
-            order = [branch.choice, *spare]
+            first, order = branch.choice, [branch.choice, *spare]
             if len(branch.rows):
                 mean = self.losses[branch.rows].mean(axis=0, dtype=float)
-                ranked = [number for number in mean.argsort(kind="stable").tolist() if mean[number] <= at_most[number]]
-                second = [number for number in ranked if number != branch.choice][:1]
-                order = [branch.choice, *second, *(number for number in spare if number in ranked)]
+                fine = [number for number in mean.argsort(kind="stable").tolist() if mean[number] <= at_most[number]]
+                second = [number for number in fine if number != first and again[number] <= again[first]][:1]
+                order = [first, *second, *(number for number in spare if number in fine)]
+            if not again[first]:
+                order.sort(key=lambda number: bool(again[number]))
             return Leaf(tuple(choices[number] for number in dict.fromkeys(order)))
-        yes, no = (self.finish(side, choices, at_most, spare) for side in (branch.yes, branch.no))
+        yes, no = (self.finish(side, choices, at_most, spare, again) for side in (branch.yes, branch.no))
         return yes if yes == no else Split(branch.test, yes, no)
 
 
