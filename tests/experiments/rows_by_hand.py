@@ -37,7 +37,8 @@ def result(person: int, method: str, cost: float | None = None, **more: Any) -> 
     """A row of results: with a cost, the plan holds."""
     row: dict[str, Any] = {
         "benchmark": "german", "seed": 0, "person": person, "method": method, "success": cost is not None,
-        "outcome": "refused" if cost is None else "holds", "cost": cost, "length": 1, "questions": 2,
+        "outcome": "refused" if cost is None else "holds", "cost": cost, "length": 1,
+        "questions": 0 if method == "program" else 2,
         "rule_length": None, "actions": "CHANGE_JOB=skilled",
     }  # fmt: skip
     return row | more
@@ -51,7 +52,7 @@ def by_hand() -> Rows:
         result(0, "exact", 10.0), result(1, "exact", 20.0), result(2, "exact", None, **none),
         result(0, "exact", 5.0, seed=1), result(1, "exact", 8.0, seed=1),
         result(0, "search", 10.0), result(1, "search", 30.0, length=2, actions=two),
-        result(2, "search", None, outcome="no_plan", length=0, actions=""),
+        result(2, "search", None, outcome="no_plan", length=0, actions="", questions=9),
         result(0, "search", 5.0, seed=1), result(1, "search", None, seed=1),
         result(0, "evolution", 20.0), result(1, "evolution"), result(2, "evolution"),
         result(0, "evolution", 10.0, seed=1), result(1, "evolution", seed=1, outcome="illegal"),

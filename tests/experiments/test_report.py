@@ -65,6 +65,7 @@ def test_aims_that_are_missed_are_marked() -> None:
     tables = all_tables(by_hand())
     marks = [cell[-1] for cell in row_of(tables["targets"], "search", "german")[1::2]]
     assert marks == ["✗", "✗", "✓", "–"]
+    assert row_of(tables["targets"], "search", "german")[5] == "2.00 ± 0.00 ✓", "whom nothing can help does not count"
     assert row_of(tables["targets"], "program", "german")[7:] == ("3.00 ± 0.00 ✓", "≤ 4.2")
 
 

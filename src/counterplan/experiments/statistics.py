@@ -17,7 +17,7 @@ _T95 = (
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 """Student's t for a two-sided interval of 95 %, by degrees of freedom from 1. With more it is hardly less."""
-MEASURES = ("success", "cost", "length", "ratio", "questions", "rule_length")
+MEASURES = ("success", "cost", "length", "ratio", "questions", "asked", "rule_length")
 KEY = ["benchmark", "seed", "person"]
 
 
@@ -47,8 +47,9 @@ class Interval(NamedTuple):
 def by_seed(results: pd.DataFrame, by: tuple[str, ...] = ("benchmark", "method")) -> pd.DataFrame:
     """One row for each of `by` and seed: people, success, and means over the successes.
 
-    Success is the share of those for whom it is not proved that no plan exists. Ratios are to the least effort, over
-    people whom both the method and exact search solved; a rule's length is a mean over steps.
+    Success is the share of those for whom it is not proved that no plan exists, and `asked` the questions about each of
+    them. Ratios are to the least effort, over people whom both the method and exact search solved; a rule's length is a
+    mean over steps.
     """
     frame = results.assign(
         ratio=(results["cost"] / results["least_effort"]).where(results["success"] & (results["least_effort"] > 0)),
@@ -59,11 +60,12 @@ def by_seed(results: pd.DataFrame, by: tuple[str, ...] = ("benchmark", "method")
     solved = frame["success"]
     frame["cost"], frame["length"] = frame["cost"].where(solved), frame["length"].where(solved)
     frame["hope"] = frame["success"].astype(float).where(frame["hopeful"])
+    frame["asked"] = frame["questions"].astype(float).where(frame["hopeful"])
     grouped = frame.groupby([*by, "seed"], sort=False, observed=True)
     table = grouped.agg(
         people=("person", "size"), hopeful=("hopeful", "sum"), solved=("success", "sum"), success=("hope", "mean"),
         cost=("cost", "mean"), length=("length", "mean"), ratio=("ratio", "mean"), features=("features", "sum"),
-        steps=("steps", "sum"),
+        steps=("steps", "sum"), asked=("asked", "mean"),
     )  # fmt: skip
     steps = table["steps"].astype(float)
     table["rule_length"] = (table["features"].astype(float) / steps).where(steps > 0)
@@ -90,7 +92,9 @@ class Line:
     ratio: Interval
     """Of effort to the least possible."""
     questions: Interval
-    """Rows sent to the model per person."""
+    """Rows sent to the model per person, whether there is a plan for them or not."""
+    asked: Interval
+    """Questions about each person for whom it is not proved that there is no plan."""
     rule_length: Interval
 
 

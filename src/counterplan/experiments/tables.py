@@ -135,9 +135,9 @@ def targets(rows: Rows) -> Table:
     ]
     return Table(
         "targets", "Against what was aimed at",
-        "Success (of people for whom it is not proved that there is no plan), effort ÷ least effort, rows sent to the "
-        "model per person, and for programs the features in the rule of a step (mean over steps), each with what was "
-        f"aimed at: ✓ reached, ✗ missed. {over_seeds(rows)}",
+        "Success and questions a person (of people for whom it is not proved that there is no plan), effort ÷ least "
+        "effort, and for programs the features in the rule of a step (mean over steps), each with what was aimed at: "
+        f"✓ reached, ✗ missed. {over_seeds(rows)}",
         ("", "success", "aim", "effort ÷ least", "aim", "questions", "aim", "rule length", "aim"), _filled(sections),
     )  # fmt: skip
 
@@ -146,7 +146,7 @@ def reached(line: Line, wanted: Target) -> dict[str, bool]:
     """Whether success, effort, questions and rule length are as good as wanted, of what is wanted."""
     most = {
         "effort": (line.ratio, wanted.ratio),
-        "questions": (line.questions, wanted.questions),
+        "questions": (line.asked, wanted.questions),
         "rule length": (line.rule_length, wanted.rule_length),
     }
     made = {"success": line.success.mean >= wanted.success - _TINY}
@@ -159,7 +159,7 @@ def _against(line: Line, wanted: Target) -> tuple[str, ...]:
         f"{spread(line.success, 3)}{marks['success']}", f"≥ {wanted.success:.2f}",
         f"{spread(line.ratio, 3)}{marks.get('effort', '')}",
         NOTHING if wanted.ratio is None else f"≤ {wanted.ratio:.4g}",
-        f"{spread(line.questions, 2)}{marks['questions']}", f"≤ {wanted.questions:.1f}",
+        f"{spread(line.asked, 2)}{marks['questions']}", f"≤ {wanted.questions:.1f}",
         f"{spread(line.rule_length, 2)}{marks.get('rule length', '')}",
         NOTHING if wanted.rule_length is None else f"≤ {wanted.rule_length:.1f}",
     )  # fmt: skip
