@@ -84,7 +84,7 @@ def preferences(rows: Rows) -> None:
     names = [name for name in COLOURS if any(row["benchmark"] == name for row in rows)]
     figure = Figure(figsize=(1 + 4.6 * len(names), 3.8), layout="constrained")
     for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        for prefer in dict.fromkeys(row["prefer"] for row in rows):
+        for place, prefer in enumerate(dict.fromkeys(row["prefer"] for row in rows)):
             mine = [row for row in rows if row["benchmark"] == name and row["prefer"] == prefer]
             if not mine:
                 continue
@@ -93,7 +93,8 @@ def preferences(rows: Rows) -> None:
             axis.plot(ratio, success, marker=MARKS[name], markersize=8, color=COLOURS[name])
             axis.annotate(
                 f"{prefer}\n{features:.1f} features, {ends:.0f} leaves",
-                (ratio, success), textcoords="offset points", xytext=(0, 8), fontsize=9, ha="center",
+                (ratio, success), textcoords="offset points", xytext=(0, -28 if place % 2 == 0 else 8), fontsize=9,
+                ha="center",
             )  # fmt: skip
         axis.set_title(name)
         axis.set_xlabel("effort ÷ least possible")
