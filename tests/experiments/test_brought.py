@@ -15,7 +15,7 @@ from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.figures import Drawing
 from counterplan.experiments.folder import options_in
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.settings import FIRST_SEED, Options, Settings
 from counterplan.experiments.story import story
 from counterplan.experiments.tables import all_tables
 
@@ -109,7 +109,7 @@ def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run,
     page = (here / "out" / "report.html").read_text()
     assert f"<dt>{planner}</dt>" in page
     assert all(planner in (here / "out" / "tables" / f"{key}.csv").read_text() for key in ("everybody", "questions"))
-    assert options_in(here / "out") == Options((benchmark,), (40,), quick=True, planners=(planner,))
+    assert options_in(here / "out") == Options((benchmark,), (FIRST_SEED,), quick=True, planners=(planner,))
     assert not list((here / "out").rglob("*:*")), "a name that not every system takes"
     before = {path: path.stat().st_mtime_ns for path in (here / "out" / "cells").iterdir()}
     assert len(before) == 2
@@ -137,7 +137,7 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
         ("fones:phone", "mine", "cannot import module 'fones'"),
         ("phones:seven", "mine", "is no function from a seed to a Benchmark"),
         ("phones:wrong", "mine", "the benchmark 'phones:wrong' gives 'int', not a counterplan.benchmarks.Benchmark"),
-        ("phones:fails", "mine", "fails with seed 50: RuntimeError: no people today"),
+        ("phones:fails", "mine", f"fails with seed {FIRST_SEED}: RuntimeError: no people today"),
         ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
         ("../phone", "mine", "'../phone' is no name of a benchmark"),
         ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),
