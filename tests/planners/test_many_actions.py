@@ -22,8 +22,8 @@ from counterplan.surrogate.asking import GuideSettings
 from counterplan.surrogate.surrogate import Surrogate
 from counterplan.surrogate.training import Learning, LearningSettings
 
-PEOPLE = 25
-SMALL = LearningSettings(budget=1_200, people=150, plans=100, validation=12, rounds=2)
+PEOPLE = 15
+SMALL = LearningSettings(budget=900, people=110, plans=80, validation=8, rounds=2)
 
 
 @dataclass(frozen=True)
