@@ -10,8 +10,8 @@ import pytest
 
 from counterplan import BlackBox, PlanError, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.program import INTERVENE, Program, leaves
-from counterplan.program.distil import Distillation, DistilSettings
+from counterplan.program import INTERVENE, Leaf, Program, leaves
+from counterplan.program.distil import Distillation, DistilSettings, with_fall_backs
 from counterplan.program.teaching import Lessons, TeachingSettings, refused, teach
 
 SYN = benchmarks.load("syn")
@@ -147,6 +147,27 @@ def test_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
             assert leaf.choices[0].action == transitions.stop or kinds <= set(mine)
             others = mine if mine[0] != node - 1 else []
             assert node - 1 not in others[: len(set(others) - {node - 1})], "one's own function comes after all others"
+
+
+def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
+    nan = np.nan
+    losses = np.array([[0.5, 1.0, 2.0], [nan, 1.0, 2.0], [nan, nan, 2.0], [0.5, nan, nan], [nan, 10.99, nan]])
+    told = with_fall_backs(losses, [1, 2], 11.0)
+    assert np.allclose(told, [[0.5, 1, 2], [1.05, 1, 2], [2.05, 2.05, 2], [0.5, 11, 11], [11, 10.99, 11]])
+
+
+def test_losses_are_what_happens(lessons: Lessons) -> None:
+    """Of every choice that can be made, and of none other."""
+    made = distilled(lessons)
+    rows = made.begin().take(np.arange(40))
+    picks, losses = made.picks(rows, made.legal(rows)), made.losses(0, rows)
+    for number, choice in enumerate(made.choices):
+        can = picks[:, number] != NO_ACTION
+        assert (np.isnan(losses[:, number]) == ~(can & made.open(0)[number])).all()
+        if not made.open(0)[number]:
+            continue
+        first = {**made.trees, 0: Leaf((choice,))}
+        assert np.allclose(losses[can, number], made.finish(rows.take(can), first))
 
 
 @pytest.mark.parametrize(("least", "most", "lost"), [(0.0, 1e-6, 1e-6), (4.0, 5.0, 4.0)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan.program import Choice, Leaf, Split, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings, candidate_tests, cut_points, roundest
+from counterplan.program.trees import Grower, TreeSettings, candidate_tests, cut_points, digits_in, roundest
 
 PROBLEM = worlds.benchmark("german")
 FEATURES = {feature.name: feature for feature in PROBLEM.features}
@@ -28,9 +29,15 @@ def grown(losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray
 def finished(
     grower: Grower, ahead: bool = True, *, at_most: Sequence[float] = (), spare: Sequence[int] = (), again: int = -1
 ) -> Tree:
+    return finish(grower, grower.grow(ahead), at_most=at_most, spare=spare, again=again)
+
+
+def finish(
+    grower: Grower, branch: Any, *, at_most: Sequence[float] = (), spare: Sequence[int] = (), again: int = -1
+) -> Tree:
     choices = np.arange(grower.losses.shape[1])
     limits = np.array(at_most) if at_most else np.full(len(choices), np.inf)
-    return grower.finish(grower.grow(ahead), [Choice(int(i)) for i in choices], limits, spare, choices == again)
+    return grower.finish(branch, [Choice(int(i)) for i in choices], limits, spare, choices == again)
 
 
 def first_choices(tree: Tree, states: np.ndarray = STATES) -> np.ndarray:
@@ -152,15 +159,40 @@ def test_a_few_good_cuts_are_tried() -> None:
         assert 0 < passed.sum() < len(STATES), test
 
 
-def test_looking_ahead_finds_what_no_single_test_shows() -> None:
+def test_looking_ahead_finds_what_no_single_test_shows_and_mending_keeps_it() -> None:
     old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
     male = STATES[:, FEATURES["sex"].index] == 1
     best = (old ^ male).astype(int)
     settings = replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES))
     grower = Grower(PROBLEM.features, STATES, 1.0 - np.eye(2)[best], len(STATES), settings)
-    right = {}
-    for ahead in (False, True):
-        tree = finished(grower, ahead)
-        right[ahead] = (first_choices(tree) == best).mean()
-    assert right[False] < 0.9
-    assert right[True] > 0.95
+    blind, far = grower.grow(ahead=False), finished(grower, ahead=True)
+    assert (first_choices(finish(grower, blind)) == best).mean() < 0.9
+    assert (first_choices(far) == best).mean() > 0.95
+    assert (first_choices(finish(grower, grower.mend(far))) == best).mean() > 0.95
+
+
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([None, 2]))
+def test_a_mended_tree_costs_no_more_than_the_one_that_stood(seed: int, akin: bool, most: int | None) -> None:
+    random = np.random.default_rng(seed)
+    settings = replace(CHEAP, passes=0, feature_price=0.02, leaf_price=0.002, max_conditions=most)
+    first = random.random((len(STATES), 4))
+    second = first + 0.2 * random.random(first.shape) if akin else random.random(first.shape)
+    stood = finished(Grower(PROBLEM.features, STATES, first, len(STATES), settings), ahead=False)
+    grower = Grower(PROBLEM.features, STATES, second, len(STATES), settings)
+    mended = finish(grower, grower.mend(stood))
+    assert cost(mended, second, settings) <= cost(stood, second, settings) + 1e-4
+    if most is not None:
+        assert max(len({test.feature for test, _ in path}) for path, _ in leaves(mended)) <= most
+
+
+def cost(tree: Tree, losses: np.ndarray, settings: TreeSettings) -> float:
+    """What a tree loses on average, words included."""
+    lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
+    lost = losses[np.arange(len(STATES)), first_choices(tree)] + settings.feature_price * lengths[decide(tree, STATES)]
+    return float(lost.mean() + settings.leaf_price * len(lengths) + settings.digit_price * digits(tree))
+
+
+def digits(tree: Tree) -> int:
+    if isinstance(tree, Leaf):
+        return 0
+    return digits(tree.yes) + digits(tree.no) + digits_in(tree.test, PROBLEM.features[tree.test.feature])

@@ -32,7 +32,7 @@ def experiment(
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds (default: 5; quick: 1).")] = None,
     first_seed: Annotated[
-        int | None, typer.Option(min=0, help="The first seed (default: 50; nothing was tuned on it or later ones).")
+        int | None, typer.Option(min=0, help="The first seed (default: 60; nothing was tuned on it or later ones).")
     ] = None,
     people: Annotated[
         int | None,

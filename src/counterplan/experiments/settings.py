@@ -13,7 +13,7 @@ from counterplan.errors import PlanError
 from counterplan.experiments.brought import benchmark_maker, planner_class
 from counterplan.surrogate.training import LearningSettings
 
-FIRST_SEED = 50
+FIRST_SEED = 60
 """No setting was chosen by looking at this seed or those that follow."""
 QUICK_SEEDS = 1
 SEEDS = 5

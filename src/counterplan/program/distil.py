@@ -2,12 +2,12 @@
 
 One order of functions, causal parents first; a node leads to later functions, to itself if it adds, or to STOP. Trees
 first imitate plans that a teacher found; then, node by node from the last to the first, every row's every action is
-tried out with the rest of the program as it stands, and the tree is grown anew from what that loses.
+tried out with the rest of the program as it stands, and the tree is mended, or grown anew, by what that loses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import Choice, Leaf, Program, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings, digits_of, roundest
+from counterplan.program.trees import Grower, TreeSettings, digits_in, roundest
 
 _STOPS = 33
 """Values tried between where a person is and where a plan leads."""
@@ -27,6 +27,8 @@ _NEAR = 0.03
 """How far a round number may be from such a value, in standard deviations."""
 WORST = 5.0
 """What a plan loses at most for its cost: six times the least is as bad as it gets."""
+_VAIN = 0.05
+"""What it loses to name a choice that cannot be done, rather than the one that is made instead."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,17 @@ class DistilSettings:
     rounds: int = 4
     careful: int = 2
     """The last rounds, in which trees look ahead."""
-    penalty: float = 6.0
+    penalty: float = 7.0
     """What a plan that fails loses, in units of the least effort."""
     rows: int = 16_000
     """Most rows from which a tree is grown."""
-    teacher: float = 0.25
+    teacher: float = 0.1
     """The share of them that the teacher came by, rather than the program."""
     reaches: int = 8
     """Values that an adding function may aim at: where answers turn, other things being equal."""
     most_lost: float = 0.4
     """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
-    least_lost: float = 0.1
+    least_lost: float = 0.12
     """A program that loses less is priced as if it lost so much: little is left to gain by many words."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
@@ -70,6 +72,16 @@ class Rows(NamedTuple):
         return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
+def with_fall_backs(losses: Floats, spare: Sequence[int], worst: float) -> Floats:
+    """What choices lose [n, C], where those that cannot be done (NaN) lose a little more than the first of `spare` that
+    can, which is made instead, or `worst` if there is none."""
+    back = np.full(len(losses), np.nan)
+    for number in spare:
+        back = np.where(np.isnan(back), losses[:, number], back)
+    back = np.where(np.isnan(back), worst, np.minimum(back + _VAIN, worst))
+    return np.where(np.isnan(losses), back[:, None], losses)
+
+
 class Distillation:
     """One distillation for people in `starts` [B, F], whose cheapest likely plans cost `least` [B].
 
@@ -91,6 +103,8 @@ class Distillation:
         self.choices = self._choices(plans)
         self.taught = self._taught(plans)
         self.trees: dict[int, Tree] = {}
+        self.worst = WORST + settings.penalty
+        """What whoever is left without a plan loses: nothing is worse."""
         self.lost = settings.most_lost
         """What the program loses on average, within limits: the price of words is a share of it."""
 
@@ -184,7 +198,7 @@ class Distillation:
 
     def finish(self, rows: Rows, trees: Mapping[int, Tree], seen: list[Rows] | None = None) -> Floats:
         """What `rows` lose [n] if the program takes over; `seen` collects where they come by."""
-        loss = np.full(len(rows.person), WORST + self.settings.penalty)
+        loss = np.full(len(rows.person), self.worst)
         going = np.arange(len(rows.person))
         ends: list[tuple[Ints, Rows]] = []
         while len(going):
@@ -232,6 +246,7 @@ class Distillation:
 
     def imitate(self) -> None:
         """The first trees: do as the safest teacher does."""
+        self.trees = {}
         rows, taken = self.taught[-1]
         for node in range(len(self.names)):
             here = np.flatnonzero(rows.node == node)
@@ -242,24 +257,29 @@ class Distillation:
             some = rows.take(here)
             picks = self.picks(some, self.legal(some))
             losses = (picks != taken[here][:, None]).astype(float)
-            self.trees[node] = self.tree(node, some, losses, int((rows.node == node).sum()), ahead=False)
+            (self.trees[node],) = self.grown(node, some, losses, int((rows.node == node).sum()), ahead=False)
 
-    def tree(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Tree:
-        """The tree of a node from what each choice loses [n, C]; `visits` is how many rows these stand for, and whether
-        it looks `ahead` as it grows.
+    def grown(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Iterator[Tree]:
+        """Trees for a node from what each choice loses [n, C], NaN where it cannot be done: the one that stands, if
+        there is one, mended; and one grown anew. `visits` is how many rows these stand for, and whether the new one
+        looks `ahead` as it grows.
 
-        For want of anything else that can be done it says STOP only where that loses less than half of what a failure
+        For want of anything else that can be done they say STOP only where that loses less than half of what a failure
         does (as far as the losses of an imitation tell).
         """
         open_ = np.flatnonzero(self.open(node))
-        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
-        grower = Grower(self.features, rows.states, losses[:, open_], people, self.settings.tree, self.lost)
-        choices = [self.choices[i] for i in open_]
+        losses, choices = losses[:, open_], [self.choices[i] for i in open_]
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
         at_most = np.where(stops, self.settings.penalty / 2, np.inf)
-        spare = self._spare(choices, losses[:, open_].mean(axis=0), at_most)
+        spare = self._spare(choices, np.where(np.isnan(losses), self.worst, losses).mean(axis=0), at_most)
         again = np.array([self.transitions.function_of[choice.action] == node - 1 for choice in choices])
-        return grower.finish(grower.grow(ahead), choices, at_most, spare, again)
+        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
+        told = with_fall_backs(losses, spare, self.worst)
+        grower = Grower(self.features, rows.states, told, people, self.settings.tree, self.lost)
+        stands = self.trees.get(node)
+        if stands is not None:
+            yield grower.finish(grower.mend(stands), choices, at_most, spare, again)
+        yield grower.finish(grower.grow(ahead), choices, at_most, spare, again)
 
     def _spare(self, choices: Sequence[Choice], mean: Floats, at_most: Floats) -> list[int]:
         """What all leaves of a node fall back on in the end, by number: of each function the choice that loses least on
@@ -287,20 +307,22 @@ class Distillation:
             mine = self._sample(here, round((1 - share) * self.settings.rows))
             theirs = self._sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
             rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
-            tree = self.tree(node, rows, self.losses(node, rows), max(len(here), len(rows.person)), ahead)
-            trial = {**self.trees, node: tree}
-            seen = []
-            then = self.price(trial, self.finish(self.begin(), trial, seen), seen)
-            if then < now - 1e-6:
-                self.trees, better = trial, True
+            visits = max(len(here), len(rows.person))
+            for tree in self.grown(node, rows, self.losses(node, rows), visits, ahead):
+                trial = {**self.trees, node: tree}
+                seen = []
+                then = self.price(trial, self.finish(self.begin(), trial, seen), seen)
+                if then < now - 1e-6:
+                    self.trees, now, better = trial, then, True
         return better
 
     def losses(self, node: int, rows: Rows) -> Floats:
-        """[n, C] what each choice loses at `node`, if the program as it stands goes on from there."""
+        """[n, C] what each choice loses at `node`, if the program as it stands goes on from there; NaN where it cannot
+        be done."""
         legal = self.legal(rows)
         picks = self.picks(rows, legal)
         picks[:, ~self.open(node)] = NO_ACTION
-        by_action = np.full((len(rows.person), len(self.transitions) + 1), WORST + self.settings.penalty)
+        by_action = np.full((len(rows.person), len(self.transitions) + 1), np.nan)
         wanted = np.zeros(by_action.shape, bool)
         np.put_along_axis(wanted, picks, True, axis=1)
         wanted[:, NO_ACTION] = False
@@ -331,8 +353,11 @@ class Distillation:
         """How many digits it takes to write the cut points of a tree."""
         if isinstance(tree, Leaf):
             return 0
-        cut = tree.test.at_least if self.problem.features[tree.test.feature].is_number else None
-        return self._digits(tree.yes) + self._digits(tree.no) + (0 if cut is None else digits_of(cut))
+        return (
+            self._digits(tree.yes)
+            + self._digits(tree.no)
+            + digits_in(tree.test, self.problem.features[tree.test.feature])
+        )
 
     def begin(self) -> Rows:
         """Everybody as they are."""

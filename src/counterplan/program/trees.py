@@ -31,12 +31,11 @@ class TreeSettings:
     (Within limits, which are in `DistilSettings`.)
     """
 
-    feature_price: float = 0.03
+    feature_price: float = 0.02
     """For a feature that a rule mentions, per person whom the rule is about."""
-    leaf_price: float = 0.001
-    digit_price: float = 0.001
-    """For a digit of a cut point, when it is moved and when whole programs are weighed: "below 400" says about as much
-    as "below 406", and reads better."""
+    leaf_price: float = 0.0005
+    digit_price: float = 0.0005
+    """For a digit of a cut point: "below 400" says about as much as "below 406", and reads better."""
     max_conditions: int | None = None
     """Most features in a rule."""
     min_rows: int = 8
@@ -104,6 +103,11 @@ def digits_of(number: float) -> int:
     return len(f"{abs(number):.12g}".replace(".", "").strip("0"))
 
 
+def digits_in(test: Test, feature: Feature) -> int:
+    """How many digits it takes to write a test of a feature; a rank has a name."""
+    return digits_of(test.at_least) if feature.is_number and test.at_least is not None else 0
+
+
 def _told_apart(right: Losses, total: Losses, count: Ints, rows: int) -> Losses:
     """[Q] how much of the spread of losses between rows each split explains, summed over choices [Q, C]."""
     inside = right**2 / np.maximum(count, 1)[:, None]
@@ -137,7 +141,7 @@ class Grower:
         lost: float = 1.0,
     ) -> None:  # fmt: skip
         self.states, self.settings = states, settings
-        self.numbers = {feature.index: feature for feature in features if feature.is_number}
+        self.features = {feature.index: feature for feature in features}
         self.feature_price, self.leaf_price = lost * settings.feature_price, lost * settings.leaf_price
         self.digit_price = lost * settings.digit_price
         self.losses = losses.astype(np.float32)
@@ -148,7 +152,23 @@ class Grower:
 
     def grow(self, ahead: bool = True) -> _Branch:
         """The tree that loses least, words counted; better, but slower, if it looks ahead."""
-        root = self._grow(np.arange(len(self.states)), frozenset(), self.settings.deepest, ahead)
+        return self._settle(self._grow(np.arange(len(self.states)), frozenset(), self.settings.deepest, ahead))
+
+    def mend(self, tree: Tree) -> _Branch:
+        """A tree that stands, as these losses would have it: its leaves grow on, then all is chosen again."""
+        return self._settle(self._grow_on(tree, np.arange(len(self.states)), frozenset(), self.settings.deepest))
+
+    def _grow_on(self, tree: Tree, rows: Ints, path: frozenset[int], levels: int) -> _Branch:
+        """The branch that a tree is for `rows`, with others at its leaves, of so many levels in all."""
+        if isinstance(tree, Leaf):
+            return self._grow(rows, path, max(levels, 0), ahead=False)
+        passed, below = tree.test(self.states[rows]), path | {tree.test.feature}
+        yes = self._grow_on(tree.yes, rows[passed], below, levels - 1)
+        no = self._grow_on(tree.no, rows[~passed], below, levels - 1)
+        return _Branch(rows, path, test=tree.test, passed=passed, yes=yes, no=no)
+
+    def _settle(self, root: _Branch) -> _Branch:
+        """A tree without what is not worth its words, every split and leaf chosen again."""
         self._prune(root)
         for _ in range(self.settings.passes):
             self._choose_again(root)
@@ -238,6 +258,7 @@ class Grower:
         if branch.test is None or branch.yes is None or branch.no is None:
             return leaf
         words = 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
+        words += self.digit_price * self.people * digits_in(branch.test, self.features[branch.test.feature])
         total = self.losses[branch.rows].sum(axis=0, dtype=float)
         alone = float(total.min()) + self.leaf_price * self.people
         whole = self._prune(branch.yes) + self._prune(branch.no) + words
@@ -283,9 +304,9 @@ class Grower:
         Digits have their price, so that a limit that people once set is found again.
         """
         test = branch.test
-        if test is None or test.at_least is None or test.feature not in self.numbers:
+        if test is None or test.at_least is None or not self.features[test.feature].is_number:
             return
-        column, whole = states[:, test.feature], self.numbers[test.feature].integer
+        column, whole = states[:, test.feature], self.features[test.feature].integer
         cuts = [other.at_least for other in self.tests if other.feature == test.feature and other.at_least is not None]
         low = max((cut for cut in cuts if cut < test.at_least), default=-np.inf)
         high = min((cut for cut in cuts if cut > test.at_least), default=np.inf)
