@@ -16,8 +16,8 @@ import numpy as np
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.program.automaton import Choice, Leaf, Program, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings, digits_in, roundest
+from counterplan.program.automaton import Choice, Leaf, Program, Split, Tree, decide, leaves
+from counterplan.program.trees import FallBacks, Grower, TreeSettings, digits_in, roundest
 
 _STOPS = 33
 """Values tried between where a person is and where a plan leads."""
@@ -27,8 +27,6 @@ _NEAR = 0.03
 """How far a round number may be from such a value, in standard deviations."""
 WORST = 5.0
 """What a plan loses at most for its cost: six times the least is as bad as it gets."""
-_VAIN = 0.05
-"""What it loses to name a choice that cannot be done, rather than the one that is made instead."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +68,6 @@ class Rows(NamedTuple):
     def join(parts: Sequence[Rows]) -> Rows:
         """All of them."""
         return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def with_fall_backs(losses: Floats, spare: Sequence[int], worst: float) -> Floats:
-    """What choices lose [n, C], where those that cannot be done (NaN) lose a little more than the first of `spare` that
-    can, which is made instead, or `worst` if there is none."""
-    back = np.full(len(losses), np.nan)
-    for number in spare:
-        back = np.where(np.isnan(back), losses[:, number], back)
-    back = np.where(np.isnan(back), worst, np.minimum(back + _VAIN, worst))
-    return np.where(np.isnan(losses), back[:, None], losses)
 
 
 class Distillation:
@@ -269,17 +257,21 @@ class Distillation:
         """
         open_ = np.flatnonzero(self.open(node))
         losses, choices = losses[:, open_], [self.choices[i] for i in open_]
+        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
+        fall_backs = self._fall_backs(node, choices, losses)
+        grower = Grower(self.features, rows.states, losses, fall_backs, people, self.settings.tree, self.lost)
+        stands = self.trees.get(node)
+        if isinstance(stands, Split) or (stands is not None and ahead):  # else it grows anew from its leaf
+            yield grower.finish(grower.mend(stands), choices)
+        yield grower.finish(grower.grow(ahead), choices)
+
+    def _fall_backs(self, node: int, choices: Sequence[Choice], losses: Floats) -> FallBacks:
+        """What a node's leaves fall back on."""
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
         at_most = np.where(stops, self.settings.penalty / 2, np.inf)
-        spare = self._spare(choices, np.where(np.isnan(losses), self.worst, losses).mean(axis=0), at_most)
         again = np.array([self.transitions.function_of[choice.action] == node - 1 for choice in choices])
-        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
-        told = with_fall_backs(losses, spare, self.worst)
-        grower = Grower(self.features, rows.states, told, people, self.settings.tree, self.lost)
-        stands = self.trees.get(node)
-        if stands is not None:
-            yield grower.finish(grower.mend(stands), choices, at_most, spare, again)
-        yield grower.finish(grower.grow(ahead), choices, at_most, spare, again)
+        mean = np.where(np.isnan(losses), self.worst, losses).mean(axis=0)
+        return FallBacks(self._spare(choices, mean, at_most), at_most, again, self.worst)
 
     def _spare(self, choices: Sequence[Choice], mean: Floats, at_most: Floats) -> list[int]:
         """What all leaves of a node fall back on in the end, by number: of each function the choice that loses least on
@@ -293,11 +285,11 @@ class Distillation:
     def improve(self, ahead: bool) -> bool:
         """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""
         better = False
-        lost = float(self.finish(self.begin(), self.trees).mean())
-        self.lost = min(max(lost, self.settings.least_lost), self.settings.most_lost)
+        seen: list[Rows] = []
+        lost = self.finish(self.begin(), self.trees, seen)
+        self.lost = min(max(float(lost.mean()), self.settings.least_lost), self.settings.most_lost)
+        now = self.price(self.trees, lost, seen)
         for node in self._backwards():
-            seen: list[Rows] = []
-            now = self.price(self.trees, self.finish(self.begin(), self.trees, seen), seen)
             came = Rows.join(seen)
             here = np.flatnonzero(came.node == node)
             taught = np.flatnonzero(self.taught[0][0].node == node)
@@ -309,11 +301,12 @@ class Distillation:
             rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
             visits = max(len(here), len(rows.person))
             for tree in self.grown(node, rows, self.losses(node, rows), visits, ahead):
-                trial = {**self.trees, node: tree}
-                seen = []
-                then = self.price(trial, self.finish(self.begin(), trial, seen), seen)
+                if tree == self.trees.get(node):
+                    continue
+                trial, passed = {**self.trees, node: tree}, list[Rows]()
+                then = self.price(trial, self.finish(self.begin(), trial, passed), passed)
                 if then < now - 1e-6:
-                    self.trees, now, better = trial, then, True
+                    self.trees, now, seen, better = trial, then, passed, True
         return better
 
     def losses(self, node: int, rows: Rows) -> Floats:

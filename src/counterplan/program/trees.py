@@ -22,6 +22,8 @@ Losses = npt.NDArray[np.floating]
 
 _DIGITS = 4
 """A cut point is not moved for the price of more digits than these."""
+_VAIN = 0.01
+"""What it loses to name a choice that cannot be done, rather than the one that is made instead."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,56 @@ def _told_apart(right: Losses, total: Losses, count: Ints, rows: int) -> Losses:
     return explained
 
 
+@dataclass(frozen=True)
+class FallBacks:
+    """What is done where a leaf's choice cannot be done: the next best one there, then the first of `spare` that can
+    be, which all leaves share; none that loses more than `at_most` [C] there on average.
+
+    Choices that lead back to the same node, `again` [C], come last after another choice: for whoever cannot do that
+    one, they would lead round in circles. Who is left with nothing loses `worst`.
+    """
+
+    spare: Sequence[int]
+    at_most: Floats
+    again: Bools
+    worst: float
+
+    def fill(self, losses: Floats) -> Floats:
+        """What choices lose [n, C], where those that cannot be done (NaN) lose a little more than what is made instead,
+        as far as all leaves share it."""
+        others = sorted(self.spare, key=lambda number: bool(self.again[number]))
+        instead = np.where(self.again, *(self._first(losses, spare)[:, None] for spare in (self.spare, others)))
+        return np.where(np.isnan(losses), np.minimum(instead + _VAIN, self.worst), losses)
+
+    def _first(self, losses: Floats, spare: Sequence[int]) -> Floats:
+        """What the first of `spare` that can be done loses [n]."""
+        lost = np.full(len(losses), np.nan)
+        for number in spare:
+            here = np.where(losses[:, number] <= self.at_most[number], losses[:, number], np.nan)
+            lost = np.where(np.isnan(lost), here, lost)
+        return np.where(np.isnan(lost), self.worst, lost)
+
+    def order(self, first: int, losses: Losses, can: Bools) -> list[int]:
+        """A leaf's choices, its `first` one and those that it falls back on, from what its rows lose by each [n, C] and
+        what can be done there [n, C]."""
+        if not len(losses):
+            order = [first, *self.spare]
+        else:
+            fine = losses.mean(axis=0, dtype=float) <= self.at_most
+            stuck = ~can[:, first]
+            mean = losses[stuck].mean(axis=0, dtype=float) if stuck.any() else self._possible(losses, can)
+            next_best = [number for number in mean.argsort(kind="stable").tolist() if number != first and fine[number]]
+            second = [number for number in next_best if self.again[number] <= self.again[first]][:1]
+            order = [first, *second, *(number for number in self.spare if fine[number])]
+        if not self.again[first]:
+            order.sort(key=lambda number: bool(self.again[number]))
+        return list(dict.fromkeys(order))
+
+    def _possible(self, losses: Losses, can: Bools) -> Floats:
+        """What choices lose on average [C], if it is as bad as can be not to be able to do them."""
+        return np.asarray(np.where(can, losses, self.worst).mean(axis=0, dtype=float))
+
+
 @dataclass
 class _Branch:
     """A tree while it grows: the rows it is about, and either a choice or a test."""
@@ -133,22 +185,25 @@ class _Branch:
 class Grower:
     """Grows one tree over rows in `states` [n, F] with `losses` [n, C], of which the mean over `people` counts.
 
+    They are NaN where a choice cannot be done, so that the tree falls back on another.
+
     `lost` is what the program loses in all, of which prices are shares.
     """
 
     def __init__(
-        self, features: Sequence[Feature], states: Floats, losses: Floats, people: int, settings: TreeSettings,
-        lost: float = 1.0,
+        self, features: Sequence[Feature], states: Floats, losses: Floats, fall_backs: FallBacks, people: int,
+        settings: TreeSettings, lost: float = 1.0,
     ) -> None:  # fmt: skip
-        self.states, self.settings = states, settings
+        self.states, self.settings, self.fall_backs = states, settings, fall_backs
         self.features = {feature.index: feature for feature in features}
         self.feature_price, self.leaf_price = lost * settings.feature_price, lost * settings.leaf_price
         self.digit_price = lost * settings.digit_price
-        self.losses = losses.astype(np.float32)
+        self.losses, self.can = fall_backs.fill(losses).astype(np.float32), ~np.isnan(losses)
         self.people = people
         self.tests = candidate_tests(features, states, settings.thresholds)
         self.outcomes = np.stack([np.empty(len(states), bool), *(test(states) for test in self.tests)], axis=1)[:, 1:]
         self.tested = np.array([test.feature for test in self.tests], np.intp)
+        self.digits = np.array([digits_in(test, self.features[test.feature]) for test in self.tests], np.intp)
 
     def grow(self, ahead: bool = True) -> _Branch:
         """The tree that loses least, words counted; better, but slower, if it looks ahead."""
@@ -160,9 +215,11 @@ class Grower:
 
     def _grow_on(self, tree: Tree, rows: Ints, path: frozenset[int], levels: int) -> _Branch:
         """The branch that a tree is for `rows`, with others at its leaves, of so many levels in all."""
-        if isinstance(tree, Leaf):
+        if isinstance(tree, Leaf) or not len(rows):
             return self._grow(rows, path, max(levels, 0), ahead=False)
         passed, below = tree.test(self.states[rows]), path | {tree.test.feature}
+        if passed.all() or not passed.any():  # nothing to tell apart any more
+            return self._grow_on(tree.yes if passed.all() else tree.no, rows, path, levels)
         yes = self._grow_on(tree.yes, rows[passed], below, levels - 1)
         no = self._grow_on(tree.no, rows[~passed], below, levels - 1)
         return _Branch(rows, path, test=tree.test, passed=passed, yes=yes, no=no)
@@ -257,8 +314,7 @@ class Grower:
         leaf = float(self.losses[branch.rows, branch.choice].sum(dtype=float)) + self.leaf_price * self.people
         if branch.test is None or branch.yes is None or branch.no is None:
             return leaf
-        words = 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
-        words += self.digit_price * self.people * digits_in(branch.test, self.features[branch.test.feature])
+        words = self._words(branch, branch.test)
         total = self.losses[branch.rows].sum(axis=0, dtype=float)
         alone = float(total.min()) + self.leaf_price * self.people
         whole = self._prune(branch.yes) + self._prune(branch.no) + words
@@ -267,6 +323,11 @@ class Grower:
             branch.choice = int(total.argmin())
             return alone
         return whole
+
+    def _words(self, branch: _Branch, test: Test) -> float:
+        """What it costs to say a test there."""
+        digits = self.digit_price * self.people * digits_in(test, self.features[test.feature])
+        return digits + (0.0 if test.feature in branch.path else self.feature_price * len(branch.rows))
 
     def _choose_again(self, branch: _Branch) -> None:
         """Choose each split again, given the trees below it, and each leaf, from the top down."""
@@ -282,11 +343,10 @@ class Grower:
         passed = self.outcomes[branch.rows]
         total = passed.T.astype(np.float32) @ (if_yes - if_no) + if_no.sum(dtype=float)
         new = np.array([feature not in branch.path for feature in self.tested])
-        total = total + new * self.feature_price * len(branch.rows)
+        total = total + new * self.feature_price * len(branch.rows) + self.digit_price * self.people * self.digits
         if self.settings.max_conditions is not None:
             total = np.where(new & (self.tested != branch.test.feature), np.inf, total)
-        now = float(np.where(branch.passed, if_yes, if_no).sum(dtype=float))
-        now += 0.0 if branch.test.feature in branch.path else self.feature_price * len(branch.rows)
+        now = float(np.where(branch.passed, if_yes, if_no).sum(dtype=float)) + self._words(branch, branch.test)
         best = int(total.argmin())
         if total[best] < now - 1e-6:
             branch.test, branch.passed = self.tests[best], passed[:, best]
@@ -324,26 +384,12 @@ class Grower:
         branch.test = Test(test.feature, at_least=cut)
         branch.passed = branch.test(states)
 
-    def finish(
-        self, branch: _Branch, choices: Sequence[Choice], at_most: Floats, spare: Sequence[int], again: Bools
-    ) -> Tree:
-        """The tree as part of a program.
-
-        Where its choice cannot be done, a leaf falls back on the next best one there, then on `spare`, which all leaves
-        share; on none that loses more than `at_most` [C] there on average. Choices that lead back to the same node,
-        `again` [C], come last after another choice: for whoever cannot do that one, they would lead round in circles.
-        """
+    def finish(self, branch: _Branch, choices: Sequence[Choice]) -> Tree:
+        """The tree as part of a program."""
         if branch.test is None or branch.yes is None or branch.no is None:
-            first, order = branch.choice, [branch.choice, *spare]
-            if len(branch.rows):
-                mean = self.losses[branch.rows].mean(axis=0, dtype=float)
-                fine = [number for number in mean.argsort(kind="stable").tolist() if mean[number] <= at_most[number]]
-                second = [number for number in fine if number != first and again[number] <= again[first]][:1]
-                order = [first, *second, *(number for number in spare if number in fine)]
-            if not again[first]:
-                order.sort(key=lambda number: bool(again[number]))
-            return Leaf(tuple(choices[number] for number in dict.fromkeys(order)))
-        yes, no = (self.finish(side, choices, at_most, spare, again) for side in (branch.yes, branch.no))
+            order = self.fall_backs.order(branch.choice, self.losses[branch.rows], self.can[branch.rows])
+            return Leaf(tuple(choices[number] for number in order))
+        yes, no = self.finish(branch.yes, choices), self.finish(branch.no, choices)
         return yes if yes == no else Split(branch.test, yes, no)
 
 
