@@ -10,8 +10,8 @@ import pytest
 
 from counterplan import BlackBox, PlanError, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.program import INTERVENE, Leaf, Program, leaves
-from counterplan.program.distil import Distillation, DistilSettings, with_fall_backs
+from counterplan.program import INTERVENE, Leaf, Program, Split, leaves
+from counterplan.program.distil import Distillation, DistilSettings
 from counterplan.program.teaching import Lessons, TeachingSettings, refused, teach
 
 SYN = benchmarks.load("syn")
@@ -149,13 +149,6 @@ def test_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
             assert node - 1 not in others[: len(set(others) - {node - 1})], "one's own function comes after all others"
 
 
-def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
-    nan = np.nan
-    losses = np.array([[0.5, 1.0, 2.0], [nan, 1.0, 2.0], [nan, nan, 2.0], [0.5, nan, nan], [nan, 10.99, nan]])
-    told = with_fall_backs(losses, [1, 2], 11.0)
-    assert np.allclose(told, [[0.5, 1, 2], [1.05, 1, 2], [2.05, 2.05, 2], [0.5, 11, 11], [11, 10.99, 11]])
-
-
 def test_losses_are_what_happens(lessons: Lessons) -> None:
     """Of every choice that can be made, and of none other."""
     made = distilled(lessons)
@@ -168,6 +161,35 @@ def test_losses_are_what_happens(lessons: Lessons) -> None:
             continue
         first = {**made.trees, 0: Leaf((choice,))}
         assert np.allclose(losses[can, number], made.finish(rows.take(can), first))
+
+
+def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mended one and the new one are weighed against each other, not only against the one that stood."""
+    made = distilled(lessons)
+    best, node = dict(made.trees), 0
+    others = [Leaf((choice,)) for choice, open_ in zip(made.choices, made.open(node), strict=True) if open_]
+
+    def price(tree: Any) -> float:
+        seen: list[Any] = []
+        return made.price({**best, node: tree}, made.finish(made.begin(), {**best, node: tree}, seen), seen)
+
+    worst, worse = max(others, key=price), min(others, key=price)
+    assert price(best[node]) < price(worse) < price(worst)
+    for offered in ([best[node], worse], [worse, best[node]]):
+        made.trees = {**best, node: worst}
+        monkeypatch.setattr(made, "grown", lambda here, *_, offered=offered: offered if here == node else [])
+        assert made.improve(ahead=False)
+        assert made.trees[node] == best[node]
+
+
+def test_trees_that_stand_are_mended(lessons: Lessons) -> None:
+    made = distilled(lessons)
+    rows = made.begin()
+    losses = made.losses(0, rows)
+    assert isinstance(made.trees[0], Split)
+    assert len(list(made.grown(0, rows, losses, len(losses), ahead=False))) == 2
+    made.trees = {}
+    assert len(list(made.grown(0, rows, losses, len(losses), ahead=False))) == 1
 
 
 @pytest.mark.parametrize(("least", "most", "lost"), [(0.0, 1e-6, 1e-6), (4.0, 5.0, 4.0)])

@@ -13,31 +13,42 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan.program import Choice, Leaf, Split, Tree, decide, leaves
-from counterplan.program.trees import Grower, TreeSettings, candidate_tests, cut_points, digits_in, roundest
+from counterplan.program.trees import FallBacks, Grower, TreeSettings, candidate_tests, cut_points, digits_in, roundest
 
 PROBLEM = worlds.benchmark("german")
 FEATURES = {feature.name: feature for feature in PROBLEM.features}
 STATES = PROBLEM.read(worlds.random_people(PROBLEM, 3, 600)).states
+WORST = 11.0
 CHEAP = TreeSettings(feature_price=0.001, leaf_price=0.0001)
 
 
-def grown(losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES) -> Tree:
-    grower = Grower(PROBLEM.features, states, losses, len(states), settings)
-    return finished(grower)
+def fall_backs(choices: int, spare: Sequence[int] = (), again: int = -1, **at_most: float) -> FallBacks:
+    """`c2=3.0` is that the choice 2 may lose three at most."""
+    limits = np.array([at_most.get(f"c{number}", np.inf) for number in range(choices)])
+    return FallBacks(spare, limits, np.arange(choices) == again, WORST)
 
 
-def finished(
-    grower: Grower, ahead: bool = True, *, at_most: Sequence[float] = (), spare: Sequence[int] = (), again: int = -1
+def grower_of(
+    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: FallBacks | None = None
+) -> Grower:
+    backs = backs or fall_backs(losses.shape[1])
+    return Grower(PROBLEM.features, states, losses, backs, len(states), settings)
+
+
+def finished(grower: Grower, branch: Any) -> Tree:
+    return grower.finish(branch, [Choice(number) for number in range(grower.losses.shape[1])])
+
+
+def grown(
+    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: FallBacks | None = None
 ) -> Tree:
-    return finish(grower, grower.grow(ahead), at_most=at_most, spare=spare, again=again)
+    grower = grower_of(losses, settings, states, backs)
+    return finished(grower, grower.grow())
 
 
-def finish(
-    grower: Grower, branch: Any, *, at_most: Sequence[float] = (), spare: Sequence[int] = (), again: int = -1
-) -> Tree:
-    choices = np.arange(grower.losses.shape[1])
-    limits = np.array(at_most) if at_most else np.full(len(choices), np.inf)
-    return grower.finish(branch, [Choice(int(i)) for i in choices], limits, spare, choices == again)
+def said(tree: Tree) -> list[list[int]]:
+    """The choices of every leaf, by number."""
+    return [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)]
 
 
 def first_choices(tree: Tree, states: np.ndarray = STATES) -> np.ndarray:
@@ -101,39 +112,61 @@ def test_no_rule_has_more_features_than_allowed(most: int) -> None:
     assert max(len({test.feature for test, _ in path}) for path, _ in leaves(tree)) <= most
 
 
-def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare() -> None:
-    losses = np.where(STATES[:, :1] > np.median(STATES[:, 0]), [[0.0, 1.0, 0.5, 0.6]], [[1.0, 0.0, 0.5, 0.4]])
-    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
-    for most, kept in ((np.inf, [[0, 2, 1], [1, 3, 2]]), (0.3, [[0, 2, 1], [1, 2]])):
-        tree = grower.finish(
-            grower.grow(), [Choice(i) for i in range(4)], np.array([9, 9, 9, most]), [2, 1], np.zeros(4, bool)
-        )
-        assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == kept
+HALF = STATES[:, :1] > np.median(STATES[:, 0])
+FEW = STATES[:, 0] > np.quantile(STATES[:, 0], 0.9)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(np.inf, [[0, 2, 1], [1, 3, 2]]), (0.3, [[0, 2, 1], [1, 2]])])
+def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare(most: float, kept: list[list[int]]) -> None:
+    losses = np.where(HALF, [[0.0, 1.0, 0.5, 0.6]], [[1.0, 0.0, 0.5, 0.4]])
+    assert said(grown(losses, backs=fall_backs(4, [2, 1], c3=most))) == kept
 
 
 def test_a_leaf_falls_back_on_nothing_that_loses_too_much_there() -> None:
     """Though it does not lose too much on average."""
     losses = np.where(STATES[:, :1] > np.quantile(STATES[:, 0], 0.2), [[1.0, 2.0, 0.0]], [[0.0, 1.0, 6.0]])
-    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
-    tree = grower.finish(
-        grower.grow(), [Choice(i) for i in range(3)], np.array([np.inf, np.inf, 3.0]), [1, 2], np.zeros(3, bool)
-    )
-    assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == [[2, 0, 1], [0, 1]]
+    assert said(grown(losses, backs=fall_backs(3, [1, 2], c2=3.0))) == [[2, 0, 1], [0, 1]]
 
 
 def test_what_leads_round_in_circles_comes_last() -> None:
-    losses = np.where(STATES[:, :1] > np.median(STATES[:, 0]), [[0.0, 0.1, 0.5, 0.6]], [[0.1, 0.0, 0.5, 0.6]])
-    grower = Grower(PROBLEM.features, STATES, losses, len(STATES), CHEAP)
-    tree = finished(grower, spare=[0, 1, 3], again=0)
-    assert [[choice.action for choice in leaf.choices] for _, leaf in leaves(tree)] == [[0, 1, 3], [1, 2, 3, 0]]
+    losses = np.where(HALF, [[0.0, 0.1, 0.5, 0.6]], [[0.1, 0.0, 0.5, 0.6]])
+    assert said(grown(losses, backs=fall_backs(4, [0, 1, 3], again=0))) == [[0, 1, 3], [1, 2, 3, 0]]
+
+
+def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
+    nan = np.nan
+    losses = np.array([[0.5, 1, 2], [nan, 1, 2], [nan, nan, 2], [0.5, nan, nan], [nan, 4, nan], [nan, nan, nan]])
+    filled = [[0.5, 1, 2], [1, 1, 2], [2, 2, 2], [0.5, WORST, WORST], [4, 4, 4], [WORST, WORST, WORST]]
+    assert np.allclose(fall_backs(3, [1, 2]).fill(losses), filled, atol=0.02)
+    filled[4] = [WORST, 4, WORST]
+    assert np.allclose(fall_backs(3, [1, 2], c1=3.0).fill(losses), filled, atol=0.02)
+    assert np.allclose(fall_backs(3, [1, 2], again=1).fill(losses)[1], [2, 1, 2], atol=0.02), "one's own comes last"
+    vain = fall_backs(3, [1, 2]).fill(losses)[1]
+    assert vain[0] > vain[1], "what can be done is to be named rather"
+
+
+def test_a_choice_that_few_cannot_make_needs_no_split_if_another_does_for_them() -> None:
+    losses = np.tile([0.0, 1.0, 3.0], (len(STATES), 1))
+    losses[FEW, 0] = np.nan
+    dear = replace(CHEAP, feature_price=0.2)
+    assert said(grown(losses, dear, backs=fall_backs(3, [1, 2]))) == [[0, 1, 2]]
+    assert isinstance(grown(losses, dear, backs=fall_backs(3)), Split), "with nothing to spare it pays to tell people"
+
+
+def test_the_next_best_is_one_that_can_be_done() -> None:
+    losses = np.tile([np.nan, 0.1, 0.4, 2.0], (len(STATES), 1))
+    losses[FEW, 1] = np.nan
+    dear = replace(CHEAP, feature_price=5.0)
+    assert said(grown(losses, dear, backs=fall_backs(4, [1, 3]))) == [[1, 2, 3]]
+    losses[:, 1] = 0.1
+    assert said(grown(losses, dear, backs=fall_backs(4, [1, 3]))) == [[1, 2, 3]], "also where nobody needs it"
 
 
 def test_one_row_or_none_is_a_leaf() -> None:
     assert isinstance(grown(np.zeros((1, 2)), states=STATES[:1]), Leaf)
     assert isinstance(grown(np.zeros((0, 2)), states=STATES[:0]), Leaf)
-    grower = Grower(PROBLEM.features, STATES[:0], np.zeros((0, 3)), 1, CHEAP)
-    tree = finished(grower, spare=[2])
-    assert tree == Leaf((Choice(0), Choice(2))), "nothing is known of the others"
+    tree = grown(np.zeros((0, 3)), states=STATES[:0], backs=fall_backs(3, [2]))
+    assert said(tree) == [[0, 2]], "nothing is known of the others"
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.booleans())
@@ -163,12 +196,29 @@ def test_looking_ahead_finds_what_no_single_test_shows_and_mending_keeps_it() ->
     old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
     male = STATES[:, FEATURES["sex"].index] == 1
     best = (old ^ male).astype(int)
-    settings = replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES))
-    grower = Grower(PROBLEM.features, STATES, 1.0 - np.eye(2)[best], len(STATES), settings)
-    blind, far = grower.grow(ahead=False), finished(grower, ahead=True)
-    assert (first_choices(finish(grower, blind)) == best).mean() < 0.9
+    grower = grower_of(1.0 - np.eye(2)[best], replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES)))
+    blind, far = (finished(grower, grower.grow(ahead)) for ahead in (False, True))
+    assert (first_choices(blind) == best).mean() < 0.9
     assert (first_choices(far) == best).mean() > 0.95
-    assert (first_choices(finish(grower, grower.mend(far))) == best).mean() > 0.95
+    assert (first_choices(finished(grower, grower.mend(far))) == best).mean() > 0.95
+
+
+def test_a_mended_tree_grows_on_where_it_ended() -> None:
+    best, losses = planted()
+    grower = grower_of(losses)
+    assert (first_choices(finished(grower, grower.mend(Leaf((Choice(0),))))) == best).mean() > 0.98
+
+
+def test_a_mended_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
+    best, losses = planted()
+    old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
+    stood = grown(losses)
+    assert isinstance(stood, Split)
+    assert stood.test.feature == FEATURES["age"].index
+    grower = grower_of(losses[old], states=STATES[old])
+    mended = finished(grower, grower.mend(stood))
+    assert {test.feature for path, _ in leaves(mended) for test, _ in path} == {FEATURES["housing"].index}
+    assert (first_choices(mended, STATES[old]) == best[old]).all()
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.sampled_from([None, 2]))
@@ -177,9 +227,9 @@ def test_a_mended_tree_costs_no_more_than_the_one_that_stood(seed: int, akin: bo
     settings = replace(CHEAP, passes=0, feature_price=0.02, leaf_price=0.002, max_conditions=most)
     first = random.random((len(STATES), 4))
     second = first + 0.2 * random.random(first.shape) if akin else random.random(first.shape)
-    stood = finished(Grower(PROBLEM.features, STATES, first, len(STATES), settings), ahead=False)
-    grower = Grower(PROBLEM.features, STATES, second, len(STATES), settings)
-    mended = finish(grower, grower.mend(stood))
+    before, grower = grower_of(first, settings), grower_of(second, settings)
+    stood = finished(before, before.grow(ahead=False))
+    mended = finished(grower, grower.mend(stood))
     assert cost(mended, second, settings) <= cost(stood, second, settings) + 1e-4
     if most is not None:
         assert max(len({test.feature for test, _ in path}) for path, _ in leaves(mended)) <= most
