@@ -22,8 +22,9 @@ Losses = npt.NDArray[np.floating]
 
 _DIGITS = 4
 """A cut point is not moved for the price of more digits than these."""
-_VAIN = 0.01
-"""What it loses to name a choice that cannot be done, rather than the one that is made instead."""
+_VAIN = 0.2
+"""What it loses to name a choice that cannot be done, rather than the one that is made instead: else rules would let
+people be told apart by what is possible for them, and not say so."""
 
 
 @dataclass(frozen=True)
