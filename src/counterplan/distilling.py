@@ -76,7 +76,7 @@ class Wishes:
         made = DistilSettings()
         tree = replace(made.tree, max_conditions=self.max_conditions)
         if self.prefer == "short":
-            tree = replace(tree, feature_price=3 * tree.feature_price, leaf_price=40 * tree.leaf_price)
+            tree = replace(tree, feature_price=4 * tree.feature_price, leaf_price=60 * tree.leaf_price)
         penalty = made.penalty * {"success": 1.6, "effort": 0.45}.get(self.prefer or "", 1.0)
         rounds = made.rounds if self.rounds is None else self.rounds
         return replace(made, tree=tree, penalty=penalty, rounds=rounds)
