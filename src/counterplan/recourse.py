@@ -219,7 +219,8 @@ class Recourse(Learned):
         `traces` is then how many refused people, if need be invented ones, it is made for (default 16,000), and
         `rounds` how often it is improved. It balances success, effort and short rules; `prefer` one of "success",
         "effort" and "short". The preset "paper" imitates `traces` (default 250) of the agent's plans.
-        `max_conditions` limits the features in a rule. No rule tests a protected feature unless `protected` says so.
+        `max_conditions` limits the features that a rule tests. No rule tests a protected feature unless `protected`
+        says so.
 
         Some of the people are held back to try the program on, with real questions: see `program_.card`.
         """

@@ -10,9 +10,10 @@ import pytest
 
 from counterplan import BlackBox, PlanError, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.program import INTERVENE, Leaf, Program, Split, leaves
+from counterplan.program import INTERVENE, Leaf, Program, leaves
 from counterplan.program.distil import Distillation, DistilSettings
 from counterplan.program.teaching import Lessons, TeachingSettings, refused, teach
+from counterplan.program.trees import Grower
 
 SYN = benchmarks.load("syn")
 PROBLEM = SYN.problem
@@ -182,14 +183,18 @@ def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Lessons, monkeypatch:
         assert made.trees[node] == best[node]
 
 
-def test_trees_that_stand_are_mended(lessons: Lessons) -> None:
+def test_trees_that_stand_are_mended(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
     made = distilled(lessons)
-    rows = made.begin()
+    rows, stands = made.begin(), made.trees[0]
     losses = made.losses(0, rows)
-    assert isinstance(made.trees[0], Split)
-    assert len(list(made.grown(0, rows, losses, len(losses), ahead=False))) == 2
-    made.trees = {}
-    assert len(list(made.grown(0, rows, losses, len(losses), ahead=False))) == 1
+    mended: list[Any] = []
+    mend = Grower.mend
+    monkeypatch.setattr(Grower, "mend", lambda grower, tree: mended.append(tree) or mend(grower, tree))
+    leaf = Leaf((made.choices[0],))
+    for standing, ahead, count in ((stands, False, 2), (None, True, 1), (leaf, True, 2), (leaf, False, 1)):
+        made.trees = {} if standing is None else {0: standing}
+        assert len(list(made.grown(0, rows, losses, len(losses), ahead))) == count
+    assert mended == [stands, leaf], "a leaf mended without looking ahead is a tree grown anew"
 
 
 @pytest.mark.parametrize(("least", "most", "lost"), [(0.0, 1e-6, 1e-6), (4.0, 5.0, 4.0)])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.program import Choice, Leaf, Split, Tree, decide, leaves
+from counterplan.program import Choice, Leaf, Split, Test, Tree, decide, leaves
 from counterplan.program.trees import FallBacks, Grower, TreeSettings, candidate_tests, cut_points, digits_in, roundest
 
 PROBLEM = worlds.benchmark("german")
@@ -86,6 +86,19 @@ def test_digits_cost() -> None:
     assert round_one.test.at_least == 7_000
 
 
+def test_of_two_tests_that_do_the_same_the_one_with_fewer_digits_is_chosen() -> None:
+    amount, age = FEATURES["credit_amount"].index, FEATURES["age"].index
+    states = np.repeat(STATES[:1], 400, axis=0)
+    states[:, amount] = np.where(np.arange(400) < 200, 6_993, 6_994)
+    states[:, age] = np.where(np.arange(400) < 200, 39, 40)
+    losses = 1.0 - np.eye(2)[(np.arange(400) >= 200).astype(int)]
+    grower = grower_of(losses, replace(CHEAP, digit_price=0.001), states)
+    long = Split(Test(amount, at_least=6_994), Leaf((Choice(1),)), Leaf((Choice(0),)))
+    mended = finished(grower, grower.mend(long))
+    assert isinstance(mended, Split)
+    assert (mended.test.feature, mended.test.at_least) == (age, 40)
+
+
 def test_finds_a_rule_that_is_there() -> None:
     best, losses = planted()
     tree = grown(losses)
@@ -141,8 +154,17 @@ def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
     filled[4] = [WORST, 4, WORST]
     assert np.allclose(fall_backs(3, [1, 2], c1=3.0).fill(losses), filled, atol=0.3)
     assert np.allclose(fall_backs(3, [1, 2], again=1).fill(losses)[1], [2, 1, 2], atol=0.3), "one's own comes last"
+    assert fall_backs(3, [1, 2]).fill(losses).max() == WORST, "nothing is worse"
     vain = fall_backs(3, [1, 2]).fill(losses)[1]
     assert vain[0] > vain[1], "what can be done is to be named rather"
+    mine = FallBacks([0, 2], np.full(3, np.inf), np.array([True, True, False]), WORST)
+    assert np.allclose(mine.fill(np.array([[1, nan, 5]])), [[1, 1, 5]], atol=0.3), "one's own may follow one's own"
+
+
+def test_the_next_best_is_what_is_best_for_those_who_need_it() -> None:
+    losses = np.array([[0.0, 0.3, 2.0, 3.0]] * 9 + [[np.nan, 2.0, 0.5, 3.0]])
+    backs = fall_backs(4, [1, 3])
+    assert backs.order(0, backs.fill(losses), ~np.isnan(losses)) == [0, 2, 1, 3]
 
 
 def test_a_choice_that_few_cannot_make_needs_no_split_if_another_does_for_them() -> None:
@@ -215,7 +237,7 @@ def test_a_mended_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
     stood = grown(losses)
     assert isinstance(stood, Split)
     assert stood.test.feature == FEATURES["age"].index
-    grower = grower_of(losses[old], states=STATES[old])
+    grower = grower_of(losses[old], replace(CHEAP, passes=0), STATES[old])
     mended = finished(grower, grower.mend(stood))
     assert {test.feature for path, _ in leaves(mended) for test, _ in path} == {FEATURES["housing"].index}
     assert (first_choices(mended, STATES[old]) == best[old]).all()

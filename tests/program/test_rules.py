@@ -143,7 +143,7 @@ def test_a_second_choice_says_what_was_impossible() -> None:
         'your age is at least 30 years, while changing your job to "chief" and raising your income '
         "are not open to you here"
     )
-    assert found.length == 3
+    assert found.length == 4
     assert found.to_data()[1:] == [
         {"cannot": "JOB=chief"},
         {"cannot": "EARN=5000"},
@@ -215,7 +215,8 @@ def check_rules(program: Program, states: np.ndarray, rng: np.random.Generator) 
                 assert np.array_equal(formal, wanted), (node, found.formal)
                 if not found.never:
                     assert [fulfils(problem, found.to_data(), state) for state in there[:40]] == wanted[:40].tolist()
-                assert found.length <= len({test.feature for test, _ in path} | found.cannot_change)
+                assert found.length <= len({test.feature for test, _ in path}) + rank
+                assert found.length == len(found.because.conditions), "which the experiment counts"
                 assert found.text
                 checked += len(there)
     return checked

@@ -32,7 +32,7 @@ def distil(
     preset: Annotated[
         str, typer.Option(help="default; or paper: imitate plans of the agent ('fit --method search').")
     ] = "default",
-    max_conditions: Annotated[int | None, typer.Option(min=1, help="Most features in a rule.")] = None,
+    max_conditions: Annotated[int | None, typer.Option(min=1, help="Most features that a rule tests.")] = None,
     traces: Annotated[
         int | None, typer.Option(min=1, help="People, or with --preset paper the agent's plans, to make it from.")
     ] = None,

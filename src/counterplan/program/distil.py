@@ -248,9 +248,9 @@ class Distillation:
             (self.trees[node],) = self.grown(node, some, losses, int((rows.node == node).sum()), ahead=False)
 
     def grown(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Iterator[Tree]:
-        """Trees for a node from what each choice loses [n, C], NaN where it cannot be done: the one that stands, if
-        there is one, mended; and one grown anew. `visits` is how many rows these stand for, and whether the new one
-        looks `ahead` as it grows.
+        """Trees for a node from what each choice loses [n, C], NaN where it cannot be done (an imitation does not say):
+        the one that stands, if there is one, mended; and one grown anew. `visits` is how many rows these stand for;
+        `ahead` is whether the new one looks ahead as it grows.
 
         For want of anything else that can be done they say STOP only where that loses less than half of what a failure
         does (as far as the losses of an imitation tell).
@@ -261,7 +261,7 @@ class Distillation:
         fall_backs = self._fall_backs(node, choices, losses)
         grower = Grower(self.features, rows.states, losses, fall_backs, people, self.settings.tree, self.lost)
         stands = self.trees.get(node)
-        if isinstance(stands, Split) or (stands is not None and ahead):  # else it grows anew from its leaf
+        if isinstance(stands, Split) or (stands is not None and ahead):  # a leaf mended is a tree grown anew
             yield grower.finish(grower.mend(stands), choices)
         yield grower.finish(grower.grow(ahead), choices)
 

@@ -177,13 +177,11 @@ class Rule:
     """The actions that come first in the leaf: `CHANGE_HOUSING=own`."""
     cannot_text: str = ""
     """The same in words."""
-    cannot_change: frozenset[int] = frozenset()
-    """The features that they would change."""
 
     @property
     def length(self) -> int:
-        """The number of features it mentions."""
-        return len(self.cannot_change | {condition.feature.index for condition in self.conditions})
+        """The number of features it mentions, one for each condition and for each action that had to be impossible."""
+        return len(self.conditions) + len(self.cannot)
 
     @property
     def never(self) -> bool:
@@ -262,7 +260,6 @@ class Rules:
             _for_all(node, choice.action == self._problem.transitions.stop),
             tuple(choice_name(self._problem, one) for one in before),
             _not_open(self._problem, doing) if doing else "",
-            frozenset(_meant(self._problem, one)[1].index for one in doing),
         )
 
 

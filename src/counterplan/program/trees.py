@@ -35,12 +35,12 @@ class TreeSettings:
     """
 
     feature_price: float = 0.02
-    """For a feature that a rule mentions, per person whom the rule is about."""
+    """For a feature that a rule tests, per person whom the rule is about."""
     leaf_price: float = 0.0005
     digit_price: float = 0.0005
     """For a digit of a cut point: "below 400" says about as much as "below 406", and reads better."""
     max_conditions: int | None = None
-    """Most features in a rule."""
+    """Most features that a rule tests."""
     min_rows: int = 8
     deepest: int = 14
     thresholds: int = 24
@@ -121,8 +121,9 @@ def _told_apart(right: Losses, total: Losses, count: Ints, rows: int) -> Losses:
 
 @dataclass(frozen=True)
 class FallBacks:
-    """What is done where a leaf's choice cannot be done: the next best one there, then the first of `spare` that can
-    be, which all leaves share; none that loses more than `at_most` [C] there on average.
+    """What is done where a leaf's choice cannot be done: what is best for those who cannot (the next best there, if
+    that is nobody), then the first of `spare` that can be, which all leaves share; none that loses more than `at_most`
+    [C] there on average.
 
     Choices that lead back to the same node, `again` [C], come last after another choice: for whoever cannot do that
     one, they would lead round in circles. Who is left with nothing loses `worst`.
@@ -141,7 +142,8 @@ class FallBacks:
         return np.where(np.isnan(losses), np.minimum(instead + _VAIN, self.worst), losses)
 
     def _first(self, losses: Floats, spare: Sequence[int]) -> Floats:
-        """What the first of `spare` that can be done loses [n]."""
+        """What the first of `spare` that can be done loses [n]; none that loses more than `at_most` by itself, as it is
+        not known yet what it loses on average in a leaf."""
         lost = np.full(len(losses), np.nan)
         for number in spare:
             here = np.where(losses[:, number] <= self.at_most[number], losses[:, number], np.nan)
@@ -156,17 +158,14 @@ class FallBacks:
         else:
             fine = losses.mean(axis=0, dtype=float) <= self.at_most
             stuck = ~can[:, first]
-            mean = losses[stuck].mean(axis=0, dtype=float) if stuck.any() else self._possible(losses, can)
+            here = losses[stuck] if stuck.any() else np.where(can, losses, self.worst)  # not what `first` does instead
+            mean = here.mean(axis=0, dtype=float)
             next_best = [number for number in mean.argsort(kind="stable").tolist() if number != first and fine[number]]
             second = [number for number in next_best if self.again[number] <= self.again[first]][:1]
             order = [first, *second, *(number for number in self.spare if fine[number])]
         if not self.again[first]:
             order.sort(key=lambda number: bool(self.again[number]))
         return list(dict.fromkeys(order))
-
-    def _possible(self, losses: Losses, can: Bools) -> Floats:
-        """What choices lose on average [C], if it is as bad as can be not to be able to do them."""
-        return np.asarray(np.where(can, losses, self.worst).mean(axis=0, dtype=float))
 
 
 @dataclass
@@ -186,7 +185,7 @@ class _Branch:
 class Grower:
     """Grows one tree over rows in `states` [n, F] with `losses` [n, C], of which the mean over `people` counts.
 
-    They are NaN where a choice cannot be done, so that the tree falls back on another.
+    Losses are NaN where a choice cannot be done, so that the tree falls back on another.
 
     `lost` is what the program loses in all, of which prices are shares.
     """
