@@ -243,6 +243,18 @@ def test_a_mended_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
     assert (first_choices(mended, STATES[old]) == best[old]).all()
 
 
+@given(st.integers(0, 10_000))
+def test_every_leaf_is_about_somebody(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    some = random.choice(len(STATES), 60, replace=False)
+    first, second = random.random((len(STATES), 4)), random.random((len(some), 4))
+    settings = replace(CHEAP, min_rows=1)
+    stood = grown(first, settings)
+    grower = grower_of(second, settings, STATES[some])
+    mended = finished(grower, grower.mend(stood))
+    assert set(decide(mended, STATES[some])) == set(range(len(said(mended))))
+
+
 @given(st.integers(0, 10_000), st.booleans(), st.sampled_from([None, 2]))
 def test_a_mended_tree_costs_no_more_than_the_one_that_stood(seed: int, akin: bool, most: int | None) -> None:
     random = np.random.default_rng(seed)

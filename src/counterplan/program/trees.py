@@ -389,6 +389,8 @@ class Grower:
         if branch.test is None or branch.yes is None or branch.no is None:
             order = self.fall_backs.order(branch.choice, self.losses[branch.rows], self.can[branch.rows])
             return Leaf(tuple(choices[number] for number in order))
+        if branch.passed.all() or not branch.passed.any():  # nobody is told apart
+            return self.finish(branch.yes if branch.passed.all() else branch.no, choices)
         yes, no = self.finish(branch.yes, choices), self.finish(branch.no, choices)
         return yes if yes == no else Split(branch.test, yes, no)
 
