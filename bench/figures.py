@@ -93,7 +93,7 @@ def preferences(rows: Rows) -> None:
             axis.plot(ratio, success, marker=MARKS[name], markersize=8, color=COLOURS[name])
             axis.annotate(
                 f"{prefer}\n{features:.1f} features, {ends:.0f} leaves",
-                (ratio, success), textcoords="offset points", xytext=(0, -28 if place % 2 == 0 else 8), fontsize=9,
+                (ratio, success), textcoords="offset points", xytext=(0, 8 if place % 2 == 0 else -28), fontsize=9,
                 ha="center",
             )  # fmt: skip
         axis.set_title(name)
