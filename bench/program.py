@@ -67,25 +67,25 @@ def one(
         guided = Recourse(problem, BlackBox(model), surrogate=recourse.surrogate_, program=program)
         row["reasons"] = {"guided": reasons(guided, guided.recommend(read, "guided", refused=True))}
         row["reasons"] |= {"cascade": reasons(fresh, cascade)}
-    row["switched"] = switched(benchmark, program, people)
+    row["switched"], row["other_plans"] = switched(benchmark, program, people)
     return row
 
 
-def switched(benchmark: Benchmark, program: Program, people: pd.DataFrame) -> float:
+def switched(benchmark: Benchmark, program: Program, people: pd.DataFrame) -> tuple[float, float]:
     """Each function forbidden in turn to those whose plan uses it: of those who have a plan without it, the share to
-    whom the program gives one that holds."""
+    whom the program gives one that holds; and the share that holds of all the plans that it gives."""
     problem, model = benchmark.problem, benchmark.model
     usual = program.recommend(people)
-    held = possible = 0
+    held = possible = given = 0
     for function in problem.transitions.functions:
         using = people[[any(step.function == function.name for step in plan.steps) for plan in usual]]
         if using.empty:
             continue
         exact = ExactPlanner(problem, BlackBox(model)).plan(using, refused=True, forbid=[function.name])
-        others = using[[plan.status == "found" for plan in exact]]
-        possible += len(others)
-        held += program.verify(others, model, forbid=[function.name]).hold if len(others) else 0
-    return held / possible if possible else float("nan")
+        possible += exact.counts["found"]
+        told = program.verify(using, model, forbid=[function.name])
+        held, given = held + told.hold, given + told.plans
+    return tuple(held / count if count else float("nan") for count in (possible, given))
 
 
 def reasons(recourse: Recourse, plans: Plans) -> dict[str, int]:
@@ -123,9 +123,10 @@ def main() -> None:
             print(f"{label} program   {told(some, 'program')}")
             if "cascade" in some[0]:
                 print(f"{label} cascade   {told(some, 'cascade')}")
-            keys = ("rule", "leaves", "switched", "distil_cpu")
-            size, ends, around, cost = (interval([row[key] for row in some]) for key in keys)
-            print(f"{label} rule {size}  leaves {ends}  success with a function off {around}  {cost} CPU s", flush=True)
+            keys = ("rule", "leaves", "switched", "other_plans", "distil_cpu")
+            size, ends, around, others, cost = (interval([row[key] for row in some]) for key in keys)
+            print(f"{label} rule {size}  leaves {ends}  {cost} CPU s")
+            print(f"{label} with a function off: success {around}, of the plans given hold {others}", flush=True)
         if options.out:
             options.out.write_text(json.dumps(rows, indent=1))
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from counterplan.errors import CounterplanError, ModelError
 from counterplan.models import Model, adapt
-from counterplan.models.identity import identity_of
+from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
@@ -105,6 +105,11 @@ class BlackBox:
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
         wanted = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
         return f"{self.model.name}{content}{threshold}{wanted}"
+
+    @property
+    def fingerprint(self) -> str:
+        """A short digest of the `decider`, which says nothing of the model to anybody else."""
+        return digest_of([self.decider.encode()])
 
     def about(self, problem: Problem, people: People) -> Questions:
         """A way to ask about states of `people`."""

@@ -25,7 +25,7 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
-from counterplan.program.card import EXAMPLES, Trial, card_of
+from counterplan.program.card import EXAMPLES, Trial, Without, card_of
 from counterplan.program.distil import Distillation, DistilSettings
 from counterplan.program.export.about import used
 from counterplan.program.imitation import imitate, pairs_of
@@ -243,6 +243,7 @@ class Distilling:
         card = card_of(
             program, trial, starts, made_with=made_with | how, seed=self.wishes.seed, real=real, questions=questions,
             examples=self.examples(program), avoided=[self.problem.features[i].name for i in self.avoid],
+            model=self.box.fingerprint,
         )  # fmt: skip
         self.progress("trying", 1, 1)
         return replace(program, card=json.loads(json.dumps(card)))
@@ -266,7 +267,23 @@ class Distilling:
             least[np.isinf(least)] = np.nan  # nobody has looked everywhere
         states, unsure = people.states[known], unsure + int((~known).sum())
         encoding = self.problem.encoding(self.people)
-        return Trial(states, program.run(states), holds[known], least[known], encoding, unsure), self.questions
+        without = self.tried_without(program, people.take(np.flatnonzero(known)))
+        trial = Trial(states, program.run(states), holds[known], least[known], encoding, unsure, without)
+        return trial, self.questions
+
+    def tried_without(self, program: Program, people: People) -> dict[str, Without]:
+        """How the program does, function by function, for those who were to use it and cannot: one question each."""
+        transitions, usual = self.problem.transitions, program.run(people.states)
+        tried = {}
+        for function, span in zip(transitions.functions, transitions.spans, strict=True):
+            rows = np.flatnonzero(np.isin(usual.actions, np.arange(span.start, span.stop)).any(axis=1))
+            allowed = np.broadcast_to(self.problem.allowed(function.name), (len(rows), len(transitions)))
+            run = program.run(people.states[rows], allowed)
+            given = np.flatnonzero(run.stopped)
+            holds, known = self.ask("its_plans_without_something", people, run.states[given], rows[given])
+            if len(rows) and known.all():
+                tried[function.name] = Without(len(rows), len(given), int(holds.sum()))
+        return tried
 
     def planner(self) -> Planner:
         """The best way at hand to find the least effort."""

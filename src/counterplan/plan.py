@@ -103,6 +103,8 @@ class Plan:
     """States of this person that the black box, or its memory, was asked about."""
     row: tuple[tuple[int | str, Any], ...] = ()
     """The person as the table had them: every column, in order, for models that want them so."""
+    caution: str = ""
+    """Why a plan that was not checked is less sure than others, if it is."""
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):
@@ -162,16 +164,19 @@ def _promise(plan: Plan) -> str:
     count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
     if plan.verified:
         return f"Refused. {count} would change that"
-    return f"Refused. {count} should change that" if plan.questions else f"{count} should change the decision"
+    hope = "might" if plan.caution else "should"
+    return f"Refused. {count} {hope} change that" if plan.questions else f"{count} {hope} change the decision"
 
 
 def _checked(plan: Plan) -> str:
     if plan.verified:
         return f"Checked with the model: favourable. {_questions(plan.questions)} asked."
     if plan.questions > 1:
-        return f"Not checked with the model, which was asked {_questions(plan.questions)} about other states."
-    asked = "It was asked only whether you are refused." if plan.questions else "No question was asked."
-    return f"Not checked with the model. {asked}"
+        said = f"Not checked with the model, which was asked {_questions(plan.questions)} about other states."
+    else:
+        asked = "It was asked only whether you are refused." if plan.questions else "No question was asked."
+        said = f"Not checked with the model. {asked}"
+    return "\n".join(textwrap.wrap(f"{said} {plan.caution}".rstrip(), 110))
 
 
 def _questions(count: int) -> str:
@@ -272,6 +277,7 @@ class Plans(Sequence[Plan]):
                 "optimal": plan.optimal,
                 "lower_bound": math.nan if plan.lower_bound is None else plan.lower_bound,
                 "questions": plan.questions,
+                "caution": plan.caution,
             }
             for number, step in enumerate(plan.steps, 1):
                 rows.append(
@@ -283,7 +289,7 @@ class Plans(Sequence[Plan]):
             if not plan.steps:
                 rows.append(head | {"step": 0})
         columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions"]
-        columns += ["step", "function", "argument", "cost", "text", "reason", "source"]
+        columns += ["step", "function", "argument", "cost", "text", "reason", "source", "caution"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_text(self, most: int | None = None) -> str:

@@ -35,6 +35,8 @@ class Result:
     questions: Ints
     reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
     """By row, for those whose steps have any."""
+    cautions: dict[int, str] = field(default_factory=dict)
+    """By row: what is to be known of a plan that nobody checked."""
 
     @classmethod
     def empty(cls, people: int, longest: int) -> Result:
@@ -56,8 +58,11 @@ class Result:
             for place, (row, status) in enumerate(zip(rows.tolist(), part.status, strict=True)):
                 self.status[row] = status
                 self.reasons.pop(row, None)
+                self.cautions.pop(row, None)
                 if place in part.reasons:
                     self.reasons[row] = part.reasons[place]
+                if place in part.cautions:
+                    self.cautions[row] = part.cautions[place]
 
 
 def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: Bools | None) -> Bools:
@@ -122,6 +127,7 @@ def plans_from(problem: Problem, people: People, result: Result) -> tuple[Plan, 
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
                 questions=int(result.questions[row]),
                 row=tuple((name, _plain(value)) for name, value in zip(columns, written[row], strict=True)),
+                caution="" if result.verified[row] else result.cautions.get(row, ""),
             )
         )
     return tuple(plans)

@@ -84,7 +84,9 @@ def distilled(name: str, people: int = 250, rounds: int = 2) -> Program:
         DistilSettings(rounds=rounds, rows=people),
         rng,
     )
-    return Program(problem, made.run()).tidied()
+    functions = [function.name for function in problem.transitions.functions]
+    tried = {name: {"people": 50, "plans": 40 - place, "hold": 30} for place, name in enumerate(functions)}
+    return Program(problem, made.run(), {"without": tried}).tidied()
 
 
 def transited_to(transited: dict[str, int]) -> set[str]:

@@ -14,10 +14,19 @@ from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, T
 
 
 def random_program(problem: Problem, seed: int | Random, depth: int = 3, stops: float = 0.0) -> Program:
-    """A tree in every node, or in most; every kind of test and of choice; `stops` is how many leaves end with STOP."""
+    """A tree in every node that some choice leads to, and in others; every kind of test and of choice; `stops` is how
+    many leaves end with STOP."""
     random = Random(seed) if isinstance(seed, int) else seed
-    names = [function.name for function in problem.transitions.functions if random.random() < 0.95]
-    return Program(problem, {name: _tree(problem, random, depth, stops) for name in (INTERVENE, *names)}, {"seed": 0})
+    functions = [function.name for function in problem.transitions.functions]
+    spare = {name for name in functions if random.random() < 0.5}
+    trees = {name: _tree(problem, random, depth, stops) for name in (INTERVENE, *functions)}
+    spare -= _led_to(problem, trees)
+    return Program(problem, {name: tree for name, tree in trees.items() if name not in spare}, {"seed": 0})
+
+
+def _led_to(problem: Problem, trees: dict[str, Tree]) -> set[str]:
+    choices = (choice for tree in trees.values() for _, leaf in leaves(tree) for choice in leaf.choices)
+    return {problem.transitions.actions[choice.action].function for choice in choices}
 
 
 def programs(problem: Problem) -> st.SearchStrategy[Program]:

@@ -70,6 +70,7 @@ def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, progr
     assert card["questions"]["its_plans"] <= tried + card["tried_on"]["without_any_known_plan"]
     assert card["questions"]["least_effort"] > 0
     assert "It gives no plan of more than" in card["cannot"][0]
+    assert card["model"] == BlackBox(SYN.model).fingerprint
 
 
 def test_success_is_what_the_model_says(program: Program) -> None:
@@ -176,6 +177,27 @@ def test_reasons_hold_when_something_is_forbidden(recourse: Recourse, program: P
     assert [[step.reason for step in plan.steps] for plan in plans] == [
         [step.reason for step in plan.steps] for plan in told
     ]
+
+
+def test_the_card_tells_how_plans_hold_without_each_function(program: Program) -> None:
+    without = program.card["without"]
+    assert len(without) > 1
+    for tried in without.values():
+        assert 0 <= tried["hold"] <= tried["plans"] <= tried["people"] <= program.card["tried_on"]["people"]
+    plans, hold = (sum(tried[what] for tried in without.values()) for what in ("plans", "hold"))
+    assert 0 < program.card["questions"]["its_plans_without_something"] <= plans, "one about each end, once"
+    told = f"tried without each function in turn, {hold} of the {plans} other plans that it gave held."
+    assert any(line.endswith(told) for line in program.card["cannot"])
+    name = next(name for name in without if without[name]["plans"])
+    assert f"{name}: people {without[name]['people']}, plans" in card_text(program.card)
+
+
+def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
+    assert program.verify(REFUSED, SYN.model).same_model
+    other = program.verify(REFUSED, lambda frame: np.full(len(frame), "refused"))
+    assert not other.same_model
+    assert str(other).endswith("The program was made for another model, or for an earlier state of it.")
+    assert replace(program, card={}).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
 
 
 def test_preferences(recourse: Recourse) -> None:

@@ -41,10 +41,14 @@ def lessons() -> Lessons:
     return teach(PROBLEM, PEOPLE, KNOWS, TEACHING, np.random.default_rng(0))
 
 
-def distilled(lessons: Lessons, settings: DistilSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> Distillation:
-    made = Distillation(
+def begun(lessons: Lessons, settings: DistilSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> Distillation:
+    return Distillation(
         PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, settings, np.random.default_rng(0), avoid
     )
+
+
+def distilled(lessons: Lessons, settings: DistilSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> Distillation:
+    made = begun(lessons, settings, avoid)
     made.run()
     return made
 
@@ -139,7 +143,10 @@ def test_functions_come_in_one_order(lessons: Lessons) -> None:
 
 
 def test_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
-    made, transitions = distilled(lessons), PROBLEM.transitions
+    """Before leaves get what is best there for whoever cannot use a function."""
+    made, transitions = begun(lessons), PROBLEM.transitions
+    made.imitate()
+    made.improve(ahead=False)
     for node, tree in made.trees.items():
         kinds = {int(transitions.function_of[made.choices[i].action]) for i in np.flatnonzero(made.open(node))}
         kinds -= {int(transitions.function_of[transitions.stop])}

@@ -44,6 +44,7 @@ PROGRAM = Program(
         "CHANGE_JOB": Split(Test(0), STOP, Split(Test(0, at_least=0.1 + 0.2), Leaf((Choice(0, reach=1e300),)), STOP)),
         "CHANGE_INCOME": Split(Test(2, among=(3, 0)), Leaf((Choice(5), Choice(6))), STOP),
         INTERVENE: Split(Test(1, at_least=2.0), Leaf((Choice(1),)), Leaf((Choice(4), Choice(0, reach=24.5)))),
+        "CHANGE_PURPOSE": STOP,
     },
     {"b": [1, {"z": None, "a": 0.1}], "a": "ä"},
 )
@@ -82,8 +83,9 @@ def test_the_format_is_as_documented() -> None:
                 "else": {"do": [{"stop": True}]},
             },
         },
+        "CHANGE_PURPOSE": {"do": [{"stop": True}]},
     }
-    assert [*data["nodes"]] == ["INTERVENE", "CHANGE_INCOME", "CHANGE_JOB"]
+    assert [*data["nodes"]] == ["INTERVENE", "CHANGE_INCOME", "CHANGE_JOB", "CHANGE_PURPOSE"]
 
 
 def test_infinity_is_plain_json() -> None:
@@ -146,6 +148,8 @@ def test_what_cannot_be_kept_is_refused() -> None:
         to_json(Program(LOAN, {"FLY": STOP}))
     with pytest.raises(PlanError, match="more than 100 questions"):
         to_json(Program(LOAN, {INTERVENE: deep(50_000)}))
+    with pytest.raises(PlanError, match="leads from INTERVENE to CHANGE_INCOME, and has no tree for it"):
+        to_json(Program(LOAN, {INTERVENE: Leaf((Choice(0),))}))
     with pytest.raises(PlanError, match="cannot ask for inf"):
         to_json(Program(LOAN, {INTERVENE: Split(Test(0, at_least=math.inf), STOP, STOP)}))
     with pytest.raises(PlanError, match="a rank of job that no value has"):
@@ -163,6 +167,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(PlanError, match="not text in UTF-8"):
         Program.load(path)
+    path.write_bytes(b"\xef\xbb\xbf" + to_json(PROGRAM).encode())
+    assert Program.load(path).trees.keys() == PROGRAM.trees.keys(), "editors of Windows write a mark before the text"
     path.write_text(to_json(PROGRAM)[:-40])
     with pytest.raises(PlanError, match=r"program.json: not JSON"):
         Program.load(path)
@@ -188,6 +194,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ('{"counterplan_program": 1}', "'problem' is missing"),
         ('{"counterplan_program": 1, "problem": []}', "problem: should be a mapping"),
         ('{"counterplan_program": 1, "problem": {}, "nodes": {}, "card": NaN}', "NaN is not a number"),
+        ('{"counterplan_program": 1, "problem": {}, "problem": {}}', "not JSON: 'problem' is there twice"),
+        ('{"counterplan_program": 1, "problem": {}, "nodes": {}, "card": {}, "x": 1}', "'x' is no part of a program"),
     ],
 )
 def test_foreign_texts(text: str, message: str) -> None:
@@ -262,6 +270,10 @@ def test_nodes_are_checked() -> None:
         from_data(data | {"nodes": {}})
     with pytest.raises(PlanError, match="there is no node 'CHANGE_JOBS'; did you mean 'CHANGE_JOB'"):
         from_data(data | {"nodes": {"CHANGE_JOBS": DO_STOP}})
+    lacking = {name: tree for name, tree in data["nodes"].items() if name != "CHANGE_PURPOSE"}
+    message = "p.json: nodes: CHANGE_INCOME leads to CHANGE_PURPOSE, which is not there.*'counterplan distil'"
+    with pytest.raises(PlanError, match=message):
+        from_data(data | {"nodes": lacking}, "p.json")
     tree: Any = DO_STOP
     for _ in range(DEEPEST + 1):
         tree = {"if": {"feature": "income", "at_least": 1}, "then": DO_STOP, "else": tree}

@@ -260,7 +260,8 @@ def _distilled(desk: Desk, sheet: Sheet, what: str, program: Program, **point: A
     """
     asked = program.card["questions"]
     desk.asked(sheet, what, "distillation", asked.get("traces", 0), **point)
-    desk.asked(sheet, what, "trial", asked.get("its_plans", 0) + asked.get("least_effort", 0), **point)
+    trial = sum(asked.get(purpose, 0) for purpose in ("its_plans", "least_effort", "its_plans_without_something"))
+    desk.asked(sheet, what, "trial", trial, **point)
 
 
 def _size(desk: Desk, program: Program, method: str, traces: int | None) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,16 @@ APART = 0.1
 """Groups whose success differs by so much are told of in words."""
 
 
+class Without(NamedTuple):
+    """How a program did for people who cannot do something that it would have them do."""
+
+    people: int
+    plans: int
+    """Those of them to whom it gave another plan."""
+    hold: int
+    """How many of these plans the black box says yes to."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """How a program did for B refused people whom it had not seen."""
@@ -42,13 +52,18 @@ class Trial:
     """In which groups people are looked at, where these are numbers."""
     unanswered: int = 0
     """People who are left out, because the budget of questions was spent."""
+    without: Mapping[str, Without] = field(default_factory=dict)
+    """By function that some plan uses: how the program did without it."""
 
 
 def card_of(
     program: Program, trial: Trial, starts: Floats, *, made_with: Mapping[str, Any], seed: int, real: int,
-    questions: Mapping[str, int], examples: Sequence[Floats] = (), avoided: Sequence[str] = (),
+    questions: Mapping[str, int], examples: Sequence[Floats] = (), avoided: Sequence[str] = (), model: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """The card of a program that was made from people in `starts` [B, F], the first of them `real`, and tried."""
+    """The card of a program that was made from people in `starts` [B, F], the first of them `real`, and tried.
+
+    `model` tells the model that decides from others.
+    """
     problem = program.problem
     hopeful = ~np.isinf(trial.least) | trial.holds
     _, cost, _ = walk(problem.transitions, trial.states, trial.run.actions)
@@ -57,6 +72,7 @@ def card_of(
     told = groups(problem, trial, cost, hopeful)
     return {
         "made_with": _given(made_with),
+        **({"model": model} if model else {}),
         "seed": seed,
         "people": {"real": real, "invented": len(starts) - real},
         "tried_on": {"people": int(hopeful.sum()), "without_any_known_plan": int((~hopeful).sum())},
@@ -67,6 +83,7 @@ def card_of(
         "rule_length_longest": longest_rule(program, trial.run),
         "leaves": sum(1 for tree in program.trees.values() for _ in leaves(tree)),
         "groups": told,
+        "without": {name: tried._asdict() for name, tried in trial.without.items()},
         "protected_tested": list(program.tests_protected()),
         "protected_avoided": list(avoided),
         "cannot": [*cannot(program, trial, hopeful), *unequal(problem, told)],
@@ -111,6 +128,11 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
         f"It gives no plan of more than {most} step{'' if most == 1 else 's'}.",
         "It was made for people like those it was made from; of others it may know nothing.",
     ]
+    other = "Where something is forbidden, its plans hold less often"
+    plans, hold = (sum(getattr(tried, what) for tried in trial.without.values()) for what in ("plans", "hold"))
+    if plans:
+        other += f": tried without each function in turn, {hold:,} of the {plans:,} other plans that it gave held"
+    said.append(f"{other}.")
     failing = int((hopeful & ~trial.holds).sum())
     if failing:
         said.append(f"For {failing} of {int(hopeful.sum())} people it was tried on, it had no plan that held.")

@@ -2,7 +2,8 @@
 
 One order of functions, causal parents first; a node leads to later functions, to itself if it adds, or to STOP. Trees
 first imitate plans that a teacher found; then, node by node from the last to the first, every row's every action is
-tried out with the rest of the program as it stands, and the tree is mended, or grown anew, by what that loses.
+tried out with the rest of the program as it stands, and the tree is mended, or grown anew, by what that loses. In the
+end, leaves get what they fall back on for people who cannot use a function.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.program.around import go_around
 from counterplan.program.automaton import Choice, Leaf, Program, Split, Tree, decide, leaves
 from counterplan.program.trees import FallBacks, Grower, TreeSettings, digits_in, roundest
 
@@ -48,26 +50,42 @@ class DistilSettings:
     """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
     least_lost: float = 0.12
     """A program that loses less is priced as if it lost so much: little is left to gain by many words."""
+    barred: float = 0.3
+    """What somebody counts who cannot use some function, where leaves get what they fall back on; others count 1."""
+    hope: float = 0.5
+    """Whoever cannot use some function gets no plan where fewer of them than this share would get one that holds."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
 class Rows(NamedTuple):
-    """People on their way: at which node, in which state, after how many steps and what effort, and whose it is."""
+    """People on their way: at which node, in which state, after how many steps and what effort, who they are, and which
+    functions they cannot use (by the number of a set of them; 0 is none)."""
 
     node: Ints
     states: Floats
     steps: Ints
     cost: Floats
     person: Ints
+    barred: Ints
 
     def take(self, which: Ints | Bools) -> Rows:
         """Some of them."""
-        return Rows(self.node[which], self.states[which], self.steps[which], self.cost[which], self.person[which])
+        node, states, steps, cost, person, barred = self
+        return Rows(node[which], states[which], steps[which], cost[which], person[which], barred[which])
 
     @staticmethod
     def join(parts: Sequence[Rows]) -> Rows:
         """All of them."""
         return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+class Judge(NamedTuple):
+    """How bad it is where plans end."""
+
+    of: Callable[[Rows], Floats]
+    """[n] for rows that stop."""
+    worst: float
+    """For whoever is left without a plan."""
 
 
 class Distillation:
@@ -83,6 +101,8 @@ class Distillation:
     ) -> None:  # fmt: skip
         self.problem, self.transitions, self.settings = problem, problem.transitions, settings
         self.starts, self.least, self.logit, self.random = starts, np.maximum(least, 1e-9), logit, random
+        self.barred = np.zeros((1, len(self.transitions.functions)), bool)
+        """[M, functions] sets of functions that some people cannot use: the first has none."""
         self.features = [feature for feature in problem.features if feature.index not in avoid]
         self.names = Program(problem, {}).nodes
         self.place = np.empty(len(self.transitions.functions) + 1, np.intp)
@@ -93,6 +113,7 @@ class Distillation:
         self.trees: dict[int, Tree] = {}
         self.worst = WORST + settings.penalty
         """What whoever is left without a plan loses: nothing is worse."""
+        self.losing, self.failing = Judge(self.loss, self.worst), Judge(lambda ends: 1 - self.chance(ends), 1.0)
         self.lost = settings.most_lost
         """What the program loses on average, within limits: the price of words is a share of it."""
 
@@ -121,7 +142,7 @@ class Distillation:
             action = np.where(plans[:, t] == NO_ACTION, self.transitions.stop, plans[:, t])
             states = self.transitions.apply(states, action)
             touched |= self.transitions.function_of[action] == index
-        some = self._sample(np.flatnonzero(touched), _SAMPLED)
+        some = self.sample(np.flatnonzero(touched), _SAMPLED)
         target = self.transitions.functions[index].target
         before, after = self.starts[some, target], states[some, target]
         way = np.linspace(1, 0, _STOPS)  # back from the end
@@ -175,18 +196,24 @@ class Distillation:
     def _step(self, rows: Rows, action: Ints) -> Rows:
         """`rows` after an action each [n]."""
         after, price, _ = self.transitions.step(rows.states, action)
-        return Rows(self.transitions.function_of[action] + 1, after, rows.steps + 1, rows.cost + price, rows.person)
+        node = self.transitions.function_of[action] + 1
+        return Rows(node, after, rows.steps + 1, rows.cost + price, rows.person, rows.barred)
 
     def legal(self, rows: Rows) -> Bools:
         """[n, A] what may be done; STOP not at the very beginning, and nothing else at the very end."""
         legal = self.transitions.legal(rows.states)
+        legal[:, :-1] &= ~self.barred[rows.barred][:, self.transitions.function_of[:-1]]
         legal[:, self.transitions.stop] = rows.steps > 0
         legal[rows.steps >= self.problem.max_actions, :-1] = False
         return legal
 
-    def finish(self, rows: Rows, trees: Mapping[int, Tree], seen: list[Rows] | None = None) -> Floats:
-        """What `rows` lose [n] if the program takes over; `seen` collects where they come by."""
-        loss = np.full(len(rows.person), self.worst)
+    def finish(
+        self, rows: Rows, trees: Mapping[int, Tree], seen: list[Rows] | None = None, judge: Judge | None = None
+    ) -> Floats:
+        """What `rows` lose [n] if the program takes over, or what else a `judge` says; `seen` collects where they come
+        by."""
+        judge = judge or self.losing
+        loss = np.full(len(rows.person), judge.worst)
         going = np.arange(len(rows.person))
         ends: list[tuple[Ints, Rows]] = []
         while len(going):
@@ -198,7 +225,7 @@ class Distillation:
             on = ~stop & (action != NO_ACTION)
             going, rows = going[on], self._step(rows.take(on), action[on])
         if ends:
-            loss[np.concatenate([which for which, _ in ends])] = self.loss(Rows.join([end for _, end in ends]))
+            loss[np.concatenate([which for which, _ in ends])] = judge.of(Rows.join([end for _, end in ends]))
         return loss
 
     def loss(self, ends: Rows) -> Floats:
@@ -207,8 +234,12 @@ class Distillation:
         So a plan that fails gains nothing by being cheap.
         """
         dear = np.clip(ends.cost / self.least[ends.person] - 1, 0, WORST)
-        chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
+        chance = self.chance(ends)
         return chance * dear + (1 - chance) * self.settings.penalty
+
+    def chance(self, ends: Rows) -> Floats:
+        """How likely it is [n] that plans hold which stop at `ends`."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50))))
 
     def decide(self, rows: Rows, trees: Mapping[int, Tree], legal: Bools) -> Ints:
         """The action [n] that the program takes; NO_ACTION if it knows none."""
@@ -241,7 +272,7 @@ class Distillation:
             if not len(here):
                 self.trees[node] = Leaf((Choice(self.transitions.stop),))
                 continue
-            here = self._sample(here, self.settings.rows)
+            here = self.sample(here, self.settings.rows)
             some = rows.take(here)
             picks = self.picks(some, self.legal(some))
             losses = (picks != taken[here][:, None]).astype(float)
@@ -289,15 +320,15 @@ class Distillation:
         lost = self.finish(self.begin(), self.trees, seen)
         self.lost = min(max(float(lost.mean()), self.settings.least_lost), self.settings.most_lost)
         now = self.price(self.trees, lost, seen)
-        for node in self._backwards():
+        for node in self.backwards():
             came = Rows.join(seen)
             here = np.flatnonzero(came.node == node)
             taught = np.flatnonzero(self.taught[0][0].node == node)
             if not len(here) and not len(taught):
                 continue
             share = self.settings.teacher if len(here) else 1.0
-            mine = self._sample(here, round((1 - share) * self.settings.rows))
-            theirs = self._sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
+            mine = self.sample(here, round((1 - share) * self.settings.rows))
+            theirs = self.sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
             rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
             visits = max(len(here), len(rows.person))
             for tree in self.grown(node, rows, self.losses(node, rows), visits, ahead):
@@ -309,9 +340,9 @@ class Distillation:
                     self.trees, now, seen, better = trial, then, passed, True
         return better
 
-    def losses(self, node: int, rows: Rows) -> Floats:
-        """[n, C] what each choice loses at `node`, if the program as it stands goes on from there; NaN where it cannot
-        be done."""
+    def losses(self, node: int, rows: Rows, judge: Judge | None = None) -> Floats:
+        """[n, C] what each choice loses at `node`, or what else a `judge` says, if the program as it stands then goes
+        on; NaN where it cannot be done."""
         legal = self.legal(rows)
         picks = self.picks(rows, legal)
         picks[:, ~self.open(node)] = NO_ACTION
@@ -322,10 +353,10 @@ class Distillation:
         row, action = np.nonzero(wanted)
         stop = action == self.transitions.stop
         if stop.any():
-            by_action[row[stop], action[stop]] = self.loss(rows.take(row[stop]))
+            by_action[row[stop], action[stop]] = (judge or self.losing).of(rows.take(row[stop]))
         on = np.flatnonzero(~stop)
         after = self._step(rows.take(row[on]), action[on])
-        by_action[row[on], action[on]] = self.finish(after, self.trees)
+        by_action[row[on], action[on]] = self.finish(after, self.trees, judge=judge)
         return np.take_along_axis(by_action, picks, axis=1)
 
     def price(self, trees: Mapping[int, Tree], loss: Floats, seen: list[Rows]) -> float:
@@ -346,22 +377,21 @@ class Distillation:
         """How many digits it takes to write the cut points of a tree."""
         if isinstance(tree, Leaf):
             return 0
-        return (
-            self._digits(tree.yes)
-            + self._digits(tree.no)
-            + digits_in(tree.test, self.problem.features[tree.test.feature])
-        )
+        here = digits_in(tree.test, self.problem.features[tree.test.feature])
+        return here + self._digits(tree.yes) + self._digits(tree.no)
 
     def begin(self) -> Rows:
         """Everybody as they are."""
         count = len(self.starts)
         zeros = np.zeros(count, np.intp)
-        return Rows(zeros, self.starts, zeros.copy(), np.zeros(count), np.arange(count))
+        return Rows(zeros, self.starts, zeros.copy(), np.zeros(count), np.arange(count), zeros.copy())
 
-    def _backwards(self) -> list[int]:
+    def backwards(self) -> list[int]:
+        """All nodes, the last first."""
         return [int(function) + 1 for function in self.transitions.parents_first[::-1]] + [0]
 
-    def _sample(self, rows: Ints, most: int) -> Ints:
+    def sample(self, rows: Ints, most: int) -> Ints:
+        """At most so many of them."""
         return rows if len(rows) <= most else np.sort(self.random.choice(rows, most, replace=False))
 
     def run(self, progress: Callable[[int], None] = lambda round: None) -> dict[str, Tree]:
@@ -373,4 +403,5 @@ class Distillation:
             ahead = number >= self.settings.rounds - self.settings.careful
             if better or ahead:
                 better = self.improve(ahead)
+        go_around(self)
         return {self.names[node]: tree for node, tree in sorted(self.trees.items())}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,13 +14,14 @@ from counterplan.files import write_whole
 from counterplan.problem import Feature, Problem
 from counterplan.problem.source import Place, place_text
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 
 VERSION = 1
 DEEPEST = 100
 """Tests on the way to a leaf. Nobody reads that far."""
 LARGEST_FILE = 50_000_000
 _AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
+_PARTS = ("problem", "nodes", "card")
 _INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
 """JSON has no infinity; a number that is too large is read as one, in every language."""
 
@@ -40,7 +42,7 @@ def load(path: str | Path) -> Program:
             raise PlanError(
                 f"{path}: larger than any program of counterplan; give the one that 'counterplan distil' made"
             )
-        text = Path(path).read_text("utf-8")
+        text = Path(path).read_text("utf-8-sig")
     except FileNotFoundError:
         raise PlanError(f"{path}: there is no such file") from None
     except OSError as error:
@@ -68,6 +70,8 @@ def to_data(program: Program) -> dict[str, Any]:
             raise PlanError(f"the program has a tree for '{name}', which is no function of {program.problem.name}")
         if _depth(tree) > DEEPEST:
             raise PlanError(f"the tree of {name} asks more than {DEEPEST} questions in a row")
+    for node, missing in _leading_nowhere(program):
+        raise PlanError(f"the program leads from {node} to {missing}, and has no tree for it")
     return {
         "counterplan_program": VERSION,
         "problem": _finite(program.problem.to_dict()),
@@ -79,7 +83,7 @@ def to_data(program: Program) -> dict[str, Any]:
 def from_json(text: str, name: str = "program") -> Program:
     """The inverse of `to_json`; `name` stands for the file in messages."""
     try:
-        data = json.loads(text, parse_constant=_infinite)
+        data = json.loads(text, parse_constant=_infinite, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
@@ -104,14 +108,37 @@ def from_data(data: Any, name: str = "program") -> Program:
             f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION}): "
             "update counterplan, or distil the program again"
         )
-    for key, kind in (("problem", dict), ("nodes", dict), ("card", dict)):
-        if not isinstance(data.get(key), kind):
+    for key in _PARTS:
+        if not isinstance(data.get(key), dict):
             raise PlanError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
+    for key in data:
+        if key not in ("counterplan_program", *_PARTS):
+            hint = did_you_mean(key, _PARTS) or f"; there are {listed(_PARTS)}"
+            raise PlanError(f"{name}: '{cut(key)}' is no part of a program{hint}")
     try:
         problem = Problem.from_dict(data["problem"], f"{name}: problem")
     except RecursionError:
         raise PlanError(f"{name}: problem: nested too deeply") from None
     return _Reader(name, problem).program(data["nodes"], data["card"])
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping in which every key is there once: which of two is meant nobody knows."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"'{cut(twice)}' is there twice")
+    return data
+
+
+def _leading_nowhere(program: Program) -> Iterator[tuple[str, str]]:
+    """The nodes that lead to one without a tree, with its name."""
+    transitions = program.problem.transitions
+    for node, tree in program.trees.items():
+        for choice in (choice for _, leaf in leaves(tree) for choice in leaf.choices):
+            function = transitions.actions[choice.action].function
+            if choice.action != transitions.stop and function not in program.trees:
+                yield node, function
 
 
 def _infinite(name: str) -> float:
@@ -204,7 +231,10 @@ class _Reader:
             self.known(node, (INTERVENE, *self.functions), "node", ("nodes",))
         if INTERVENE not in nodes:
             self.wrong(("nodes",), f"there is no node {INTERVENE}, where everybody starts")
-        return Program(self.problem, {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}, card)
+        program = Program(self.problem, {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}, card)
+        for node, missing in _leading_nowhere(program):
+            self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
+        return program
 
     def tree(self, data: Any, place: Place) -> Tree:
         if len(place) > DEEPEST + 2:

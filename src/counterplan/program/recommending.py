@@ -12,6 +12,7 @@ from counterplan.plan import Plans, Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
 from counterplan.program.automaton import Program
+from counterplan.program.cautions import cautioned
 from counterplan.results import Forbid, Reason, Result, allowed_actions, label_of, plans_from
 
 
@@ -29,6 +30,8 @@ def found(program: Program, people: People, allowed: Bools) -> Result:
     result = Result.empty(len(people), program.problem.max_actions)
     result.actions = run.actions
     result.status = [Status.FOUND if stopped else Status.NOT_FOUND for stopped in run.stopped.tolist()]
+    if not allowed.all():
+        result.cautions = cautioned(program, run.actions, program.run(people.states).actions, allowed)
     names, lengths = program.nodes, (run.actions != NO_ACTION).sum(axis=1)
     for row in np.flatnonzero(lengths).tolist():
         result.reasons[row] = tuple(
@@ -52,6 +55,8 @@ class Verification:
     """People who got a plan."""
     failing: tuple[int | str, ...]
     """Those of them whose plan does not lead to a favourable decision, as the table calls them."""
+    same_model: bool = True
+    """Whether this is the model that the program was made for, as far as its card tells."""
 
     @property
     def hold(self) -> int:
@@ -71,7 +76,8 @@ class Verification:
         told = (
             f"{self.hold:,} {'holds' if self.hold == 1 else 'hold'}, {failing:,} {'does' if failing == 1 else 'do'} not"
         )
-        return f"{self.plans:,} of {people} got a plan; {told} ({self.share:.1%} of all)."
+        other = "" if self.same_model else " The program was made for another model, or for an earlier state of it."
+        return f"{self.plans:,} of {people} got a plan; {told} ({self.share:.1%} of all).{other}"
 
 
 def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
@@ -85,4 +91,4 @@ def verify(program: Program, people: pd.DataFrame | People, model: object, forbi
     box = model if isinstance(model, BlackBox) else BlackBox(model)
     holds = box.about(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
     failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
-    return Verification(len(read), len(rows), failing)
+    return Verification(len(read), len(rows), failing, program.card.get("model", box.fingerprint) == box.fingerprint)

@@ -41,6 +41,8 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
     yield f"{problem.name}: {', '.join(counts)}, {limit}"
     if any(choice.reach is not None for choice in choices):
         yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
+    if any(leaf.choices[-1:] != (Choice(problem.transitions.stop),) for leaf in ends):
+        yield "Where nothing of what is said is possible, no plan is known."
     for name in program.nodes:
         if name not in trees:
             continue
@@ -53,8 +55,7 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
         yield from ["", head]
         yield from listing.lines(trees[name], here, "  ")
         if listing.spare:
-            more = "" if listing.stops(listing.spare) else _NO_PLAN
-            yield from _wrapped(f"  Where nothing said above is possible: {_row(problem, listing.spare)}{more}.", "  ")
+            yield from _wrapped(f"  Where nothing said above is possible: {_row(problem, listing.spare)}.", "  ")
 
 
 class _Listing:
@@ -196,9 +197,11 @@ _TITLES = {
     "rule_length_longest": "longest rule",
     "leaves": "leaves",
     "groups": "by group",
+    "without": "without a function",
     "protected_tested": "protected, asked about",
     "protected_avoided": "protected, never asked about",
     "cannot": "what it cannot do",
+    "model": "fingerprint of the model",
     "made_with": "made with",
     "seed": "seed",
 }

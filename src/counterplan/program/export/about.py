@@ -7,6 +7,7 @@ from typing import Any
 
 from counterplan.problem.parts import Feature
 from counterplan.program.automaton import Leaf, Program, Tree
+from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
 from counterplan.program.text import DRAWN, say_shortly
 
@@ -20,9 +21,12 @@ _TITLES = {
     "rule_length_longest": "features in the longest rule",
     "questions": "questions asked of the model to make it",
 }
-_ELSEWHERE = (*DRAWN, "cannot", "groups", "protected_tested", "protected_avoided")
+_ELSEWHERE = (*DRAWN, "cannot", "groups", "without", "protected_tested", "protected_avoided")
 """What the page says, or draws, in another place."""
-_HEADINGS = {"people": "people", "success": "whose plan held", "mean_effort": "mean effort"}
+_HEADINGS = {
+    "people": "people", "success": "whose plan held", "mean_effort": "mean effort", "plans": "got another plan",
+    "hold": "whose other plan held",
+}  # fmt: skip
 
 
 def about(program: Program) -> list[tuple[str, str]]:
@@ -51,11 +55,15 @@ def making(program: Program) -> list[tuple[str, str]]:
 
 
 def groups(program: Program) -> list[tuple[str, list[str], list[list[str]]]]:
-    """By protected feature: its name, the headings of a table, and its rows, the group's name first."""
-    told = program.card.get("groups")
+    """By protected feature, and by what cannot be done: the name, the headings of a table, and its rows, the group's
+    name first."""
+    told, without = program.card.get("groups"), program.card.get("without")
     labels = {feature.name: feature.label for feature in program.problem.features}
+    every = list(told.items()) if isinstance(told, Mapping) else []
+    if isinstance(without, Mapping):
+        every.append(("without", {spoken(str(name)): tried for name, tried in without.items()}))
     tables = []
-    for name, inside in told.items() if isinstance(told, Mapping) else ():
+    for name, inside in every:
         rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
         seen = dict.fromkeys(key for row in rows.values() for key in row)
         keys = [key for key in _HEADINGS if key in seen] + [key for key in seen if key not in _HEADINGS]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from counterplan.problem.parts import STOP
 from counterplan.program.automaton import INTERVENE, Program
+from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
-from counterplan.program.export.resolved import spoken, title
+from counterplan.program.export.resolved import title
 
 
 def to_dot(program: Program) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Test, Tree
+from counterplan.program.cautions import cautions
 from counterplan.program.export.about import about, limits
 from counterplan.program.export.expressions import Resolver, number, numbers, python
 from counterplan.program.export.reasons import reasons
@@ -32,7 +33,8 @@ def recommend(person: dict, cannot: set = frozenset()) -> dict:
 
     `cannot` holds what must stay as it is: functions ("{name}") or actions ("{action}").
     Gives "status" ("found" or "not_found"), "steps" (each with "function", "argument", "cost", "text", "reason"),
-    "cost" (of all steps) and "reason" (why it stops there). Nothing is asked of any model.
+    "cost" (of all steps), "reason" (why it stops there) and "caution" (why the plan is less sure than others, where
+    `cannot` makes it another one). Nothing is asked of any model.
     """
     return _plan(_WORLD, person, cannot)
 
@@ -184,7 +186,10 @@ def _world(program: Program, nodes: dict[str, str]) -> str:
     lines += ["    },", "    because={"]
     for name, said in reasons(program).items():
         lines += [f"        {name!r}: [", *(f"            {texts!r}," for texts in said), "        ],"]
-    return "\n".join([*lines, "    },", ")"]) + "\n"
+    said_of = cautions(program)
+    lines += ["    },", "    without={"]
+    lines += [f"        {name!r}: {said!r}," for name, said in zip(program.nodes[1:], said_of.without, strict=True)]
+    return "\n".join([*lines, "    },", f"    otherwise={said_of.otherwise!r},", ")"]) + "\n"
 
 
 def _feature(feature: Feature) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 from counterplan.problem import Problem
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.values import text_of
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Test, Tree
+from counterplan.program.automaton import Choice, Leaf, Program, Test, Tree
+from counterplan.program.cautions import cautions, spoken
 from counterplan.program.export.expressions import Resolver
 
 
@@ -25,20 +26,13 @@ def resolved(program: Program) -> dict[str, Any]:
         "functions": [_function(problem, function) for function in transitions.functions],
         "causes": [_cause(problem, cause) for cause in transitions.causes],
         "nodes": [_node(program, name) for name in program.nodes],
+        "cautions": cautions(program)._asdict(),
     }
 
 
 def title(problem: Problem) -> str:
     """What people call the problem."""
     return str(problem.to_dict().get("title") or problem.name)
-
-
-def spoken(name: str) -> str:
-    """A node's name for people: "Change job" for CHANGE_JOB."""
-    if name == INTERVENE:
-        return "Begin"
-    words = name.replace("_", " ").strip()
-    return words[:1].upper() + words[1:].lower() if words.isupper() else words
 
 
 def bases(problem: Problem, function: Function) -> Mapping[str, float]:

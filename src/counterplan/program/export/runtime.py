@@ -79,14 +79,34 @@ class _World(NamedTuple):
     """Each gives the number of a rule, and what it would do, the best first."""
     because: Mapping[str, Sequence[Sequence[str]]]
     """Why, in words: of each rule of each node, for each thing it would do."""
+    without: Mapping[str, str]
+    """What is to be said of other plans than usual, where one function is forbidden."""
+    otherwise: str
+    """And where anything else is."""
 
 
 def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
     state = _read(world, person)
-    actions = {f"{name}={_text_of(value)}" for name, it in world.functions.items() for value in it.values}
+    cannot = {cannot} if isinstance(cannot, str) else cannot
+    actions = {name: {f"{name}={_text_of(value)}" for value in it.values} for name, it in world.functions.items()}
     for wish in cannot:
-        if wish not in world.functions and wish not in actions:
+        if wish not in actions and not any(wish in some for some in actions.values()):
             raise ValueError(f"there is no function or action {wish!r}; there are {', '.join(world.functions)}")
+    plan, caution = _run(world, state, cannot), ""
+    freely = _run(world, state, ()) if cannot and plan["steps"] else plan
+    if _actions(plan) != _actions(freely):
+        off = {name: some if name in cannot else some & set(cannot) for name, some in actions.items()}
+        touched = [name for name in actions if off[name]]
+        alone = len(touched) == 1 and off[touched[0]] == actions[touched[0]]
+        caution = world.without[touched[0]] if alone else world.otherwise
+    return {**plan, "caution": caution}
+
+
+def _actions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(step["function"], _text_of(step["argument"])) for step in plan["steps"]]
+
+
+def _run(world: _World, state: State, cannot: Collection[str]) -> dict[str, Any]:
     node = "INTERVENE"
     steps: list[dict[str, Any]] = []
     while node in world.nodes:
@@ -195,13 +215,16 @@ def _in_words(feature: _Feature, number: float) -> str:
         return "unknown"
     if feature.kind != "number":
         return feature.labels[int(number)]
-    if float(number).is_integer():
-        text = f"{int(number):,}"
-    elif abs(number) < 0.01:
-        text = f"{number:.4g}"
-    else:
-        text = f"{number:,.4f}".rstrip("0").rstrip(".")
+    text = _number_in_words(number)
     return f"{text} {feature.unit}" if feature.unit else text
+
+
+def _number_in_words(number: float) -> str:
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    if abs(number) < 0.01:
+        return f"{number:.4g}"
+    return f"{number:,.4f}".rstrip("0").rstrip(".")
 
 
 def _read(world: _World, person: Mapping[str, Any]) -> State:
@@ -234,9 +257,10 @@ def _number(name: str, feature: _Feature, value: Any) -> float:
         return float(texts.index(_text_of(value)))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{name} is a number; not {value!r}")
-    if not _within(feature, value) or (feature.integer and value != int(value)):
+    if not _within(feature, value) or (feature.integer and value != int(value)) or abs(value) > 2**53:
+        low, high = max(feature.low, -(2**53)), min(feature.high, 2**53)
         kind = "a whole number" if feature.integer else "a number"
-        raise ValueError(f"{name} is {kind} from {feature.low:g} to {feature.high:g}; not {value!r}")
+        raise ValueError(f"{name} is {kind} from {_number_in_words(low)} to {_number_in_words(high)}; not {value!r}")
     return float(value)
 
 

@@ -12,8 +12,9 @@ from importlib.resources import files
 
 from counterplan.problem.parts import STOP
 from counterplan.program.automaton import INTERVENE, Program
+from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import Drawing, Edge, drawing
-from counterplan.program.export.resolved import spoken, title
+from counterplan.program.export.resolved import title
 
 _ROW, _TALL, _TOP, _SIDE = 72, 46, 14, 20
 _LETTER, _LONGEST = 7.7, 30

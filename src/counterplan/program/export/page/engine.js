@@ -3,7 +3,7 @@
 "use strict";
 
 function makeEngine(program) {
-  const { features, functions, causes, nodes, reasons, longest } = program;
+  const { features, functions, causes, nodes, reasons, cautions, longest } = program;
   const STOP = functions.length + 1;
   const consequences = causes.filter((cause) => cause.table || cause.formula !== null);
 
@@ -122,6 +122,20 @@ function makeEngine(program) {
   }
 
   function recommend(start, cannot = new Set()) {
+    const plan = run(start, cannot);
+    return { ...plan, caution: plan.steps.length && cannot.size ? caution(plan, run(start, new Set()), cannot) : "" };
+  }
+
+  // What is to be said of a plan that would be another one if nothing were forbidden.
+  function caution(plan, freely, cannot) {
+    const said = ({ steps }) => JSON.stringify(steps.map((step) => [step.function, step.argument]));
+    if (said(plan) === said(freely)) return "";
+    const off = functions.map((doing) => doing.actions.map((action) => cannot.has(doing.name) || cannot.has(action)));
+    const touched = functions.map((_, i) => i).filter((i) => off[i].includes(true));
+    return touched.length === 1 && !off[touched[0]].includes(false) ? cautions.without[touched[0]] : cautions.otherwise;
+  }
+
+  function run(start, cannot) {
     let state = start, node = 0;
     const steps = [], ways = [];
     while (nodes[node]) {

@@ -85,10 +85,13 @@
     }
     function fault() {
       const number = state[field.feature];
-      const fine = !entry.validity.badInput && engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
+      const exact = !(Math.abs(number) > 2 ** 53);
+      const right = engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
+      const fine = !entry.validity.badInput && exact && right;
       const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
         feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
-      wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}.`;
+      const wanted = `a ${exact ? "" : "smaller "}${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}`;
+      wrong.textContent = fine ? "" : `Please enter ${wanted}.`;
       const strange = fine && (number < field.low || number > field.high);
       const range = `${numberInWords(field.low)} to ${numberInWords(field.high)}${feature.unit ? ` ${feature.unit}` : ""}`;
       odd.textContent = strange ? `Is that right? This page expects ${range}; beyond that, the plan may mean nothing.` : "";
@@ -158,14 +161,13 @@
     });
     const end = make("li", { className: "end" },
       make("span", { className: "badge", text: "✓", "aria-hidden": "true" }),
-      make("p", { className: "what", text: "Stop here: the decision should now be favourable" }),
+      make("p", { className: "what", text: `Stop here: the decision ${plan.caution ? "might" : "should"} now be favourable` }),
       make("p", { className: "why", text: `because ${plan.reason}` }));
-    const around = cannot.size ? ", and plans hold less often where something has to stay as it is" : "";
     return [
       make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),
         make("span", { text: `effort ${effort(plan.cost)} in all` })),
       make("ol", { className: "timeline" }, ...items, end),
-      make("p", { className: "caution", text: `Not checked with the model that decides${around}. Have it checked before you rely on it.` }),
+      make("p", { className: "caution", text: `Not checked with the model that decides. ${plan.caution} Have it checked before you rely on it.`.replace("  ", " ") }),
     ];
   }
 
@@ -187,7 +189,7 @@
     const items = helping.map(({ some, names, then }) => {
       const button = make("button", { type: "button", text: some.length > 1 ? "Allow everything" : `Allow a change: ${changed(some[0])}` });
       button.addEventListener("click", () => allow(names));
-      return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}` }));
+      return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}${then.caution ? ", but less sure" : ""}` }));
     });
     const why = off.length ? "Even without the switches there is none. " : "";
     box.append(make("p", { text: helping.length ? "What would help:"
