@@ -10,7 +10,7 @@ import pytest
 
 from counterplan import BlackBox, PlanError, benchmarks
 from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.program import INTERVENE, Leaf, Program, leaves
+from counterplan.program import INTERVENE, Leaf, Program, Split, Test, leaves
 from counterplan.program.distil import Distillation, DistilSettings
 from counterplan.program.teaching import Lessons, TeachingSettings, refused, teach
 from counterplan.program.trees import Grower
@@ -110,9 +110,7 @@ def test_the_program_works_for_others_at_little_more_than_the_least_effort(lesso
 
 @pytest.mark.parametrize("ahead", [False, True])
 def test_a_round_never_makes_it_worse(lessons: Lessons, ahead: bool) -> None:
-    made = Distillation(
-        PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, SETTINGS, np.random.default_rng(0)
-    )
+    made = begun(lessons)
     made.imitate()
 
     def price() -> float:
@@ -188,6 +186,36 @@ def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Lessons, monkeypatch:
         monkeypatch.setattr(made, "grown", lambda here, *_, offered=offered: offered if here == node else [])
         assert made.improve(ahead=False)
         assert made.trees[node] == best[node]
+
+
+def test_the_digits_of_cut_points_have_their_price(lessons: Lessons) -> None:
+    made = begun(lessons)
+    number = next(feature for feature in PROBLEM.features if feature.is_number)
+    short, long = (
+        {0: Split(Test(number.index, at_least=cut), Leaf((made.choices[0],)), Leaf((made.choices[1],)))}
+        for cut in (1e9, 1_234_000_000.0)
+    )
+    loss, seen = np.zeros(len(made.starts)), [made.begin()]
+    dearer = made.price(long, loss, seen) - made.price(short, loss, seen)
+    assert dearer == pytest.approx(3 * made.lost * made.settings.tree.digit_price)
+
+
+def test_stop_is_a_last_resort_where_it_is_no_failure(lessons: Lessons) -> None:
+    made = begun(lessons)
+    node = 1
+    open_ = np.flatnonzero(made.open(node))
+    choices = [made.choices[i] for i in open_]
+    stop = [choice.action for choice in choices].index(PROBLEM.transitions.stop)
+    half = made.settings.penalty / 2
+    for lost, comes in ((half - 0.1, True), (half + 0.1, False)):
+        losses = np.full((10, len(choices)), 1.0)
+        losses[:, stop] = lost
+        losses[2:, 0] = np.nan  # what few people can do loses nothing for them, and counts little
+        losses[:2, 0] = 0.0
+        backs = made._fall_backs(node, choices, losses)
+        assert (stop in backs.spare) == comes
+        assert backs.spare[0] != 0
+        assert not comes or backs.spare[-1] == stop
 
 
 def test_trees_that_stand_are_mended(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
