@@ -99,17 +99,22 @@ class BlackBox:
 
         The content is looked at once, when this is first asked for.
         """
-        if self._identity is None:
-            self._identity = identity_of(self.model)
-        content = f" ({self._identity})" if self._identity else ""
+        content = f" ({self._content()})" if self._content() else ""
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
         wanted = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
         return f"{self.model.name}{content}{threshold}{wanted}"
 
-    @property
-    def fingerprint(self) -> str:
-        """A short digest of the `decider`, which says nothing of the model to anybody else."""
-        return digest_of([self.decider.encode()])
+    def _content(self) -> str:
+        """What the model decides by, in short; empty if that cannot be found out."""
+        if self._identity is None:
+            self._identity = identity_of(self.model)
+        return self._identity
+
+    def fingerprint(self, problem: Problem) -> str:
+        """A short digest of what decides about `problem`: the model's content, by whatever name (the name, if nothing
+        else is known), and what counts as favourable. It says nothing of the model to anybody else."""
+        parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
+        return digest_of([part.encode() for part in parts])
 
     def about(self, problem: Problem, people: People) -> Questions:
         """A way to ask about states of `people`."""

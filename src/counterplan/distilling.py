@@ -99,6 +99,8 @@ class Distilling:
         fitted = "search" if wishes.preset == "paper" else "guided"
         self.questions = {"to_fit": asked[fitted]} if asked and fitted in asked else {}
         """By purpose, as often as this run needs them: answers that the black box remembers are counted too."""
+        self.model = box.fingerprint(problem)
+        """Before it is asked anything: some models change as they answer."""
         self.people = people
         if not len(people):
             raise PlanError("there is nobody to distil a program from: hand in people whom the model refuses")
@@ -243,7 +245,7 @@ class Distilling:
         card = card_of(
             program, trial, starts, made_with=made_with | how, seed=self.wishes.seed, real=real, questions=questions,
             examples=self.examples(program), avoided=[self.problem.features[i].name for i in self.avoid],
-            model=self.box.fingerprint,
+            model=self.model,
         )  # fmt: skip
         self.progress("trying", 1, 1)
         return replace(program, card=json.loads(json.dumps(card)))

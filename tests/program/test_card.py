@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import worlds
 from counterplan import BlackBox, PlanError, Problem, Program, Recourse, benchmarks
+from counterplan.distilling import Distilling, Wishes
 from counterplan.problem import Encoding
 from counterplan.program.card import Trial, card_of
 from counterplan.program.export import to_html, to_python
@@ -70,7 +72,7 @@ def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, progr
     assert card["questions"]["its_plans"] <= tried + card["tried_on"]["without_any_known_plan"]
     assert card["questions"]["least_effort"] > 0
     assert "It gives no plan of more than" in card["cannot"][0]
-    assert card["model"] == BlackBox(SYN.model).fingerprint
+    assert card["model"] == BlackBox(SYN.model).fingerprint(SYN.problem)
 
 
 def test_success_is_what_the_model_says(program: Program) -> None:
@@ -182,14 +184,52 @@ def test_reasons_hold_when_something_is_forbidden(recourse: Recourse, program: P
 def test_the_card_tells_how_plans_hold_without_each_function(program: Program) -> None:
     without = program.card["without"]
     assert len(without) > 1
+    everybody = sum(program.card["tried_on"].values())
     for tried in without.values():
-        assert 0 <= tried["hold"] <= tried["plans"] <= tried["people"] <= program.card["tried_on"]["people"]
-    plans, hold = (sum(tried[what] for tried in without.values()) for what in ("plans", "hold"))
+        assert 0 <= tried["hold"] <= tried["plans"] <= tried["people"] <= everybody
+        assert tried["people"] > 0
+    people, plans, hold = (sum(tried[what] for tried in without.values()) for what in ("people", "plans", "hold"))
     assert 0 < program.card["questions"]["its_plans_without_something"] <= plans, "one about each end, once"
-    told = f"tried without each function in turn, {hold} of the {plans} other plans that it gave held."
+    told = f"without each function in turn, {plans} of {people} people got another plan, and {hold} held."
     assert any(line.endswith(told) for line in program.card["cannot"])
     name = next(name for name in without if without[name]["plans"])
     assert f"{name}: people {without[name]['people']}, plans" in card_text(program.card)
+
+
+@pytest.mark.parametrize("budget", [None, 3])
+def test_a_trial_without_a_function_is_what_verify_finds(budget: int | None) -> None:
+    program, german = programs.imitated("german"), benchmarks.load("german")
+    people = german.problem.read(german.refused_test)
+    box = BlackBox(german.model, budget=budget)
+    tried = Distilling(german.problem, people, box, None, None, Wishes()).tried_without(program, people)
+    assert len(tried) == (0 if budget else 6)
+    usual = program.recommend(german.refused_test)
+    for name, found in tried.items():
+        using = german.refused_test[[any(step.function == name for step in plan.steps) for plan in usual]]
+        told = program.verify(using, german.model, forbid=[name])
+        assert found == (told.people, told.plans, told.hold)
+    assert not tried or any(found.hold < found.plans for found in tried.values())
+
+
+def test_a_model_is_known_by_what_it_decides_by() -> None:
+    class Memo:
+        """Remembers what it was asked."""
+
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+
+        def __call__(self, frame: pd.DataFrame) -> np.ndarray:
+            self.seen.append(len(frame))
+            return np.full(len(frame), "refused")
+
+    problem = SYN.problem
+    box, wanted = BlackBox(Memo()), next(iter(problem.outcome.favourable))
+    assert BlackBox(Memo(), favourable=wanted).fingerprint(problem) == box.fingerprint(problem)
+    before = box.fingerprint(problem)
+    box.favourable(problem, REFUSED)
+    assert box.fingerprint(problem) == before
+    assert BlackBox(lambda frame: np.full(len(frame), "refused")).fingerprint(problem) != before
+    assert BlackBox(SYN.model, threshold=0.3).fingerprint(problem) != BlackBox(SYN.model).fingerprint(problem)
 
 
 def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
@@ -201,8 +241,6 @@ def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
 
 
 def test_preferences(recourse: Recourse) -> None:
-    from counterplan.distilling import Wishes
-
     plain, success, effort, short = (
         Wishes(prefer=prefer).settings() for prefer in (None, "success", "effort", "short")
     )

@@ -11,12 +11,13 @@ import pytest
 from counterplan import BlackBox, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
 from counterplan.program import Program
+from counterplan.results import Result
 from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.head(40)
 MADE = "This program was made for people who can change everything; "
-LESS = f"{MADE}its plans hold less often where something is forbidden."
+LESS = f"{MADE}where something is forbidden, its plans are less sure."
 
 
 def tried(without: Any) -> Program:
@@ -48,9 +49,28 @@ def test_figures_from_the_card_where_one_function_is_forbidden() -> None:
     }
 
 
-@pytest.mark.parametrize("odd", [None, 7, [], {"CHANGE_SAVINGS": 3}, {"CHANGE_SAVINGS": {"plans": "x", "hold": 1}}])
+@pytest.mark.parametrize("odd", [None, 7, []])
 def test_any_card_will_do(odd: Any) -> None:
     assert cautions(tried(odd), ["CHANGE_SAVINGS"]) == {LESS}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [3, {}, {"plans": "x", "hold": 1}, {"plans": 1, "hold": 0.5}, {"plans": 0, "hold": 0}, {"plans": 1, "hold": 2}],
+)
+def test_any_figures_will_do(odd: Any) -> None:
+    assert cautions(tried({"CHANGE_SAVINGS": odd}), ["CHANGE_SAVINGS"]) == {LESS}
+
+
+def test_wishes_differ_from_person_to_person() -> None:
+    program = tried({"CHANGE_SAVINGS": {"people": 9, "plans": 12, "hold": 3}})
+    usual = program.recommend(PEOPLE)
+    users = [plan.person for plan in usual if any(step.function == "CHANGE_SAVINGS" for step in plan.steps)]
+    given = [plan.person for plan in program.recommend(PEOPLE, forbid=["CHANGE_SAVINGS"]) if plan.caution]
+    first, second = [person for person in given if person in users][:2]
+    forbid = {first: ["CHANGE_SAVINGS"], second: ["CHANGE_SAVINGS", "CHANGE_CREDIT=-100"]}
+    said = {plan.person: plan.caution for plan in program.recommend(PEOPLE, forbid=forbid) if plan.caution}
+    assert said == {first: f"{MADE}tried without “Change savings”, 3 of the 12 plans that it gave held.", second: LESS}
 
 
 def test_a_plan_is_told_with_its_caution() -> None:
@@ -71,3 +91,13 @@ def test_what_was_checked_needs_no_caution() -> None:
     plans = CascadePlanner(GERMAN.problem, box, planners).plan(PEOPLE, refused=True, forbid=["CHANGE_SAVINGS"])
     assert np.all([plan.verified for plan in plans if plan.steps])
     assert not any(plan.caution for plan in plans)
+
+
+def test_another_planners_plan_takes_the_caution_away() -> None:
+    result, other = (Result.empty(2, 3) for _ in range(2))
+    result.cautions = {0: LESS, 1: LESS}
+    result.put(np.array([1]), other.__class__.empty(1, 3))
+    assert result.cautions == {0: LESS}
+    other.cautions = {1: LESS}
+    result.put(np.array([1, 0]), other)
+    assert result.cautions == {0: LESS}

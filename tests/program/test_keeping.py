@@ -194,7 +194,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ('{"counterplan_program": 1}', "'problem' is missing"),
         ('{"counterplan_program": 1, "problem": []}', "problem: should be a mapping"),
         ('{"counterplan_program": 1, "problem": {}, "nodes": {}, "card": NaN}', "NaN is not a number"),
-        ('{"counterplan_program": 1, "problem": {}, "problem": {}}', "not JSON: 'problem' is there twice"),
+        (
+            '{"counterplan_program": 1, "problem": {}, "problem": {}}',
+            "program: 'problem' is there twice in one mapping",
+        ),
+        ('{"counterplan_program": 1, "card": {"a": {"b": 1, "b": 1}}}', "program: 'b' is there twice in one mapping"),
+        ('{"counterplan_program": 1, "problem": {}, "nodes": {}, "card": {}, "nods": 1}', "did you mean 'nodes'"),
         ('{"counterplan_program": 1, "problem": {}, "nodes": {}, "card": {}, "x": 1}', "'x' is no part of a program"),
     ],
 )
@@ -270,6 +275,11 @@ def test_nodes_are_checked() -> None:
         from_data(data | {"nodes": {}})
     with pytest.raises(PlanError, match="there is no node 'CHANGE_JOBS'; did you mean 'CHANGE_JOB'"):
         from_data(data | {"nodes": {"CHANGE_JOBS": DO_STOP}})
+    assert from_data(data | {"$schema": "program.schema.json"}).trees == from_data(data).trees
+    second = {"function": "CHANGE_PURPOSE", "argument": 7}
+    nodes = {"INTERVENE": {"do": [{"function": "CHANGE_JOB", "argument": "worker"}, second]}, "CHANGE_JOB": DO_STOP}
+    with pytest.raises(PlanError, match="INTERVENE leads to CHANGE_PURPOSE, which is not there"):
+        from_data(data | {"nodes": nodes})
     lacking = {name: tree for name, tree in data["nodes"].items() if name != "CHANGE_PURPOSE"}
     message = "p.json: nodes: CHANGE_INCOME leads to CHANGE_PURPOSE, which is not there.*'counterplan distil'"
     with pytest.raises(PlanError, match=message):

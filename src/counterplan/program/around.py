@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterplan.program.distil import Distillation, Rows
 
 _SETS = 64
-"""Of several functions that people may be barred from, half of all on average."""
+"""How many sets of several functions people are barred from; in each is half of all functions, on average."""
 
 
 def go_around(made: Distillation) -> None:
@@ -32,12 +32,13 @@ def go_around(made: Distillation) -> None:
             continue
         tree = made.trees[node]
         first = {node: _each(tree, iter([Leaf(leaf.choices[:1]) for _, leaf in leaves(tree)]))}
-        stuck = np.flatnonzero(made.decide(rows, first, made.legal(rows)) == NO_ACTION)
-        rows = rows.take(made.sample(stuck, made.settings.rows))
+        stuck = rows.take(made.decide(rows, first, made.legal(rows)) == NO_ACTION)
+        rows, weight = _some(made, stuck)
         open_ = np.flatnonzero(made.open(node))
         losses, failing = (made.losses(node, rows, judge)[:, open_] for judge in (made.losing, made.failing))
-        everybody = _Stuck(losses, failing, made.barred.sum(axis=1).clip(max=2)[rows.barred])
-        number, choices = decide(tree, rows.states), [made.choices[i] for i in open_]
+        level = made.barred_sets.sum(axis=1).clip(max=2)[rows.barred]
+        number, everybody = decide(tree, rows.states), _Stuck(losses, failing, level, weight)
+        choices = [made.choices[i] for i in open_]
         ends = [_choices(made, leaf, choices, everybody.take(number == i)) for i, (_, leaf) in enumerate(leaves(tree))]
         made.trees[node] = _each(tree, iter(ends))
 
@@ -51,9 +52,11 @@ class _Stuck(NamedTuple):
     """[n, C] how likely it then is that they get no plan that holds."""
     level: Ints
     """[n] how many functions they cannot use: 0, 1 or several (2)."""
+    weight: Floats
+    """[n] what they count."""
 
     def take(self, which: Ints | Bools) -> _Stuck:
-        return _Stuck(self.losses[which], self.failing[which], self.level[which])
+        return _Stuck(self.losses[which], self.failing[which], self.level[which], self.weight[which])
 
 
 def _ways(made: Distillation) -> Rows:
@@ -63,41 +66,58 @@ def _ways(made: Distillation) -> Rows:
     made.finish(made.begin(), made.trees, seen)
     came, count = seen[0].join(seen), len(made.transitions.functions)
     sets = made.random.random((_SETS, count)) < 0.5
-    made.barred = np.concatenate([made.barred[:1], np.eye(count, dtype=bool), sets])
+    made.barred_sets = np.concatenate([made.barred_sets[:1], np.eye(count, dtype=bool), sets])
     function = made.transitions.function_of[made.decide(came, made.trees, made.legal(came))]
     uses = np.zeros((len(made.starts), count + 1), bool)
     uses[came.person, function] = True
     person, one = np.nonzero(uses[:, :count])
-    several = made.random.integers(count + 1, len(made.barred), len(made.starts))
-    hit = np.flatnonzero((uses[:, :count] & made.barred[several]).any(axis=1))
+    several = made.random.integers(count + 1, len(made.barred_sets), len(made.starts))
+    hit = np.flatnonzero((uses[:, :count] & made.barred_sets[several]).any(axis=1))
     barred = made.begin().take(np.concatenate([person, hit]))
     made.finish(barred._replace(barred=np.concatenate([one + 1, several[hit]])), made.trees, seen)
     return came.join(seen)
 
 
+def _some(made: Distillation, stuck: Rows) -> tuple[Rows, Floats]:
+    """At most so many of those who can use every function, and of the others; and what each [n] of them counts."""
+    found, weights = [], []
+    for which, weight in ((stuck.barred == 0, 1.0), (stuck.barred > 0, made.settings.barred_weight)):
+        rows = made.sample(np.flatnonzero(which), made.settings.rows)
+        found.append(rows)
+        weights.append(np.full(len(rows), weight * which.sum() / max(len(rows), 1)))
+    return stuck.take(np.concatenate(found)), np.concatenate(weights)
+
+
 def _choices(made: Distillation, leaf: Leaf, choices: list[Choice], stuck: _Stuck) -> Leaf:
     """A leaf with what is best next for those who are `stuck`; then for those of them who cannot do that either, and so
-    on. Whoever can use more functions decides first; whoever can use all is not left without a plan that may fail.
+    on. Whoever can use more functions decides first, for everybody who can do the same.
 
-    A choice of its own has to be worth its words: else it is what the leaf fell back on before.
+    A choice of its own has to be worth its words: else it is what the leaf fell back on before. The list ends where
+    that mostly fails for people who cannot use some function; whoever can use all is only spared a STOP that does.
     """
     price = made.lost * made.settings.tree.leaf_price * len(made.starts)
     before = [choices.index(choice) for choice in leaf.choices[1:]]
+    stops = np.array([choice.action == made.transitions.stop for choice in choices])
     order: list[int] = []
     while len(stuck.level):
         level = stuck.level.min()
-        some, weight = stuck.take(stuck.level == level), made.settings.barred if level else 1.0
-        best = int(np.where(np.isnan(some.losses), made.worst, some.losses).sum(axis=0).argmin())
+        some = stuck.take(stuck.level == level)
         can = ~np.isnan(some.losses)
-        gain = weight * (_first(some.losses, before, made.worst) - some.losses[:, best])[can[:, best]].sum()
-        then = best if gain > price else next((number for number in before if can[:, number].any()), None)
-        if then is None:
+        fails = np.where(can, some.failing, 0.0).sum(axis=0) > (1 - made.settings.least_hope) * can.sum(axis=0)
+        fine = can.any(axis=0) & ~(fails & (stops | (level > 0)))
+        fallen = [number for number in before if fine[number]]
+        best = int(np.where(fine, np.where(can, some.losses, made.worst).sum(axis=0), np.inf).argmin())
+        saved = some.weight * (_first(some.losses, fallen, made.worst) - some.losses[:, best])
+        if fine[best] and saved[can[:, best]].sum() > price:
+            order.append(best)
+        elif fallen:
+            order.append(fallen[0])
+        elif level and can[:, before].any():
+            break
+        else:
             stuck = stuck.take(stuck.level > level)
             continue
-        if level and some.failing[can[:, then], then].mean() > 1 - made.settings.hope:
-            break
-        order.append(then)
-        stuck = stuck.take(np.isnan(stuck.losses[:, then]))
+        stuck = stuck.take(np.isnan(stuck.losses[:, order[-1]]))
     else:
         order += before
     return Leaf((leaf.choices[0], *(choices[number] for number in dict.fromkeys(order))))

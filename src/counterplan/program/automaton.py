@@ -143,7 +143,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Program:
-    """A tree for each node: `trees["INTERVENE"]`, and one for each function that a run can come to."""
+    """A tree for each node: `trees["INTERVENE"]`, and one for each function that some choice names."""
 
     problem: Problem
     trees: Mapping[str, Tree]

@@ -128,10 +128,10 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
         f"It gives no plan of more than {most} step{'' if most == 1 else 's'}.",
         "It was made for people like those it was made from; of others it may know nothing.",
     ]
-    other = "Where something is forbidden, its plans hold less often"
-    plans, hold = (sum(getattr(tried, what) for tried in trial.without.values()) for what in ("plans", "hold"))
-    if plans:
-        other += f": tried without each function in turn, {hold:,} of the {plans:,} other plans that it gave held"
+    other = "Where something is forbidden, it may have no plan, or one that does not hold"
+    if trial.without:
+        people, plans, hold = map(sum, zip(*trial.without.values(), strict=True))
+        other += f": without each function in turn, {plans:,} of {people:,} people got another plan, and {hold:,} held"
     said.append(f"{other}.")
     failing = int((hopeful & ~trial.holds).sum())
     if failing:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterplan.paths.orders import NO_ACTION
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.program.automaton import INTERVENE, Program
 
@@ -26,12 +27,12 @@ def cautions(program: Program) -> Cautions:
     told = program.card.get("without")
     told = told if isinstance(told, Mapping) else {}
     made = "This program was made for people who can change everything"
-    otherwise = f"{made}; its plans hold less often where something is forbidden."
+    otherwise = f"{made}; where something is forbidden, its plans are less sure."
     said = []
     for name in program.nodes[1:]:
         tried = told.get(name)
         plans, hold = (tried.get(key) if isinstance(tried, Mapping) else None for key in ("plans", "hold"))
-        known = type(plans) is int and type(hold) is int and plans > 0
+        known = type(plans) is int and type(hold) is int and 0 <= hold <= plans and plans > 0
         count = "the 1 plan that it gave" if plans == 1 else f"the {plans:,} plans that it gave" if known else ""
         said.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} held." if known else otherwise)
     return Cautions(tuple(said), otherwise)
@@ -40,12 +41,14 @@ def cautions(program: Program) -> Cautions:
 def cautioned(program: Program, actions: Ints, freely: Ints, allowed: Bools) -> dict[int, str]:
     """By row: what is to be said of plans `actions` [B, T] that would be `freely` [B, T] if nothing were forbidden."""
     said, spans = cautions(program), program.problem.transitions.spans
-    told = {}
-    for row in np.flatnonzero((actions != freely).any(axis=1) & (actions[:, 0] >= 0)).tolist():
-        touched = [f for f, span in enumerate(spans) if not allowed[row, span].all()]
-        alone = len(touched) == 1 and not allowed[row, spans[touched[0]]].any()
-        told[row] = said.without[touched[0]] if alone else said.otherwise
-    return told
+    rows = np.flatnonzero((actions != freely).any(axis=1) & (actions[:, 0] != NO_ACTION))
+    wishes, whose = np.unique(allowed[rows], axis=0, return_inverse=True)
+    sentences = []
+    for wish in wishes:
+        touched = [f for f, span in enumerate(spans) if not wish[span].all()]
+        alone = len(touched) == 1 and not wish[spans[touched[0]]].any()
+        sentences.append(said.without[touched[0]] if alone else said.otherwise)
+    return {row: sentences[which] for row, which in zip(rows.tolist(), whose.ravel().tolist(), strict=True)}
 
 
 def spoken(name: str) -> str:

@@ -50,10 +50,11 @@ class DistilSettings:
     """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
     least_lost: float = 0.12
     """A program that loses less is priced as if it lost so much: little is left to gain by many words."""
-    barred: float = 0.3
+    barred_weight: float = 0.3
     """What somebody counts who cannot use some function, where leaves get what they fall back on; others count 1."""
-    hope: float = 0.5
-    """Whoever cannot use some function gets no plan where fewer of them than this share would get one that holds."""
+    least_hope: float = 0.5
+    """Nothing is fallen back on for whoever cannot use some function, if fewer of them than this share would get a plan
+    that holds."""
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
@@ -101,7 +102,7 @@ class Distillation:
     ) -> None:  # fmt: skip
         self.problem, self.transitions, self.settings = problem, problem.transitions, settings
         self.starts, self.least, self.logit, self.random = starts, np.maximum(least, 1e-9), logit, random
-        self.barred = np.zeros((1, len(self.transitions.functions)), bool)
+        self.barred_sets = np.zeros((1, len(self.transitions.functions)), bool)
         """[M, functions] sets of functions that some people cannot use: the first has none."""
         self.features = [feature for feature in problem.features if feature.index not in avoid]
         self.names = Program(problem, {}).nodes
@@ -202,7 +203,7 @@ class Distillation:
     def legal(self, rows: Rows) -> Bools:
         """[n, A] what may be done; STOP not at the very beginning, and nothing else at the very end."""
         legal = self.transitions.legal(rows.states)
-        legal[:, :-1] &= ~self.barred[rows.barred][:, self.transitions.function_of[:-1]]
+        legal[:, :-1] &= ~self.barred_sets[rows.barred][:, self.transitions.function_of[:-1]]
         legal[:, self.transitions.stop] = rows.steps > 0
         legal[rows.steps >= self.problem.max_actions, :-1] = False
         return legal

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -83,7 +84,7 @@ def to_data(program: Program) -> dict[str, Any]:
 def from_json(text: str, name: str = "program") -> Program:
     """The inverse of `to_json`; `name` stands for the file in messages."""
     try:
-        data = json.loads(text, parse_constant=_infinite, object_pairs_hook=_once)
+        data = json.loads(text, parse_constant=_infinite, object_pairs_hook=partial(_once, name))
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
@@ -112,7 +113,7 @@ def from_data(data: Any, name: str = "program") -> Program:
         if not isinstance(data.get(key), dict):
             raise PlanError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
     for key in data:
-        if key not in ("counterplan_program", *_PARTS):
+        if key not in ("counterplan_program", "$schema", *_PARTS):
             hint = did_you_mean(key, _PARTS) or f"; there are {listed(_PARTS)}"
             raise PlanError(f"{name}: '{cut(key)}' is no part of a program{hint}")
     try:
@@ -122,12 +123,12 @@ def from_data(data: Any, name: str = "program") -> Program:
     return _Reader(name, problem).program(data["nodes"], data["card"])
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping in which every key is there once: which of two is meant nobody knows."""
+def _once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping in which every key is there once: which of two is meant nobody knows. `name` is that of the file."""
     data = dict(pairs)
     if len(data) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"'{cut(twice)}' is there twice")
+        raise PlanError(f"{name}: '{cut(twice)}' is there twice in one mapping. {_AGAIN}")
     return data
 
 

@@ -41,8 +41,7 @@ def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator
     yield f"{problem.name}: {', '.join(counts)}, {limit}"
     if any(choice.reach is not None for choice in choices):
         yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
-    if any(leaf.choices[-1:] != (Choice(problem.transitions.stop),) for leaf in ends):
-        yield "Where nothing of what is said is possible, no plan is known."
+    yield "Where nothing of what is said is possible, no plan is known."
     for name in program.nodes:
         if name not in trees:
             continue

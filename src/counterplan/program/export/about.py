@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from counterplan.problem.parts import Feature
@@ -59,19 +59,23 @@ def groups(program: Program) -> list[tuple[str, list[str], list[list[str]]]]:
     name first."""
     told, without = program.card.get("groups"), program.card.get("without")
     labels = {feature.name: feature.label for feature in program.problem.features}
-    every = list(told.items()) if isinstance(told, Mapping) else []
-    if isinstance(without, Mapping):
-        every.append(("without", {spoken(str(name)): tried for name, tried in without.items()}))
+    every: list[tuple[str, Any, Callable[[str], str]]] = []
+    every += [(labels.get(name, str(name)), inside, str) for name, inside in _items(told)]
+    every += [("without", without, spoken)]
     tables = []
-    for name, inside in every:
+    for name, inside, say in every:
         rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
         seen = dict.fromkeys(key for row in rows.values() for key in row)
         keys = [key for key in _HEADINGS if key in seen] + [key for key in seen if key not in _HEADINGS]
-        body = [[str(g), *(_said(key, row.get(key)) for key in keys)] for g, row in rows.items()]
+        body = [[say(str(g)), *(_said(key, row.get(key)) for key in keys)] for g, row in rows.items()]
         if body:
             headings = [_HEADINGS.get(key, str(key).replace("_", " ")) for key in keys]
-            tables.append((labels.get(name, str(name)), headings, body))
+            tables.append((name, headings, body))
     return tables
+
+
+def _items(told: object) -> list[tuple[Any, Any]]:
+    return list(told.items()) if isinstance(told, Mapping) else []
 
 
 def _entries(card: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:

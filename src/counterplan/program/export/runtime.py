@@ -87,7 +87,7 @@ class _World(NamedTuple):
 
 def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
     state = _read(world, person)
-    cannot = {cannot} if isinstance(cannot, str) else cannot
+    cannot = {cannot} if isinstance(cannot, str) else set(cannot)
     actions = {name: {f"{name}={_text_of(value)}" for value in it.values} for name, it in world.functions.items()}
     for wish in cannot:
         if wish not in actions and not any(wish in some for some in actions.values()):
@@ -95,7 +95,7 @@ def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> 
     plan, caution = _run(world, state, cannot), ""
     freely = _run(world, state, ()) if cannot and plan["steps"] else plan
     if _actions(plan) != _actions(freely):
-        off = {name: some if name in cannot else some & set(cannot) for name, some in actions.items()}
+        off = {name: some if name in cannot else some & cannot for name, some in actions.items()}
         touched = [name for name in actions if off[name]]
         alone = len(touched) == 1 and off[touched[0]] == actions[touched[0]]
         caution = world.without[touched[0]] if alone else world.otherwise
@@ -257,7 +257,7 @@ def _number(name: str, feature: _Feature, value: Any) -> float:
         return float(texts.index(_text_of(value)))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{name} is a number; not {value!r}")
-    if not _within(feature, value) or (feature.integer and value != int(value)) or abs(value) > 2**53:
+    if abs(value) > 2**53 or not _within(feature, value) or (feature.integer and value != int(value)):
         low, high = max(feature.low, -(2**53)), min(feature.high, 2**53)
         kind = "a whole number" if feature.integer else "a number"
         raise ValueError(f"{name} is {kind} from {_number_in_words(low)} to {_number_in_words(high)}; not {value!r}")

@@ -128,8 +128,7 @@ function makeEngine(program) {
 
   // What is to be said of a plan that would be another one if nothing were forbidden.
   function caution(plan, freely, cannot) {
-    const said = ({ steps }) => JSON.stringify(steps.map((step) => [step.function, step.argument]));
-    if (said(plan) === said(freely)) return "";
+    if (plan.taken.join() === freely.taken.join()) return "";
     const off = functions.map((doing) => doing.actions.map((action) => cannot.has(doing.name) || cannot.has(action)));
     const touched = functions.map((_, i) => i).filter((i) => off[i].includes(true));
     return touched.length === 1 && !off[touched[0]].includes(false) ? cautions.without[touched[0]] : cautions.otherwise;
@@ -137,7 +136,7 @@ function makeEngine(program) {
 
   function run(start, cannot) {
     let state = start, node = 0;
-    const steps = [], ways = [];
+    const steps = [], ways = [], taken = [];
     while (nodes[node]) {
       const leaf = leafOf(nodes[node], state);
       let rank = -1, which = -1;
@@ -153,17 +152,18 @@ function makeEngine(program) {
       ways.push([node, next]);
       if (!doing) {
         const cost = rounded(steps.reduce((sum, step) => sum + step.cost, 0));
-        return { status: "found", steps, cost, ways, reason };
+        return { status: "found", steps, cost, ways, taken, reason };
       }
       const after = apply(doing, which, state);
       steps.push({
         function: doing.name, argument: doing.natives[which], cost: effort(doing, which, state),
         text: say(doing, which, state, after), reason,
       });
+      taken.push(doing.actions[which]);
       state = after;
       node = next;
     }
-    return { status: "not_found", steps: [], cost: null, ways, tried: steps };
+    return { status: "not_found", steps: [], cost: null, ways, taken: [], tried: steps };
   }
 
   function say(doing, which, before, after) {

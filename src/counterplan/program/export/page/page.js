@@ -90,8 +90,8 @@
       const fine = !entry.validity.badInput && exact && right;
       const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
         feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
-      const wanted = `a ${exact ? "" : "smaller "}${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}`;
-      wrong.textContent = fine ? "" : `Please enter ${wanted}.`;
+      const why = exact ? "" : ": this one has too many digits";
+      wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}${why}.`;
       const strange = fine && (number < field.low || number > field.high);
       const range = `${numberInWords(field.low)} to ${numberInWords(field.high)}${feature.unit ? ` ${feature.unit}` : ""}`;
       odd.textContent = strange ? `Is that right? This page expects ${range}; beyond that, the plan may mean nothing.` : "";
