@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import ExactPlanner, Plans, Problem, Program, Recourse, benchmarks
+from counterplan import BlackBox, ExactPlanner, Plans, Problem, Program, Recourse, benchmarks
 from counterplan.cli import recommending
 from counterplan.program import Choice, Leaf
-from loans import LOAN, PEOPLE
+from loans import LOAN, MANY, PEOPLE
 
 
 def test_recommends_for_ones_own_problem(run, folder: Path) -> None:
@@ -145,6 +145,7 @@ def test_prints_the_schema(run, folder: Path) -> None:
     assert {"features", "functions", "causes", "outcome"} <= set(schema["properties"])
     run("schema", "--out", "schema.json")
     assert json.loads((folder / "schema.json").read_text()) == schema
+    assert "counterplan_program" in json.loads(run("schema", "--program").out)["properties"]
 
 
 def test_describes_benchmarks(run) -> None:
@@ -293,9 +294,13 @@ def test_a_program_needs_no_model(run, folder: Path) -> None:
     stop = Leaf((Choice(problem.transitions.stop),))
     begin = Leaf((Choice(numbers["EARN=1000"]),))
     program = Program(problem, {"INTERVENE": begin, "EARN": stop})
-    Recourse(problem, lambda people: ["no"] * len(people), program=program).save(folder / "learned")
+    box = BlackBox(lambda people: ["no"] * len(people))
+    box.favourable(problem, MANY)
+    Recourse(problem, box, program=program).save(folder / "learned")
+    assert (folder / "learned" / "answers.csv.gz").exists()
     ran = run("recommend", "learned", "--people", "people.csv", "--planner", "program")
     assert ran.code == 0, ran.err
+    assert "answers" not in ran.err, "nobody asks, so it does not matter whose they are"
     file = run("recommend", "learned/program.json", "--people", "people.csv", "--planner", "program")
     assert file.code == 2
     assert "learned/program.json: this is a program, not a problem. Read it with 'counterplan show" in file.err

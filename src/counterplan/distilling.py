@@ -60,9 +60,8 @@ class Wishes:
     def __post_init__(self) -> None:
         for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
             if name is not None and name not in known:
-                raise PlanError(
-                    f"there is no {what} '{name}'{did_you_mean(str(name), known)}; there are {', '.join(known)}"
-                )
+                hint = did_you_mean(str(name), known) or f"; there are {', '.join(known)}"
+                raise PlanError(f"there is no {what} '{name}'{hint}")
         for what, number in (("traces", self.traces), ("rounds", self.rounds), ("max_conditions", self.max_conditions)):
             if number is not None and not is_whole(number, 1):
                 raise PlanError(f"'{what}' is a whole number, one or more, not {number!r}")

@@ -31,6 +31,8 @@ def explain(
     *, ask: bool = False,
 ) -> Plans:  # fmt: skip
     """The same plans with a reason for every step; `ask` allows one question to the black box for each step."""
+    if not isinstance(plans, Plans):
+        raise PlanError(f"what is explained are Plans, as `recommend` gives them, not {type(plans).__name__}")
     label = f"{problem.name} {problem.fingerprint}"
     if plans.problem not in ("", label):
         raise PlanError(

@@ -47,7 +47,7 @@ class Because:
     rule: str = ""
     """The rule in the language of conditions: `income < 50000 and housing in ['rent']`."""
     conditions: tuple[dict[str, Any], ...] = ()
-    """The same as data, feature by feature."""
+    """The same as data, feature by feature; and what was not possible, which a rule in that language does not say."""
 
 
 @dataclass(frozen=True)

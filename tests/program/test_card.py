@@ -261,6 +261,20 @@ def test_preferences(recourse: Recourse) -> None:
             recourse.distil(PEOPLE, **wrong)  # type: ignore[arg-type]
 
 
+def test_whom_nothing_helps_is_told_of() -> None:
+    program, german = programs.imitated("german"), benchmarks.load("german")
+    states = german.problem.read(german.refused_test.head(6)).states
+    run = program.run(states)
+    assert run.stopped.all()
+    least = np.array([1.0, 1, 1, np.inf, np.inf, np.inf])
+    holds = np.array([True, True, False, False, False, True])
+    trial = Trial(states, run, holds, least, Encoding.of(german.problem.features, states))
+    card = card_of(program, trial, states, made_with={}, seed=0, real=6, questions={})
+    assert card["tried_on"] == {"people": 4, "without_any_known_plan": 2}
+    told = "For 2 more people it was tried on, no plan is known at all; it gave 2 of them one, which failed."
+    assert told in card["cannot"]
+
+
 @pytest.mark.parametrize("bins", [[25, 40, 60], [], None])
 def test_everybody_is_in_a_group_of_a_protected_number(bins: list[int] | None) -> None:
     data = worlds.benchmark("german").to_dict()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterplan import BlackBox, Plans, benchmarks
+from counterplan import BlackBox, PlanError, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
 from counterplan.program import Program
 from counterplan.results import Result
@@ -101,3 +101,9 @@ def test_another_planners_plan_takes_the_caution_away() -> None:
     other.cautions = {1: LESS}
     result.put(np.array([1, 0]), other)
     assert result.cautions == {0: LESS}
+
+
+def test_only_names_can_be_forbidden() -> None:
+    for wrong in ([3], [("CHANGE_JOB", "skilled")], [None]):
+        with pytest.raises(PlanError, match="name a function or an action, such as 'CHANGE_"):
+            imitated().recommend(PEOPLE, forbid=wrong)

@@ -128,9 +128,10 @@ def people_of(setting: Setting, file: Path | None) -> People:
         raise PeopleError(f"{file}: {error}" if file else str(error)) from None
 
 
-def load(folder: Path, box: BlackBox, ask_again: bool = False) -> Recourse:
-    """What is kept in `folder`, and a word if the answers in it are another model's."""
-    recourse = Recourse.load(folder, box, answers=not ask_again)
+def load(folder: Path, box: BlackBox, ask_again: bool = False, asks: bool = True) -> Recourse:
+    """What is kept in `folder`, and a word if the answers in it are another model's; they are of no use where nobody
+    `asks`."""
+    recourse = Recourse.load(folder, box, answers=asks and not ask_again)
     if recourse.others_ is not None:
         tell_of_others(recourse, folder, ", and new ones are not added; recommend with --ask-again replaces them")
     return recourse

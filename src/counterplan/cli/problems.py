@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -61,9 +62,11 @@ def init(
 
 def schema(
     out: Annotated[Path | None, typer.Option(help="Write it to a file instead of the screen.")] = None,
+    program: Annotated[bool, typer.Option("--program", help="That of program.json instead.")] = False,
 ) -> None:
     """Print the JSON Schema of problem files, with which editors complete and check them."""
-    text = json.dumps(json_schema(), indent=1)
+    kept = files("counterplan.program").joinpath("program.schema.json")
+    text = kept.read_text("utf-8").rstrip() if program else json.dumps(json_schema(), indent=1)
     if out is None:
         typer.echo(text)
     else:

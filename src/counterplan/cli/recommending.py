@@ -69,7 +69,7 @@ def recommend(
         budget, refused = 0, True  # the program needs no model, and everybody is taken to be refused
     recourse = Recourse(setting.problem, setting.box)
     if setting.folder is not None:
-        recourse = load(setting.folder, setting.box, ask_again)
+        recourse = load(setting.folder, setting.box, ask_again, asks=setting.asks)
     method = recourse.planner(planner or ("exact" if setting.folder is None else None), price=price)
     setting.table = _chosen(setting.table, person, limit)
     read = people_of(setting, people)

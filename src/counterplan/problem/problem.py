@@ -102,6 +102,8 @@ class Problem:
         if isinstance(forbid, str):
             forbid = [forbid]
         for wish in forbid:
+            if not isinstance(wish, str):
+                raise PlanError(f"cannot forbid {wish!r}: name a function or an action, such as '{names[0]}'")
             if wish in functions:
                 allowed[self.transitions.spans[functions.index(wish)]] = False
             elif wish in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -32,6 +33,19 @@ def text_of(value: Any) -> str:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
+
+
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def has_unseen(text: str) -> bool:
+    """Whether characters in a text steer a terminal, or turn the direction of writing, rather than be read."""
+    return _UNSEEN.search(text) is not None
+
+
+def visible(text: str) -> str:
+    """A stranger's text with a mark in place of such characters."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:

@@ -139,7 +139,9 @@ def cannot(program: Program, trial: Trial, hopeful: Bools) -> list[str]:
     hopeless = int((~hopeful).sum())
     if hopeless:
         more = "1 more person" if hopeless == 1 else f"{hopeless} more people"
-        said.append(f"For {more} it was tried on, no plan is known at all.")
+        vain = int((trial.run.stopped & ~hopeful).sum())
+        given = f"; it gave {vain:,} of them one, which failed" if vain else ""
+        said.append(f"For {more} it was tried on, no plan is known at all{given}.")
     if trial.unanswered:
         some = "1 person" if trial.unanswered == 1 else f"{trial.unanswered} people"
         said.append(f"It was to be tried on {some} more, but the model could not be asked any more.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from counterplan.problem import Problem
 from counterplan.problem.parts import say_number
+from counterplan.problem.values import visible
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Tree, leaves
 from counterplan.program.domains import Values, after_values, passing
 from counterplan.program.rules import Condition, choice_words
@@ -189,7 +190,7 @@ DRAWN = ("transitions", "examples")
 _TITLES = {
     "people": "made from people",
     "tried_on": "tried on",
-    "success": "success",
+    "success": "success, where a plan is known",
     "cost_ratio": "effort / least effort",
     "questions": "questions asked",
     "rule_length_mean": "features in a rule",
@@ -222,7 +223,7 @@ def card_text(card: Mapping[str, Any]) -> str:
         said = list(_said(key, card[key])) or ["none"]
         fitting = [part for line in said for part in _within(line, WIDTH - width)]
         lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _within(line: str, width: int) -> list[str]:
@@ -265,5 +266,7 @@ def _plain(key: str, value: Any) -> str:
 
 def say_shortly(number: float) -> str:
     """A figure with three decimals, or with two digits if that would change it by more than a hundredth."""
+    if isinstance(number, int):
+        return f"{number:,}"
     near = round(float(number), 3)
     return say_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from counterplan.problem.parts import Feature
+from counterplan.problem.values import visible
 from counterplan.program.automaton import Leaf, Program, Tree
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
@@ -14,7 +15,7 @@ from counterplan.program.text import DRAWN, say_shortly
 _TITLES = {
     "people": "people it was made from",
     "tried_on": "then tried on",
-    "success": "people whose plan held",
+    "success": "whose plan held, of people with a known plan",
     "cost_ratio": "their effort, beside the least known",
     "leaves": "rules",
     "rule_length_mean": "features in a rule, on average",
@@ -108,7 +109,7 @@ def _said(key: str, value: Any) -> str:
         return ", ".join(sorted(parts, key=lambda part: "invented" in part)) or "0"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(_said(key, item) for item in value) or "none"
-    return str(value)
+    return visible(str(value))
 
 
 def limits(program: Program) -> list[str]:
@@ -127,12 +128,12 @@ def limits(program: Program) -> list[str]:
     if looked:
         said.append(f"Its rules look at {listed(looked)}, which the problem file calls protected.")
     if spared:
-        said.append(f"No rule looks at {listed(spared)}.")
+        said.append(f"No rule looks at {listed(spared)}; what rules do look at may tell something of it all the same.")
     needed = [feature.label for feature in used(program) if feature.label in spared]
     if needed:
         said.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
     more = program.card.get("cannot", ())
-    return [*said, *map(str, more if isinstance(more, list | tuple) else [more])]
+    return [*said, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
 
 
 def tested_in(tree: Tree) -> set[int]:

@@ -36,7 +36,7 @@ def drawing(program: Program) -> Drawing:
             first.update(ways[:1])
             first.update(dict.fromkeys(ways[1:], 0))
     told = program.card.get("transitions")
-    seen = {way: n for way, n in told.items() if isinstance(n, int)} if isinstance(told, Mapping) else {}
+    seen = {way: n for way, n in told.items() if isinstance(n, int) and n >= 0} if isinstance(told, Mapping) else {}
     counts = {way: seen.get(">".join(way), 0) for way in first} if seen else first
     order = (INTERVENE, *(transitions.functions[i].name for i in transitions.parents_first), STOP)
     reached, waiting = {INTERVENE, STOP}, [INTERVENE]

@@ -87,7 +87,7 @@ class _World(NamedTuple):
 
 def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
     state = _read(world, person)
-    cannot = {cannot} if isinstance(cannot, str) else set(cannot)
+    cannot = {cannot} if isinstance(cannot, str) else set(cannot or ())
     actions = {name: {f"{name}={_text_of(value)}" for value in it.values} for name, it in world.functions.items()}
     for wish in cannot:
         if wish not in actions and not any(wish in some for some in actions.values()):
@@ -258,9 +258,11 @@ def _number(name: str, feature: _Feature, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{name} is a number; not {value!r}")
     if abs(value) > 2**53 or not _within(feature, value) or (feature.integer and value != int(value)):
-        low, high = max(feature.low, -(2**53)), min(feature.high, 2**53)
         kind = "a whole number" if feature.integer else "a number"
-        raise ValueError(f"{name} is {kind} from {_number_in_words(low)} to {_number_in_words(high)}; not {value!r}")
+        kind += "" if feature.low == -inf else f", at least {_number_in_words(feature.low)}"
+        kind += "" if feature.high == inf else f", at most {_number_in_words(feature.high)}"
+        shown = "one of so many digits" if abs(value) > 2**53 else repr(value)
+        raise ValueError(f"{name} is {kind}; not {shown}")
     return float(value)
 
 
