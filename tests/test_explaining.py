@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -237,7 +238,38 @@ def test_a_single_step_claims_nothing_about_today(plans: Plans) -> None:
     assert asked.reason == "without it the decision would still be unfavourable"
 
 
+@pytest.mark.parametrize(("scale", "in_vain"), [(0.9, True), (0.1, False)])
+def test_a_step_that_does_not_pay_is_called_so(scale: float, in_vain: bool) -> None:
+    """It makes a later one cheaper, by less than it costs, and the decision is the same without it."""
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "work",
+            "outcome": {"column": "given", "values": ["no", "yes"], "favourable": "yes"},
+            "max_actions": 2,
+            "features": {name: {"kind": "ordered", "values": ["low", "high"]} for name in ("school", "job")},
+            "functions": {
+                "LEARN": {"set": "school", "arguments": "all", "cost": 5},
+                "WORK": {"set": "job", "arguments": "all", "cost": 10},
+            },
+            "causes": [{"from": "school", "to": "job", "scale": {"high": scale}}],
+        }
+    )
+    people = problem.read(pd.DataFrame({"school": ["low"], "job": ["low"]}))
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    result = Result.empty(1, 2)
+    result.actions[0] = numbers["LEARN=high"], numbers["WORK=high"]
+    result.status, result.verified[0] = [Status.FOUND], True
+    plans = Plans(plans_from(problem, people, result))
+    box = BlackBox(lambda frame: np.where(frame["job"] == "high", "yes", "no"))
+    first = explain(plans, problem, box, ask=True)[0].steps[0]
+    assert f"it lowers the effort of “{plans[0].steps[1].text}” from 10.0 to {10 * scale:.1f}" in (first.reason or "")
+    assert ("favourable without it too" in (first.reason or "")) == in_vain
+
+
 def test_foreign_plans_are_refused(plans: Plans) -> None:
+    with pytest.raises(PlanError, match="what is explained are Plans, as `recommend` gives them, not list"):
+        explain([plans[0]], GERMAN.problem, BlackBox(GERMAN.model))  # type: ignore[arg-type]
     syn = benchmarks.load("syn")
     with pytest.raises(PlanError, match="made for another problem"):
         explain(plans, syn.problem, BlackBox(syn.model))

@@ -6,6 +6,7 @@ The room `program` knows neither agents nor black boxes; whatever needs one of t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -294,9 +295,20 @@ class Distilling:
             return SearchPlanner(self.problem, self.box, self.agent)
         return ExactPlanner(self.problem, self.box)
 
+    def invented(self, count: int) -> Floats:
+        """So many people [n, F] who might exist, with numbers as people tell them: of three digits or so."""
+        states = invent(self.problem, self.people, count, self.random)
+        for feature in self.problem.features:
+            known = self.people.states[:, feature.index]
+            known = known[~np.isnan(known)]
+            if feature.is_number and not feature.integer and len(known) and known.std() > 0:
+                told = np.round(states[:, feature.index], 2 - math.floor(math.log10(known.std())))
+                states[:, feature.index] = np.clip(told, feature.low, feature.high)
+        return states
+
     def examples(self, program: Program) -> list[Floats]:
         """Invented people with a plan, for a page to show: nobody's own data."""
-        invented, shown = invent(self.problem, self.people, 400, self.random), [f.index for f in used(program)]
+        invented, shown = self.invented(400), [f.index for f in used(program)]
         known = {state.tobytes() for state in self.people.states[:, shown]}
         fresh = np.array([state.tobytes() not in known for state in invented[:, shown]], bool)
         if self.surrogate is not None:

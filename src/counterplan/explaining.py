@@ -233,7 +233,7 @@ class _Contrasts:
             yield "it is the whole plan: without it nothing would change", {"without": "as_it_is"}
         elif self.said[i] is None:
             yield self.estimated(i)
-        elif not cheaper:
+        elif not cheaper or self.in_vain(i):
             text = "it is part of the plan, though the decision would be favourable without it too"
             yield text, {"without": "favourable", "by": "model"}
         yield from cheaper
@@ -253,6 +253,13 @@ class _Contrasts:
             text = f"it makes a favourable decision likelier: {_percent(whole)} % rather than {_percent(alone)} %"
             return f"{text} (estimated; the model was not asked)", data
         return f"the plan was not tried without it ({_estimate(alone)})", data
+
+    def in_vain(self, i: int) -> bool:
+        """Whether later steps save less by the step than it costs."""
+        row, t = self.wanted[i]
+        steps = self.plans[row].steps
+        later = zip(self.without.costs[i, t + 1 :], steps[t + 1 :], strict=False)
+        return sum(float(cost) - step.cost for cost, step in later) < steps[t].cost - _TINY
 
     def cheaper(self, i: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """The later step that costs less after this one, by the most."""

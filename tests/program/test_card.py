@@ -261,6 +261,20 @@ def test_preferences(recourse: Recourse) -> None:
             recourse.distil(PEOPLE, **wrong)  # type: ignore[arg-type]
 
 
+def test_examples_have_numbers_as_people_tell_them() -> None:
+    data = worlds.benchmark("german").to_dict()
+    data["features"]["credit_amount"]["integer"] = False
+    problem = Problem.from_dict(data)
+    people = problem.read(worlds.random_people(problem, 0, 80))
+    place = [feature.name for feature in problem.features].index("credit_amount")
+    people.states[:, place] += np.random.default_rng(0).normal(0, 0.001, len(people))
+    states = Distilling(problem, people, BlackBox(SYN.model), None, None, Wishes()).invented(50)
+    spread = people.states[:, place].std()
+    assert len({*states[:, place]}) > 10
+    step = 10.0 ** (np.floor(np.log10(spread)) - 2)
+    assert np.allclose(states[:, place] / step, np.round(states[:, place] / step), atol=1e-6)
+
+
 def test_whom_nothing_helps_is_told_of() -> None:
     program, german = programs.imitated("german"), benchmarks.load("german")
     states = german.problem.read(german.refused_test.head(6)).states
