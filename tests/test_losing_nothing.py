@@ -558,8 +558,8 @@ def test_what_cannot_be_written_is_told_before_anything_is_asked(run, folder: Pa
         pytest.skip("every folder can be written to here")
     (folder / "bank.py").write_text("def asked(people):\n    raise RuntimeError('asked')\n")
     problem = Problem.load("loan.yaml")
-    begin = Leaf((Choice(0),))
-    Program(problem, {"INTERVENE": begin}).save("program.json")
+    begin, stop = Leaf((Choice(0),)), Leaf((Choice(problem.transitions.stop),))
+    Program(problem, {"INTERVENE": begin, "EARN": stop}).save("program.json")
     commands = [("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:asked")] * 2
     commands.append(("export", "program.json"))
     for words, switch, ending in zip(commands, ("--json", "--csv", "--to"), ("json", "csv", "html"), strict=True):

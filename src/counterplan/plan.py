@@ -19,7 +19,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.files import write_whole
 from counterplan.problem import Problem
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, text_of, visible
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -155,7 +155,7 @@ def plan_text(plan: Plan) -> str:
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
             lines += textwrap.wrap(f"because {step.reason}", 110, initial_indent="     ", subsequent_indent="     ")
-    return "\n".join([*lines, "", _checked(plan)])
+    return visible("\n".join([*lines, "", _checked(plan)]))
 
 
 def _promise(plan: Plan) -> str:

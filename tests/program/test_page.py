@@ -298,7 +298,7 @@ def test_the_card_is_told_in_order(opened: Open) -> None:
     page = opened(replace(program, card=card))
     shown = page.locator("section.wide").inner_text()
     names = page.locator("section.wide > .columns dt").all_inner_texts()
-    assert names[:2] == ["People it was made from", "People whose plan held"]
+    assert names[:2] == ["People it was made from", "Whose plan held, of people with a known plan"]
     assert "50 real, 30 invented" in shown
     assert "1,250" in shown
     assert "whom the program was made from: 50 real and 30 invented" in page.locator("main").inner_text()

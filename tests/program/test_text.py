@@ -170,6 +170,22 @@ def test_the_listing_is_the_same_in_another_process(tmp_path: Path) -> None:
     assert ran.stdout == f"{program.to_text()}\n"
 
 
+def test_strangers_texts_do_not_steer_a_terminal() -> None:
+    data = worlds.benchmark("german").to_dict()
+    data["features"]["age"]["label"] = "your \x1b[2Jage"
+    data["functions"]["CHANGE_JOB"]["phrase"] = "\u202eWork as {argument}"
+    problem = Problem.from_dict(data)
+    job = next(action.index for action in problem.transitions.actions if str(action) == "CHANGE_JOB=skilled")
+    work = Leaf((Choice(job),))
+    stop = Leaf((Choice(problem.transitions.stop),))
+    program = Program(problem, {INTERVENE: Split(Test(AGE, at_least=25), work, Leaf(())), "CHANGE_JOB": stop})
+    people = worlds.random_people(problem, 0, 40)
+    told = program.to_text() + program.recommend(people).to_text()
+    assert "your \N{REPLACEMENT CHARACTER}[2Jage" in told
+    assert "\N{REPLACEMENT CHARACTER}Work as" in told
+    assert not {"\x1b", "\u202e"} & set(told)
+
+
 def test_lines_fit_the_page() -> None:
     text = random_program(GERMAN, 3, depth=4).to_text()
     assert max(len(line) for line in text.splitlines()) <= WIDTH

@@ -7,7 +7,7 @@ a broken feature is passed over in silence, because it may well be right.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from counterplan.problem.schema import (
     ProblemFile,
 )
 from counterplan.problem.source import Place, Plain, Source, as_number
-from counterplan.problem.values import Native, did_you_mean, has_unseen, listed, text_of
+from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
 T = TypeVar("T")
 RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
@@ -62,28 +62,12 @@ def build(source: Source) -> Parts | None:
     return _Builder(source).build()
 
 
-def _unseen(data: Any, place: Place = ()) -> Iterator[Place]:
-    """Where texts, or keys, have characters that nobody can read."""
-    if isinstance(data, str) and has_unseen(data):
-        yield place
-    elif isinstance(data, Mapping):
-        for key, value in data.items():
-            if isinstance(key, str) and has_unseen(key):
-                yield place
-            yield from _unseen(value, (*place, key))
-    elif isinstance(data, (list, tuple)):
-        for i, value in enumerate(data):
-            yield from _unseen(value, (*place, i))
-
-
 class _Builder(CauseBuilder):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.data: Mapping[str, Any] = source.data
 
     def build(self) -> Parts | None:
-        for place in _unseen(self.data):
-            self.source.found("has a character in it that cannot be seen, such as one that steers a terminal", place)
         header = self.header()
         self.read_features()
         functions = self.pieces("functions", "function", self.function)

@@ -38,13 +38,8 @@ def text_of(value: Any) -> str:
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def has_unseen(text: str) -> bool:
-    """Whether characters in a text steer a terminal, or turn the direction of writing, rather than be read."""
-    return _UNSEEN.search(text) is not None
-
-
 def visible(text: str) -> str:
-    """A stranger's text with a mark in place of such characters."""
+    """A stranger's text, with a mark in place of characters that steer a terminal or turn the direction of writing."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -30,7 +30,7 @@ def program_text(program: Program) -> str:
     """The whole program: what is asked at each node, and what to do then. What never happens is left out."""
     trees = tidied_trees(program)
     roomy = "\n".join(_lines(program, trees, close=False))
-    return roomy if roomy.count("\n") < PAGE else "\n".join(_lines(program, trees, close=True))
+    return visible(roomy if roomy.count("\n") < PAGE else "\n".join(_lines(program, trees, close=True)))
 
 
 def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator[str]:
@@ -190,7 +190,7 @@ DRAWN = ("transitions", "examples")
 _TITLES = {
     "people": "made from people",
     "tried_on": "tried on",
-    "success": "success, where a plan is known",
+    "success": "success",
     "cost_ratio": "effort / least effort",
     "questions": "questions asked",
     "rule_length_mean": "features in a rule",
