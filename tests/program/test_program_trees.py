@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -243,6 +244,7 @@ def test_a_mended_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
     assert (first_choices(mended, STATES[old]) == best[old]).all()
 
 
+@hypothesis.settings(max_examples=15)
 @given(st.integers(0, 10_000))
 def test_every_leaf_is_about_somebody(seed: int) -> None:
     random = np.random.default_rng(seed)
