@@ -15,7 +15,7 @@ from common import interval, reachable
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.program.distil import WORST, DistilSettings
+from counterplan.distillation.policy_search import WORST, PolicySearchSettings
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3)
     parser.add_argument("--twins", type=int, default=8, help="most twins of a person")
     options = parser.parse_args()
-    penalty = DistilSettings().penalty
+    penalty = PolicySearchSettings().penalty
     for name in options.names:
         success, ratio = [], []
         for seed in range(options.first, options.first + options.seeds):

@@ -17,7 +17,7 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, GuideSettings, Problem, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.surrogate.training import Learning, LearningSettings
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
 EXACT_BUDGETS = (1, 3, 10, 30, 100, 300, 1_000)
 OTHERS = ("boosting", "forest", "logistic")
@@ -53,7 +53,9 @@ def one(benchmark: Benchmark, model: object, curves: bool) -> dict[str, object]:
     refused = benchmark.test[~BlackBox(model).favourable(problem, benchmark.test)].reset_index(drop=True)
     people, optimum = common.reachable(problem, model, refused)
     start = time.process_time()
-    learning = Learning(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
+    learning = ActiveLearner(
+        problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed
+    )
     surrogate = learning.run()
     row: dict[str, object] = {"benchmark": benchmark.name, "seed": benchmark.seed, "people": len(people)}
     row |= {"training_cpu": time.process_time() - start, "training_queries": learning.queries, "parts": surrogate.parts}

@@ -32,9 +32,9 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.deciders import Decider
+from counterplan.benchmarks.models import Decider
 from counterplan.problem import Problem
-from counterplan.surrogate.training import Learning, LearningSettings
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
 OURS = ("guided", "exact")
 DICE = ("random", "genetic", "kdtree")
@@ -274,7 +274,9 @@ def by_us(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, metho
     make: Callable[..., Planner] = partial(ExactPlanner, problem)
     if method == "guided":
         begun = time.process_time()
-        learning = Learning(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
+        learning = ActiveLearner(
+            problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed
+        )
         make = partial(GuidedPlanner, problem, surrogate=learning.run())
         fit = {"rows to learn": learning.queries, "seconds to learn": time.process_time() - begun}
     planner = make(box=BlackBox(model))

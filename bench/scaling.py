@@ -31,10 +31,10 @@ from counterplan.agent.training import Training, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import Needle, family
 from counterplan.errors import CounterplanError
-from counterplan.paths.sets import SetSettings, propose
 from counterplan.planners.base import Planner
 from counterplan.planners.guided import GuidedPlanner
-from counterplan.surrogate.training import Learning, LearningSettings
+from counterplan.search.change_sets import ChangeSetSettings, propose
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
 BOXES = {
     "needle-2": ("needle", 2, 6),
@@ -45,7 +45,7 @@ BOXES = {
     "boosted": ("boosted", 4, 8),
 }
 """The box, how many changes most people need, and how many actions a plan may have."""
-GENEROUS = SetSettings(beam=24, wide=60, rounds=12, anchors=6)
+GENEROUS = ChangeSetSettings(beam=24, wide=60, rounds=12, anchors=6)
 FAR = 4.0
 """The log odds that a refused person is believed to have in the middle, when the best plans are looked for."""
 EXACT_STEPS = 2_000_000
@@ -100,7 +100,7 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
     row: dict[str, Any] = {"functions": functions, "actions": actions, "box": name, "seed": seed, "left_out": {}}
 
     start = time.process_time()
-    learning = Learning(
+    learning = ActiveLearner(
         problem, problem.read(benchmark.train), BlackBox(benchmark.model),
         replace(LearningSettings(), budget=options.budget), seed,
     )  # fmt: skip

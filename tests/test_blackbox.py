@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from counterplan import BlackBox, BudgetSpent, ModelError, Problem
-from counterplan.blackbox import Inquiry
+from counterplan.blackbox import MeteredOracle
 
 PROBLEM = Problem.from_dict(
     {
@@ -137,19 +137,19 @@ def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once(
 def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
     people = PROBLEM.read(PEOPLE)
     box = BlackBox(Recorder())
-    ask = Inquiry(box.about(PROBLEM, people), 4)
+    ask = MeteredOracle(box.about(PROBLEM, people), 4)
     assert ask(people.states, np.arange(4)).tolist() == [False, True, True, True]
     assert ask.count.tolist() == [1, 1, 1, 0], "the last person is the same as the second"
     ask(people.states, np.arange(4))
     assert ask.count.sum() == 3
     paid: dict[bytes, bool] = {}
-    again = Inquiry(box.about(PROBLEM, people), 4, room=2, paid=paid)
+    again = MeteredOracle(box.about(PROBLEM, people), 4, room=2, paid=paid)
     answers, known = again.ask(people.states, np.arange(4))
     assert again.spent
     assert known.tolist() == [True, True, False, True]
     assert answers.tolist() == [False, True, False, True]
     assert (len(paid), again.count.sum()) == (2, 2)
-    poor = Inquiry(BlackBox(Recorder(), budget=1).about(PROBLEM, people), 4)
+    poor = MeteredOracle(BlackBox(Recorder(), budget=1).about(PROBLEM, people), 4)
     answers, known = poor.ask(people.states, np.arange(4))
     assert (poor.spent, known.tolist(), poor.count.sum()) == (True, [True, False, False, False], 1)
 

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import Answers, BlackBox, PlanError, Recourse, benchmarks
-from counterplan.learned import ANSWERS, JOURNAL
+from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan.storage.workspace import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig
 from counterplan.agent.training import TrainingSettings
-from counterplan.surrogate.learning import FitSettings
-from counterplan.surrogate.training import LearningSettings
+from counterplan.surrogate.active_learning import LearningSettings
+from counterplan.surrogate.fitting import FitSettings
 
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(400)
@@ -153,12 +153,12 @@ def test_damaged_answers_are_named(kept: Path, damage: bytes | None) -> None:
 
 
 def test_answers_handed_in_are_not_asked_again(both: Recourse, kept: Path) -> None:
-    answers = Answers.remembered(both.box, SYN.problem)
+    answers = LabelledStates.remembered(both.box, SYN.problem)
     for given in (answers, kept / ANSWERS, str(kept / ANSWERS)):
         recourse = Recourse(SYN.problem, SYN.model)
         recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given)
         assert recourse.box.queries < GUIDED.people
-        assert len(Answers.remembered(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
+        assert len(LabelledStates.remembered(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
 
     def decide(frame: pd.DataFrame) -> list[str]:
         return ["refused"] * len(frame)
@@ -228,7 +228,7 @@ def test_a_larger_budget_goes_on_for_every_method(tmp_path: Path) -> None:
 def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
     settings = replace(GUIDED, rounds=1)
     first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=settings, folder=tmp_path)
-    answers = Answers.remembered(both.box, SYN.problem)
+    answers = LabelledStates.remembered(both.box, SYN.problem)
     later = Recourse(SYN.problem, SYN.model)
     later.fit(PEOPLE, seed=1, settings=settings, folder=tmp_path, resume=True, answers=answers)
     assert first.surrogate_ is not None
@@ -241,15 +241,15 @@ def test_a_box_that_remembers_nothing_keeps_what_it_was_told(tmp_path: Path) -> 
     forgetful = BlackBox(SYN.model, remember=0)
     recourse = Recourse(SYN.problem, forgetful).fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1))
     recourse.save(tmp_path)
-    kept = Answers.load(tmp_path / ANSWERS, SYN.problem)
-    assert len(kept) == recourse.questions_["guided"] > 100
+    kept = LabelledStates.load(tmp_path / ANSWERS, SYN.problem)
+    assert len(kept) == recourse.n_queries_["guided"] > 100
     settings = replace(SEARCH, passes=1)
     agent = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
     agent.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent")
     agent.save(tmp_path / "agent")
     again = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
     again.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent", resume=True)
-    assert again.questions_ == agent.questions_
+    assert again.n_queries_ == agent.n_queries_
     assert again.box.queries == 0
 
 
@@ -260,10 +260,10 @@ def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoint
     afresh.recommend(REFUSED)
     afresh.save(tmp_path)
     assert not (tmp_path / "learning.npz").exists()
-    assert len(Answers.load(tmp_path / ANSWERS, SYN.problem)) == afresh.box.queries
+    assert len(LabelledStates.load(tmp_path / ANSWERS, SYN.problem)) == afresh.box.queries
     again = Recourse.load(tmp_path, SYN.model, answers=False)
     again.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
-    assert again.box.queries >= again.questions_["guided"] > 0
+    assert again.box.queries >= again.n_queries_["guided"] > 0
     again.save(tmp_path)
     assert (tmp_path / "learning.npz").exists(), "it is of the new run"
 

@@ -55,9 +55,9 @@ print(f"right about {model.score(applicants[features], applicants['decision']):.
 # line: `counterplan init people.csv --outcome decision`.)
 
 # %%
-from counterplan.problem.starting import starting_file
+from counterplan.problem.draft import draft
 
-draft = starting_file(train, "decision", "flats")
+draft = draft(train, "decision", "flats")
 print(draft)
 
 # %% [markdown]
@@ -135,7 +135,7 @@ print(plans.to_text(most=2))
 # %%
 found = [plan for plan in plans if plan.status == "found"]
 assert all(plan.verified and plan.replay(problem, recourse.box).ok for plan in found)
-print(f"{len(found)} plans hold; {recourse.questions_['guided']:,} questions to learn, {plans.queries:,} to plan")
+print(f"{len(found)} plans hold; {recourse.n_queries_['guided']:,} questions to learn, {plans.queries:,} to plan")
 
 # %% [markdown]
 # ## Program

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterplan import benchmarks
     from counterplan.agent.training import TrainingSettings
-    from counterplan.answers import Answers
     from counterplan.blackbox import BlackBox, BudgetSpent
-    from counterplan.errors import CounterplanError, ModelError, PeopleError, PlanError, ProblemError
-    from counterplan.plan import Because, Plan, Plans, Replay, Status, Step
+    from counterplan.errors import (
+        CounterplanError,
+        ModelError,
+        NotFittedError,
+        PeopleError,
+        PlanError,
+        ProblemError,
+        SettingError,
+        StorageError,
+    )
     from counterplan.planners import (
         CascadePlanner,
         EvolutionPlanner,
@@ -24,18 +31,18 @@ if TYPE_CHECKING:
         ProgramPlanner,
         SearchPlanner,
     )
+    from counterplan.plans.plan import Plan, Plans, Reason, Replay, Status, Step
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Recourse
+    from counterplan.storage.answer_cache import LabelledStates
     from counterplan.surrogate import Surrogate
-    from counterplan.surrogate.asking import GuideSettings
-    from counterplan.surrogate.training import LearningSettings
+    from counterplan.surrogate.acquisition import GuideSettings
+    from counterplan.surrogate.active_learning import LearningSettings
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
-    "Answers",
-    "Because",
     "BlackBox",
     "BudgetSpent",
     "CascadePlanner",
@@ -45,8 +52,10 @@ __all__ = [
     "ExactPlanner",
     "GuideSettings",
     "GuidedPlanner",
+    "LabelledStates",
     "LearningSettings",
     "ModelError",
+    "NotFittedError",
     "People",
     "PeopleError",
     "Plan",
@@ -58,11 +67,14 @@ __all__ = [
     "ProblemError",
     "Program",
     "ProgramPlanner",
+    "Reason",
     "Recourse",
     "Replay",
     "SearchPlanner",
+    "SettingError",
     "Status",
     "Step",
+    "StorageError",
     "Surrogate",
     "TrainingSettings",
     "benchmarks",
@@ -70,10 +82,19 @@ __all__ = [
 
 _ROOMS = {
     "agent.training": ("TrainingSettings",),
-    "answers": ("Answers",),
+    "storage.answer_cache": ("LabelledStates",),
     "blackbox": ("BlackBox", "BudgetSpent"),
-    "errors": ("CounterplanError", "ModelError", "PeopleError", "PlanError", "ProblemError"),
-    "plan": ("Because", "Plan", "Plans", "Replay", "Status", "Step"),
+    "errors": (
+        "CounterplanError",
+        "ModelError",
+        "NotFittedError",
+        "PeopleError",
+        "PlanError",
+        "ProblemError",
+        "SettingError",
+        "StorageError",
+    ),
+    "plans.plan": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
     "planners": (
         "CascadePlanner",
         "EvolutionPlanner",
@@ -89,8 +110,8 @@ _ROOMS = {
     "program": ("Program",),
     "recourse": ("Recourse",),
     "surrogate": ("Surrogate",),
-    "surrogate.asking": ("GuideSettings",),
-    "surrogate.training": ("LearningSettings",),
+    "surrogate.acquisition": ("GuideSettings",),
+    "surrogate.active_learning": ("LearningSettings",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

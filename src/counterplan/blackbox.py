@@ -94,7 +94,7 @@ class BlackBox:
         return None if self.budget is None else max(0, self.budget - self.queries)
 
     @property
-    def decider(self) -> str:
+    def model_id(self) -> str:
         """What tells this black box from others: the model's name and content, and what counts as favourable.
 
         The content is looked at once, when this is first asked for.
@@ -116,9 +116,9 @@ class BlackBox:
         parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
         return digest_of([part.encode() for part in parts])
 
-    def about(self, problem: Problem, people: People) -> Questions:
+    def about(self, problem: Problem, people: People) -> OracleSession:
         """A way to ask about states of `people`."""
-        return Questions(self, problem, people)
+        return OracleSession(self, problem, people)
 
     def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
         """Whether the decision about each of `people` [B] is favourable, as they are now."""
@@ -127,11 +127,11 @@ class BlackBox:
 
     def remembered(self, problem: Problem) -> dict[bytes, bool]:
         """The answers kept about `problem`, by what identifies each question."""
-        return dict(self._memories.get(problem.asking_fingerprint, {}))
+        return dict(self._memories.get(problem.query_fingerprint, {}))
 
     def recall(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
         """Remember answers that were paid for before, as `remembered` gave them."""
-        self._memories.setdefault(problem.asking_fingerprint, {}).update(answers)
+        self._memories.setdefault(problem.query_fingerprint, {}).update(answers)
 
     @contextmanager
     def noting(self, note: Note) -> Iterator[None]:
@@ -184,16 +184,16 @@ def split_keys(lengths: Ints, keys: npt.NDArray[np.uint8]) -> list[bytes]:
     return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-class Questions:
+class OracleSession:
     """Asks one black box about changed states of certain people, each state of each kind of person only once."""
 
     def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
         self.box = box
-        self.problem = problem.asking_fingerprint
+        self.problem = problem.query_fingerprint
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
-        self.memory = box._memories.setdefault(problem.asking_fingerprint, {})
+        self.memory = box._memories.setdefault(problem.query_fingerprint, {})
         wanted: Sequence[str] | None = getattr(box.model, "columns", None)
         extras = [column for column in people.extras if wanted is None or column in wanted]
         self._others: list[bytes] | None = None
@@ -294,7 +294,7 @@ class Questions:
         return good[codes]
 
 
-class Inquiry:
+class MeteredOracle:
     """Asks about certain people and counts, for each, the questions that are new: not in the box's memory, or, if
     answers `paid` for are handed in, not among those (to which it adds the new ones).
 
@@ -303,7 +303,7 @@ class Inquiry:
     """
 
     def __init__(
-        self, questions: Questions, people: int, room: int | None = None, paid: dict[bytes, bool] | None = None
+        self, questions: OracleSession, people: int, room: int | None = None, paid: dict[bytes, bool] | None = None
     ) -> None:
         self.count: Ints = np.zeros(people, np.intp)
         self.spent = False

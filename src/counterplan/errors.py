@@ -1,29 +1,44 @@
-"""What can go wrong for a user: every error here has a message that says where, what, and the way out."""
+"""Exceptions for conditions that the user can fix. Each message names the place, the cause and the way out.
+
+Every kind also derives from the built-in exception it resembles, so that generic handlers keep working.
+"""
 
 
 class CounterplanError(Exception):
-    """Something the user can put right. The command line prints it without a traceback and exits with code 2."""
+    """Base class. The command line prints the message without a traceback and exits with code 2."""
 
 
-class ProblemError(CounterplanError):
-    """A problem file cannot be used; the message lists everything that is wrong with it."""
+class ProblemError(CounterplanError, ValueError):
+    """A problem file is invalid; the message lists every mistake in it."""
 
 
-class ConditionError(CounterplanError):
-    """A condition or formula does not make sense; `position` is the character at which."""
+class ConditionError(CounterplanError, ValueError):
+    """A condition or formula is invalid; `position` is the offset of the offending character."""
 
     def __init__(self, message: str, position: int = 0) -> None:
         super().__init__(message)
         self.position = position
 
 
-class PeopleError(CounterplanError):
-    """A table of people does not fit the problem; the message names column, row and value."""
+class PeopleError(CounterplanError, ValueError):
+    """A table of people does not match the problem; the message names column, row and value."""
 
 
-class ModelError(CounterplanError):
-    """A model could not be loaded or reached, or gave an answer that cannot be used."""
+class ModelError(CounterplanError, RuntimeError):
+    """A model cannot be loaded or reached, or returned an unusable output."""
 
 
-class PlanError(CounterplanError):
-    """Stored plans cannot be read, or what was asked of a planner makes no sense."""
+class SettingError(CounterplanError, ValueError):
+    """A parameter, a setting or a combination of them is invalid."""
+
+
+class StorageError(CounterplanError, OSError):
+    """A file or folder cannot be read or written, is damaged, or belongs to something else."""
+
+
+class NotFittedError(CounterplanError, ValueError, AttributeError):
+    """A method needs something that was not learned or distilled yet."""
+
+
+class PlanError(CounterplanError, ValueError):
+    """A plan contradicts itself or does not belong to the problem."""

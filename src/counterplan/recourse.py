@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from counterplan.answers import FILE as ANSWERS
-from counterplan.answers import Answers
-from counterplan.checkpoints import OtherRun
 from counterplan.errors import PlanError
-from counterplan.files import writable
-from counterplan.journal import Journal
-from counterplan.learned import METHODS, Learned, drop_checkpoints
-from counterplan.plan import Plans
 from counterplan.planners import (
     CascadePlanner,
     EvolutionPlanner,
@@ -29,16 +22,23 @@ from counterplan.planners import (
     SearchPlanner,
 )
 from counterplan.planners.base import is_whole
-from counterplan.planners.offered import offered, offered_planner
+from counterplan.plans.plan import Plans
+from counterplan.plugins import planner_plugin, plugin_names
 from counterplan.problem import People
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
-from counterplan.surrogate.asking import GuideSettings
+from counterplan.storage.answer_cache import FILE as ANSWERS
+from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.checkpoints import OtherRun
+from counterplan.storage.files import writable
+from counterplan.storage.workspace import METHODS, Learned, drop_checkpoints
+from counterplan.storage.write_ahead import WriteAheadLog
+from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
     from counterplan.agent.training import Report, TrainingSettings
-    from counterplan.distilling import Progress as DistilProgress
-    from counterplan.surrogate.training import LearningSettings, Progress
+    from counterplan.distillation.distiller import Progress as DistilProgress
+    from counterplan.surrogate.active_learning import LearningSettings, Progress
 
     Settings = TrainingSettings | LearningSettings | str
 
@@ -63,7 +63,7 @@ class Recourse(Learned):
         budget: int | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
-        answers: str | Path | Answers | None = None,
+        answers: str | Path | LabelledStates | None = None,
         progress: Callable[[Report | Progress], None] | None = None,
     ) -> Recourse:
         """Learn about the model from people; the same seed, people and answers, the same result.
@@ -86,12 +86,12 @@ class Recourse(Learned):
         if self._afresh and where is not None:
             drop_checkpoints(where)
             self._afresh = resume = False
-        self._journal = Journal(self.problem, self.box.decider, where)
+        self._journal = WriteAheadLog(self.problem, self.box.model_id, where)
         if resume and where is not None:
             self._recall(where)
-            if self.others_ is not None:
+            if self.foreign_model_ is not None:
                 raise PlanError(
-                    f"{where / ANSWERS}: holds answers of {self.others_}, not of {self.box.decider}; "
+                    f"{where / ANSWERS}: holds answers of {self.foreign_model_}, not of {self.box.model_id}; "
                     "start again with --force"
                 )
             try:
@@ -99,7 +99,7 @@ class Recourse(Learned):
             except PlanError as error:
                 raise PlanError(f"{error}; start again with --force") from None
         if told is not None:
-            self._journal(self.problem.asking_fingerprint, told.by_key)
+            self._journal(self.problem.query_fingerprint, told.by_key)
         show = progress or (lambda report: None)
         try:
             with self.box.noting(self._journal):
@@ -110,7 +110,7 @@ class Recourse(Learned):
         return self
 
     def _fit(
-        self, how: _Fit, people: People, folder: Path | None, resume: bool, answers: Answers | None,
+        self, how: _Fit, people: People, folder: Path | None, resume: bool, answers: LabelledStates | None,
         show: Callable[[Report | Progress], None],
     ) -> None:  # fmt: skip
         """Learn a surrogate, train an agent, or both within one budget."""
@@ -139,15 +139,15 @@ class Recourse(Learned):
 
     def _learn(
         self, people: People, settings: LearningSettings, seed: int, folder: Path | None, resume: bool,
-        answers: Answers | None, progress: Callable[[Progress], None],
+        answers: LabelledStates | None, progress: Callable[[Progress], None],
     ) -> int:  # fmt: skip
         """Learn a surrogate; says how many questions that took."""
-        from counterplan.surrogate.training import CHECKPOINT, Learning
+        from counterplan.surrogate.active_learning import CHECKPOINT, ActiveLearner
 
         if resume and folder is not None and (folder / CHECKPOINT).exists():
-            learning = Learning.resumed(self.problem, people, self.box, settings, seed, folder, answers)
+            learning = ActiveLearner.resumed(self.problem, people, self.box, settings, seed, folder, answers)
         else:
-            learning = Learning(self.problem, people, self.box, settings, seed, folder, answers)
+            learning = ActiveLearner(self.problem, people, self.box, settings, seed, folder, answers)
 
         def show(report: Progress) -> None:
             self.surrogate_ = learning.best
@@ -158,11 +158,11 @@ class Recourse(Learned):
             learning.run(show)
         finally:
             self.surrogate_ = learning.best or self.surrogate_
-            self.questions_["guided"] = learning.queries
+            self.n_queries_["guided"] = learning.queries
             self.budget_spent_ |= learning.limited
             ledger, late = learning.ledger, slice(learning.learned, None)
             unseen = ledger.answers[late]
-            self.unseen_ = Answers(ledger.states[late], unseen, ("",) * len(unseen), self.box.decider)
+            self.holdout_answers_ = LabelledStates(ledger.states[late], unseen, ("",) * len(unseen), self.box.model_id)
         return learning.queries
 
     def _train(
@@ -185,18 +185,18 @@ class Recourse(Learned):
             training.run(show)
         finally:
             self.agent_ = training.best_agent
-            self.questions_["search"] = training.queries
+            self.n_queries_["search"] = training.queries
             self.budget_spent_ |= training.limited
 
-    def _told(self, answers: str | Path | Answers | None) -> Answers | None:
+    def _told(self, answers: str | Path | LabelledStates | None) -> LabelledStates | None:
         """Answers that were handed in, which the black box now remembers; another model's are refused."""
         if answers is None:
             return None
-        if not isinstance(answers, (str, Path, Answers)):
+        if not isinstance(answers, (str, Path, LabelledStates)):
             raise PlanError(f"answers are Answers, or the path of a file of them, not {answers!r}")
-        told = answers if isinstance(answers, Answers) else Answers.load(answers, self.problem)
-        if told.model not in ("", self.box.decider):
-            raise PlanError(f"these are answers of {told.model}, not of {self.box.decider}")
+        told = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
+        if told.model not in ("", self.box.model_id):
+            raise PlanError(f"these are answers of {told.model}, not of {self.box.model_id}")
         told.tell(self.box, self.problem)
         return told
 
@@ -224,11 +224,13 @@ class Recourse(Learned):
 
         Some of the people are held back to try the program on, with real questions: see `program_.card`.
         """
-        from counterplan.distilling import Distilling, Wishes
+        from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
 
-        wishes = Wishes(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        wishes = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
         read, show = self.problem.read(people), progress or (lambda what, done, total: None)
-        run = Distilling(self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show, self.questions_)
+        run = ProgramDistiller(
+            self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show, self.n_queries_
+        )
         self.program_ = run.run()
         return self.program_
 
@@ -238,7 +240,7 @@ class Recourse(Learned):
         A contrast says what follows without the step. It uses what the model is known to answer; `ask` allows one
         question a step for what is not known.
         """
-        from counterplan.explaining import explain
+        from counterplan.explanation.explain import explain
 
         return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask)
 
@@ -294,7 +296,7 @@ class Recourse(Learned):
                 return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
             case type() as own if issubclass(own, Planner):
                 return own(problem, box)
-            case str(other) if other not in OWN and (theirs := offered_planner(other)):
+            case str(other) if other not in OWN and (theirs := planner_plugin(other)):
                 return theirs(problem, box)
             case other:
                 raise PlanError(_lacking(other))
@@ -328,7 +330,7 @@ class _Fit:
     ) -> _Fit:
         """Settings choose the method if none is named; a PlanError says so if something makes no sense."""
         from counterplan.agent.training import TrainingSettings
-        from counterplan.surrogate.training import LearningSettings
+        from counterplan.surrogate.active_learning import LearningSettings
 
         guide, agent = _settings(settings)
         chosen = method or ("both" if agent and guide else "search" if agent else "guided")
@@ -361,7 +363,7 @@ def _settings(
 ) -> tuple[LearningSettings | None, TrainingSettings | None]:
     """What `settings` say about a surrogate, and about an agent; the default preset says nothing."""
     from counterplan.agent.training import TrainingSettings
-    from counterplan.surrogate.training import LearningSettings
+    from counterplan.surrogate.active_learning import LearningSettings
 
     guide, agent = None, None
     for one in settings if isinstance(settings, tuple) else (settings,):
@@ -388,7 +390,7 @@ def _lacking(planner: object) -> str:
         case "cascade" | "cascade+exact":
             what, method = "an agent or a surrogate", "guided"
         case _:
-            known = (*OWN, *offered())
+            known = (*OWN, *plugin_names())
             return f"there is no planner '{planner}'{did_you_mean(str(planner), known)}; there are {', '.join(known)}"
     return (
         f"the planner '{planner}' needs {what}: call fit(people, method='{method}'), "

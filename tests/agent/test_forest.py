@@ -14,9 +14,9 @@ from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, TreeSettings
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import SearchSettings, search
-from counterplan.agent.traces import Archive, lessons
-from counterplan.blackbox import Inquiry
-from counterplan.paths.orders import cheapest_orders
+from counterplan.agent.traces import Archive, training_batch
+from counterplan.blackbox import MeteredOracle
+from counterplan.search.orders import cheapest_orders
 
 
 def untrained(problem: Problem, people) -> Agent:
@@ -149,7 +149,7 @@ def test_orders_are_legal_never_dearer_and_the_lessons_allow_them(data: st.DataO
     plans = np.where(random.actions == problem.transitions.stop, -1, random.actions)
     ordered = cheapest_orders(problem.transitions, people.states, plans)
     agent = untrained(problem, people)
-    before, after = lessons(agent, people.states, plans), lessons(agent, people.states, ordered)
+    before, after = training_batch(agent, people.states, plans), training_batch(agent, people.states, ordered)
     assert (after.to_go[:, 0] <= before.to_go[:, 0] + 1e-4).all()
     final = problem.transitions
     for row in range(len(people)):
@@ -192,13 +192,13 @@ def test_search_counts_new_questions_and_obeys_its_budget(settings: SearchSettin
     for budget in (0, 1, 3, 40):
         for model in (studied, lambda frame: np.full(len(frame), "refused")):
             box = BlackBox(model)
-            ask = Inquiry(box.about(problem, people), len(people))
+            ask = MeteredOracle(box.about(problem, people), len(people))
             found = search(agent, people.states, everything(problem, len(people)), ask, settings, budget)
             assert (found.questions <= budget).all()
             assert found.questions.sum() == box.queries
             assert np.isinf(found.cost).all() or budget
     box = BlackBox(studied, budget=7)
-    ask = Inquiry(box.about(problem, people), len(people))
+    ask = MeteredOracle(box.about(problem, people), len(people))
     found = search(agent, people.states, everything(problem, len(people)), ask, settings)
     assert found.questions.sum() == box.queries <= 7
     assert np.isfinite(found.cost).sum() <= 7
@@ -208,6 +208,6 @@ def test_search_finds_what_is_near() -> None:
     problem = worlds.benchmark("syn")
     people = problem.read(worlds.random_people(problem, 5, 20))
     people = problem.read(people.table[people.states[:, 1] < 2])
-    ask = Inquiry(BlackBox(studied).about(problem, people), len(people))
+    ask = MeteredOracle(BlackBox(studied).about(problem, people), len(people))
     found = search(untrained(problem, people), people.states, everything(problem, len(people)), ask, SearchSettings())
     assert np.isfinite(found.cost).mean() > 0.8

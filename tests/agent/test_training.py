@@ -15,12 +15,12 @@ import pytest
 
 from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Problem, Recourse, benchmarks
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
-from counterplan.agent.curve import draw_curve
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
-from counterplan.files import read_arrays, write_arrays
+from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
-from counterplan.paths.people import cross
+from counterplan.search.synthetic import crossover
+from counterplan.storage.files import read_arrays, write_arrays
 
 QUICK = TrainingSettings(
     people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,
@@ -255,7 +255,7 @@ def test_few_people_are_filled_up_with_invented_ones() -> None:
     assert (SYN.model.score(training.archive.starts) < 0.5).all()
     adult = benchmarks.load("adult")
     some = adult.problem.read(adult.refused_train.head(50))
-    states, rows = cross(adult.problem, some, 300, np.random.default_rng(0))
+    states, rows = crossover(adult.problem, some, 300, np.random.default_rng(0))
     names = [feature.name for feature in adult.problem.features]
     rank, number = names.index("education"), names.index("education_num")
     assert (states[:, rank] + 1 == states[:, number]).all(), "what follows from a feature comes along with it"

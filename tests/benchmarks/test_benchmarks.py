@@ -8,7 +8,7 @@ import pytest
 
 from counterplan import BlackBox, CounterplanError, ExactPlanner, benchmarks
 from counterplan.benchmarks import suite, synthetic, tables
-from counterplan.benchmarks.report import COLUMNS, describe
+from counterplan.benchmarks.summary import COLUMNS, describe
 
 EXPECTED = {  # least and most: rows, refused test people, accuracy, reachable, mean least effort, most steps
     "german": (1_000, (70, 105), (0.68, 0.80), 0.95, (8, 14), 4),

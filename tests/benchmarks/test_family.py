@@ -8,7 +8,7 @@ import pytest
 
 from counterplan import BlackBox, CounterplanError, ExactPlanner
 from counterplan.benchmarks.family import Needle, family
-from counterplan.paths.sets import propose
+from counterplan.search.change_sets import propose
 
 
 @pytest.mark.parametrize("box", ["needle", "network", "boosted"])

@@ -7,8 +7,8 @@ from typing import Any
 from counterplan.agent.training import TrainingSettings
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.settings import Settings
-from counterplan.surrogate.learning import FitSettings
-from counterplan.surrogate.training import LearningSettings
+from counterplan.surrogate.active_learning import LearningSettings
+from counterplan.surrogate.fitting import FitSettings
 
 TINY = Settings(
     people=6,

@@ -13,10 +13,10 @@ from counterplan import CounterplanError
 from counterplan.experiments import brought, cells, figures, report
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.figures import Drawing
+from counterplan.experiments.findings import findings
 from counterplan.experiments.folder import options_in
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.settings import FIRST_SEED, Options, Settings
-from counterplan.experiments.story import story
 from counterplan.experiments.tables import all_tables
 
 MODULE = """
@@ -25,7 +25,7 @@ import pandas as pd
 
 from counterplan import ExactPlanner, Problem
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.deciders import Rule
+from counterplan.benchmarks.models import Rule
 
 PROBLEM = '''
 counterplan: 1
@@ -175,11 +175,11 @@ def test_everything_is_told_of_a_fifth_benchmark_and_an_unknown_method() -> None
         assert set(everybody) == names
         assert everybody["phone"]["theirs"] == everybody["phone"]["search"]
         assert [row[0] for _, body in made["targets"].sections for row in body] == ["german"] * 2 * ("german" in names)
-        assert story(some)
+        assert findings(some)
         assert "<dt>theirs</dt>" in report._methods(some)
     with figures._style():
         for _, _, _, draw in figures._FIGURES:
             draw(both)
-    alone = " ".join(story(Rows(**others)))
+    alone = " ".join(findings(Rows(**others)))
     assert "published" not in alone
     assert "aims for" not in alone

@@ -15,8 +15,8 @@ from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
 from counterplan.experiments import figures, report
+from counterplan.experiments.findings import findings
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.story import story
 from counterplan.experiments.tables import Table, all_tables, datasets
 
 ABOUT = {
@@ -71,11 +71,11 @@ def test_aims_that_are_missed_are_marked() -> None:
 
 def test_rules_that_are_too_long_miss_an_aim() -> None:
     rows = by_hand()
-    before = " ".join(story(rows))
+    before = " ".join(findings(rows))
     longer = rows.results.assign(rule_length=rows.results["rule_length"] + 1.3)
     rows = replace(rows, results=longer)
     assert row_of(all_tables(rows)["targets"], "program", "german")[7] == "4.30 ± 0.00 ✗"
-    assert "program on german (rule length)" in " ".join(story(rows))
+    assert "program on german (rule length)" in " ".join(findings(rows))
     assert "program on german (rule length)" not in before
     assert "Of 7 aims for success, effort, questions and rule length, 3 are reached" in before
 
@@ -106,7 +106,7 @@ def test_search_is_set_beside_the_baseline_as_on_paper() -> None:
     assert effort.startswith("7.50 ±")
     assert effort.endswith("✓")
     assert (rows, candidates, time) == ("75.0 ✗", "75.0 ✗", "5.0 ✗")
-    told = " ".join(story(by_hand()))
+    told = " ".join(findings(by_hand()))
     assert "Against CSCF, search succeeds more often on every benchmark; costs less" in told
     assert "(CSCF sends 75.0 times as many; if it remembered nothing, on no benchmark)" in told
     assert "takes less than a hundredth of its time on no benchmark (CSCF takes 5.0 times as long)" in told
@@ -116,7 +116,7 @@ def test_search_is_set_beside_the_baseline_as_on_paper() -> None:
 def test_what_is_said_of_the_baseline_follows_from_the_rows() -> None:
     assert [cell[-1] for cell in beside(duelling(ours=3, rows=2, seconds=30))] == ["✓", "✗", "✓", "✓", "✓"]
     assert [cell[-1] for cell in beside(duelling(remembered=600))] == ["✓", "✓", "✗", "✓", "✗"]
-    told = " ".join(story(duelling(ours=3, rows=2, seconds=30)))
+    told = " ".join(findings(duelling(ours=3, rows=2, seconds=30)))
     assert "costs less on the people whom both solve on no benchmark" in told
     assert "a hundredth of its rows on every benchmark" in told
     assert "a hundredth of its time on every benchmark (CSCF takes 150.0 times as long)" in told
@@ -126,19 +126,19 @@ def test_what_is_said_of_the_baseline_follows_from_the_rows() -> None:
     mine = (nothing.questions["method"] == "search") & (nothing.questions["phase"] == "prediction")
     nothing = replace(nothing, questions=nothing.questions.assign(rows=nothing.questions["rows"].mask(mine, 0)))
     assert beside(nothing)[2] == "∞ ✓"
-    assert "(CSCF sends ∞ times as many" in " ".join(story(nothing))
+    assert "(CSCF sends ∞ times as many" in " ".join(findings(nothing))
     # At the least effort both, nobody can do better: that is no aim missed.
     assert beside(duelling(cost=0.5))[1].endswith("✓")
-    assert "(or both the least possible) on every benchmark" in " ".join(story(duelling(cost=0.5)))
+    assert "(or both the least possible) on every benchmark" in " ".join(findings(duelling(cost=0.5)))
     rows = by_hand()
     assert "Against CSCF" not in " ".join(
-        story(replace(rows, results=rows.results[rows.results["method"] != "evolution"]))
+        findings(replace(rows, results=rows.results[rows.results["method"] != "evolution"]))
     )
 
 
 def test_the_story_follows_from_the_rows() -> None:
     rows = by_hand()
-    told = " ".join(story(rows))
+    told = " ".join(findings(rows))
     assert "5 refused people" in told
     assert "For 1 of them exact search proved that no plan exists, which counts against no method." in told
     assert (
@@ -153,14 +153,14 @@ def test_the_story_follows_from_the_rows() -> None:
     assert (
         "Programs made the paper’s way, from the agent’s traces, hold for 25 % of people at 1.50 times the least "
         "effort, with 3.0 features; the default program succeeds more often on no benchmark."
-    ) in " ".join(story(both))
+    ) in " ".join(findings(both))
     others = rows.results.copy()
     others.loc[others["method"] == "evolution", "cost"] *= 2
     others["reachable"] = "yes"
-    changed = " ".join(story(replace(rows, results=others)))
+    changed = " ".join(findings(replace(rows, results=others)))
     assert "at 4.00 times" in changed
     assert "For every one of them a plan exists" in changed
-    assert story(replace(rows, results=rows.results[rows.results["method"] == "exact"]))
+    assert findings(replace(rows, results=rows.results[rows.results["method"] == "exact"]))
 
 
 def of_seeds(*seeds: int) -> Rows:

@@ -17,7 +17,7 @@ import pytest
 from counterplan import CounterplanError, PlanError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell
-from counterplan.experiments.desk import Desk, Sheet
+from counterplan.experiments.context import CellRecord, Context
 from counterplan.experiments.folder import alone, begin, options_in
 from counterplan.experiments.running import Progress, Run
 from counterplan.experiments.settings import Options, Settings
@@ -35,8 +35,8 @@ class Work:
         self.seen: list[Progress] = []
 
     def kinds(self) -> dict[str, cells._Kind]:
-        def doing(kind: str) -> Callable[[Desk, Sheet], None]:
-            def do(desk: Desk, sheet: Sheet) -> None:
+        def doing(kind: str) -> Callable[[Context, CellRecord], None]:
+            def do(desk: Context, sheet: CellRecord) -> None:
                 name = f"{desk.name}-{desk.seed}-{kind}"
                 if name in self.fails:
                     raise PlanError("out of luck")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows_by_hand import by_hand, result
 
-from counterplan.experiments.spending import questions_spent, seconds_spent
+from counterplan.experiments.budgets import questions_spent, seconds_spent
 from counterplan.experiments.statistics import (
     Interval,
     action_string,

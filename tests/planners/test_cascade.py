@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CascadePlanner, ExactPlanner, GuidedPlanner, Planner, Status, benchmarks
-from counterplan.planners.base import Progress, Result
+from counterplan.planners.base import PlanColumns, Progress
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
 
@@ -25,12 +25,12 @@ class Hopeful(Planner):
 
     name = "hopeful"
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         transitions = self.problem.transitions
         possible = transitions.legal(people.states) & allowed
         possible[:, transitions.stop] = False
         cost = np.where(possible, transitions.cost(people.states), np.inf)
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         result.actions[:, 0] = cost.argmin(axis=1)
         result.status = [Status.FOUND] * len(people)
         return result

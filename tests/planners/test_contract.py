@@ -32,12 +32,12 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.agent.training import Training, TrainingSettings
 from counterplan.benchmarks import Benchmark
-from counterplan.distilling import Distilling, Wishes
+from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
 from counterplan.planners.program import ProgramPlanner
 from counterplan.program import Choice, Leaf, Program
-from counterplan.surrogate.asking import Logit
+from counterplan.surrogate.acquisition import Logit
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
-from counterplan.surrogate.training import Learning, LearningSettings
 
 
 def trained(problem: Problem) -> Agent:
@@ -61,7 +61,7 @@ def learned(problem: Problem) -> Surrogate | Logit:
     if problem.fingerprint not in SURROGATES:
         benchmark = benchmarks.load(problem.name)
         settings = LearningSettings(people=120, plans=120, rounds=2, validation=12)
-        run = Learning(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, 0)
+        run = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, 0)
         SURROGATES[problem.fingerprint] = run.run()
     return SURROGATES[problem.fingerprint]
 
@@ -77,8 +77,8 @@ def distilled(problem: Problem) -> Program:
         benchmark, surrogate = benchmarks.load(problem.name), learned(problem)
         assert isinstance(surrogate, Surrogate)
         people = problem.read(benchmark.train.head(400))
-        wishes = Wishes(traces=150, rounds=1)
-        run = Distilling(problem, people, BlackBox(benchmark.model), None, surrogate, wishes)
+        wishes = DistillOptions(traces=150, rounds=1)
+        run = ProgramDistiller(problem, people, BlackBox(benchmark.model), None, surrogate, wishes)
         PROGRAMS[problem.fingerprint] = run.run()
     return PROGRAMS[problem.fingerprint]
 

@@ -14,7 +14,7 @@ import worlds
 from counterplan import BlackBox, ExactPlanner, PlanError, Status
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.problem import Problem
-from counterplan.surrogate.asking import GuideSettings, Logit
+from counterplan.surrogate.acquisition import GuideSettings, Logit
 
 EXHAUSTIVE = GuideSettings(price=0.0, questions=None, steps=None)
 

@@ -13,14 +13,14 @@ import pytest
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import Box, Needle, family
-from counterplan.paths.frontier import Frontier, Labels
-from counterplan.paths.sets import Candidates
 from counterplan.planners.exact import LEAST_ROOM
 from counterplan.planners.guided import GuidedPlanner
+from counterplan.search.change_sets import Candidates
+from counterplan.search.frontier import Frontier, Labels
 from counterplan.surrogate import asking
-from counterplan.surrogate.asking import GuideSettings
+from counterplan.surrogate.acquisition import GuideSettings
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
-from counterplan.surrogate.training import Learning, LearningSettings
 
 PEOPLE = 15
 SMALL = LearningSettings(budget=900, people=110, plans=80, validation=8, rounds=2)
@@ -44,7 +44,7 @@ class Case:
 def learned(box: Box) -> Case:
     member = family(20, box, 4, 8, seed=1)
     people = member.problem.read(member.train)
-    learning = Learning(member.problem, people, BlackBox(member.model), SMALL, seed=1)
+    learning = ActiveLearner(member.problem, people, BlackBox(member.model), SMALL, seed=1)
     return Case(member, learning.run(), learning.queries)
 
 

@@ -10,13 +10,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterplan.benchmarks import suite
 from counterplan.blackbox import BlackBox
-from counterplan.paths.orders import NO_ACTION
+from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
+from counterplan.distillation.policy_search import PolicySearch, PolicySearchSettings
 from counterplan.planners import ExactPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.parts import STOP
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
-from counterplan.program.distil import Distillation, DistilSettings
-from counterplan.program.teaching import TeachingSettings, teach
+from counterplan.search.orders import NO_ACTION
 
 
 @cache
@@ -74,19 +74,19 @@ def distilled(name: str, people: int = 250, rounds: int = 2) -> Program:
     problem, rng = world.problem, np.random.default_rng(0)
     learners = problem.read(world.train.head(2000))
     knows: Any = Knows(problem, learners, world.model)
-    lessons = teach(problem, learners, knows, TeachingSettings(people=people, steps=20_000), rng)
-    made = Distillation(
+    lessons = demonstrate(problem, learners, knows, DemonstrationSettings(people=people, steps=20_000), rng)
+    made = PolicySearch(
         problem,
         lessons.starts,
         lessons.least,
         lessons.plans,
         knows.logit,
-        DistilSettings(rounds=rounds, rows=people),
+        PolicySearchSettings(rounds=rounds, rows=people),
         rng,
     )
     functions = [function.name for function in problem.transitions.functions]
     tried = {name: {"people": 50, "plans": 40 - place, "hold": 30} for place, name in enumerate(functions)}
-    return Program(problem, made.run(), {"without": tried}).tidied()
+    return Program(problem, made.run(), {"without": tried}).simplified()
 
 
 def transited_to(transited: dict[str, int]) -> set[str]:

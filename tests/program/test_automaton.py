@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan import BlackBox, PlanError, Plans, Problem, Status, benchmarks
-from counterplan.paths.orders import NO_ACTION, walk
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+from counterplan.search.orders import NO_ACTION, rollout
 from program.random_programs import programs, random_program, reference
 
 LOAN = Problem.from_dict(
@@ -152,7 +152,7 @@ def test_runs_as_it_reads(data: st.DataObject) -> None:
         actions, stopped = reference(program, states[row], allowed[row])
         assert [int(action) for action in run.actions[row] if action != NO_ACTION] == actions
         assert bool(run.stopped[row]) == stopped
-    final, _, legal = walk(problem.transitions, states, run.actions)
+    final, _, legal = rollout(problem.transitions, states, run.actions)
     assert legal.all()
     assert np.array_equal(final[run.stopped], run.states[run.stopped], equal_nan=True)
     taken = run.actions != NO_ACTION

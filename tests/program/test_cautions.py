@@ -10,8 +10,8 @@ import pytest
 
 from counterplan import BlackBox, PlanError, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
+from counterplan.plans.columns import PlanColumns
 from counterplan.program import Program
-from counterplan.results import Result
 from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
@@ -94,7 +94,7 @@ def test_what_was_checked_needs_no_caution() -> None:
 
 
 def test_another_planners_plan_takes_the_caution_away() -> None:
-    result, other = (Result.empty(2, 3) for _ in range(2))
+    result, other = (PlanColumns.empty(2, 3) for _ in range(2))
     result.cautions = {0: LESS, 1: LESS}
     result.put(np.array([1]), other.__class__.empty(1, 3))
     assert result.cautions == {0: LESS}

@@ -23,7 +23,7 @@ from counterplan.problem import Problem
 from counterplan.program import export as exporting
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
-from counterplan.program.keeping import to_json
+from counterplan.program.io import to_json
 from counterplan.program.text import card_text
 from program import programs
 from program.random_programs import random_program

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.distilling import Wishes
+from counterplan.distillation.demonstrations import DemonstrationSettings
+from counterplan.distillation.distiller import DistillOptions
 from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
-from counterplan.program.teaching import TeachingSettings
 from counterplan.program.text import WIDTH, card_text
 from program.listings import Listing
 from program.random_programs import programs, random_program, states_at
@@ -34,13 +34,15 @@ def test_the_page_on_reading_shows_a_program_made_with_todays_settings() -> None
     card = Program.load(docs / "examples" / "german-reading.json").card
     assert "counterplan show docs/examples/german-reading.json" in page
     assert "`counterplan fit german --out learned` and `counterplan distil learned --prefer short`" in page
-    now = Wishes(prefer="short")
+    now = DistillOptions(prefer="short")
     assert card["seed"] == now.seed
     assert card["made_with"]["prefer"] == "short"
     told = asdict(now.settings())
     del told["tree"]["max_conditions"]  # there is no limit
     assert card["made_with"]["distilling"] == told
-    assert card["made_with"]["teaching"] == asdict(TeachingSettings()) | {"sure": list(TeachingSettings().sure)}
+    assert card["made_with"]["teaching"] == asdict(DemonstrationSettings()) | {
+        "sure": list(DemonstrationSettings().sure)
+    }
 
 
 def test_reads_like_a_recipe() -> None:
@@ -116,7 +118,7 @@ def shared_rows(program: Program, spare: int, own: int = 1) -> Program:
 def test_what_leaves_fall_back_on_is_said_once(own: int) -> None:
     program = shared_rows(random_program(GERMAN, 4, depth=6), 3, own)
     text = program.to_text()
-    ends = sum(1 for tree in program.tidied().trees.values() for _ in leaves(tree))
+    ends = sum(1 for tree in program.simplified().trees.values() for _ in leaves(tree))
     assert ends > 30
     assert text.count("Where nothing said above is possible") >= 2
 
@@ -153,7 +155,7 @@ def test_whoever_reads_the_listing_does_what_the_program_does() -> None:
         shared += sum(bool(spare) for _, spare in listing.nodes.values())
         people = problem.read(worlds.random_people(problem, seed, 12)).states
         for node in program.trees:
-            states = states_at(program.tidied(), node, people, rng)[:40]  # by choices that somebody takes
+            states = states_at(program.simplified(), node, people, rng)[:40]  # by choices that somebody takes
             legal = problem.transitions.legal(states) & (rng.random((len(states), len(problem.transitions))) < 0.6)
             legal[:, -1] = node != INTERVENE
             _, _, actions = program.decide(np.full(len(states), program.nodes.index(node)), states, legal)

@@ -13,13 +13,13 @@ import pytest
 
 import worlds
 from counterplan import PlanError, Problem
-from counterplan.surrogate import Surrogate, View, load_surrogate, reliability, save_surrogate
+from counterplan.figures.surrogate import judge
+from counterplan.surrogate import StateFeatures, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
-from counterplan.surrogate.report import judge
 from counterplan.surrogate.surrogate import FACTS, TOGETHER, WEIGHTS
 
 jnp = pytest.importorskip("jax.numpy")
-from counterplan.surrogate.learning import FitSettings, fit  # noqa: E402
+from counterplan.surrogate.fitting import FitSettings, fit  # noqa: E402
 
 QUICK = FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20)
 SYN = worlds.benchmark("syn")
@@ -230,7 +230,7 @@ def test_comes_back_from_disk(learned: Surrogate, tmp_path: Path) -> None:
         save_surrogate(learned.with_parts(parts), tmp_path)
         kept = load_surrogate(tmp_path, SYN)
         assert kept.parts == parts
-        assert isinstance(kept.view, View)
+        assert isinstance(kept.view, StateFeatures)
         np.testing.assert_array_equal(kept.logit(states), learned.with_parts(parts).logit(states))
         np.testing.assert_array_equal(kept.held_out(states)[1], learned.with_parts(parts).held_out(states)[1])
 
@@ -272,7 +272,7 @@ def test_without_jax_a_surrogate_runs_and_learning_says_what_is_missing() -> Non
         "import sys; sys.modules['jax'] = None\n"
         "import counterplan.surrogate\n"
         "from counterplan import PlanError\n"
-        "try:\n    import counterplan.surrogate.learning\n"
+        "try:\n    import counterplan.surrogate.fitting\n"
         "except PlanError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.agent.network import Memory, NetworkConfig, Params, forward, initial_params, log_policies, no_memory
-from counterplan.keeping import files_of, keep, kept
 from counterplan.problem import Encoding, People, Problem
 from counterplan.problem.transitions import Bools, Floats
+from counterplan.storage.serialization import files_of, keep, kept
 
 Single = npt.NDArray[np.float32]
 FARTHEST = 5.0

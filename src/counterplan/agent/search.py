@@ -9,9 +9,9 @@ import numpy as np
 
 from counterplan.agent.agent import Agent, Single
 from counterplan.agent.forest import NONE, Forest, TreeSettings
-from counterplan.blackbox import Inquiry
-from counterplan.paths.orders import cheapest_orders
+from counterplan.blackbox import MeteredOracle
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.orders import cheapest_orders
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,14 @@ class Found:
 
 
 def search(
-    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, budget: int | None = None,
+    agent: Agent,
+    states: Floats,
+    allowed: Bools,
+    ask: MeteredOracle,
+    settings: SearchSettings,
+    budget: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> Found:  # fmt: skip
+) -> Found:
     """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A]; `ask` counts."""
     most = settings.questions if budget is None else budget
     found = Found.nothing(len(states), agent.problem.max_actions)
@@ -82,7 +87,7 @@ def search(
 
 
 def _one_tree(
-    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, most: int, rows: Ints,
+    agent: Agent, states: Floats, allowed: Bools, ask: MeteredOracle, settings: SearchSettings, most: int, rows: Ints,
     found: Found,
 ) -> None:  # fmt: skip
     """One tree at the root of each person, and a larger one for those who get no plan from it."""
@@ -104,7 +109,7 @@ def _one_tree(
             return
 
 
-def _question(forest: Forest, ask: Inquiry, price: float, most: int, rows: Ints) -> Ints:
+def _question(forest: Forest, ask: MeteredOracle, price: float, most: int, rows: Ints) -> Ints:
     """Ask while it is worth it; gives the people asked about."""
     asked = np.zeros(len(rows), bool)
     while not ask.spent:
@@ -125,7 +130,7 @@ def _keep(agent: Agent, states: Floats, forest: Forest, rows: Ints, found: Found
 
 
 def stepwise(
-    agent: Agent, states: Floats, allowed: Bools, ask: Inquiry, settings: SearchSettings, most: int, rows: Ints,
+    agent: Agent, states: Floats, allowed: Bools, ask: MeteredOracle, settings: SearchSettings, most: int, rows: Ints,
     found: Found, random: np.random.Generator | None = None,
 ) -> None:  # fmt: skip
     """Some simulations, then the step with the most visits — first its function, then its argument — and again."""
@@ -152,7 +157,7 @@ def stepwise(
     _judge(forest, going, rows, ask, most, found)
 
 
-def _judge(forest: Forest, people: Ints, rows: Ints, ask: Inquiry, most: int, found: Found) -> None:
+def _judge(forest: Forest, people: Ints, rows: Ints, ask: MeteredOracle, most: int, found: Found) -> None:
     """The plans that end at the roots of `people`: kept if the black box, asked now or before, says yes."""
     people = people[(ask.count[rows[people]] < most) & (forest.depth[people, forest.root[people]] > 0)]
     if not len(people):

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from counterplan.agent.agent import Agent, Single
-from counterplan.paths.orders import NO_ACTION, cheapest_orders, walk
 from counterplan.problem.transitions import Floats, Ints
+from counterplan.search.orders import NO_ACTION, cheapest_orders, rollout
 
 
-class Lessons(NamedTuple):
+class TrainingBatch(NamedTuple):
     """Plans step by step, as the network sees them; S = max_actions + 1 steps, STOP included."""
 
     inputs: Single
@@ -27,7 +27,9 @@ class Lessons(NamedTuple):
     """[n, S] 1 for the steps of the plan, 0 beyond."""
 
 
-def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None = None, ordered: bool = True) -> Lessons:
+def training_batch(
+    agent: Agent, starts: Floats, actions: Ints, policy: Single | None = None, ordered: bool = True
+) -> TrainingBatch:
     """What there is to learn from plans `actions` [n, T] (filled up with -1) that begin at `starts` [n, F].
 
     Without a `policy` [n, S, A], the actions themselves are to be imitated. `ordered` leaves out idle orders of
@@ -54,7 +56,7 @@ def lessons(agent: Agent, starts: Floats, actions: Ints, policy: Single | None =
         last = transitions.function_of[chosen[:, t]]
         states = transitions.apply(states, chosen[:, t])
     length = (actions != NO_ACTION).sum(axis=1)
-    return Lessons(
+    return TrainingBatch(
         np.stack(inputs, axis=1),
         np.stack(legal, axis=1).astype(np.float32),
         np.eye(len(transitions), dtype=np.float32)[chosen] if policy is None else policy,
@@ -73,11 +75,11 @@ class Archive:
     """[P] infinite for people without a plan."""
     plans: Ints
     """[P, T]"""
-    book: Lessons
+    book: TrainingBatch
     refused_people: Ints
     refused_trails: Ints
     """[R] and [R, T]: whose, and by which actions; the oldest are overwritten."""
-    refused: Lessons
+    refused: TrainingBatch
     ordered: bool = True
     """Whether plans are kept in their cheapest order, and searched for without idle orders."""
     written: int = 0
@@ -99,8 +101,8 @@ class Archive:
             return
         if self.ordered:
             actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
-        learned = lessons(self.agent, self.starts[people], actions, policy, self.ordered)
-        _, self.cost[people], _ = walk(self.agent.problem.transitions, self.starts[people], actions)
+        learned = training_batch(self.agent, self.starts[people], actions, policy, self.ordered)
+        _, self.cost[people], _ = rollout(self.agent.problem.transitions, self.starts[people], actions)
         self.plans[people] = actions
         _write(self.book, people, learned)
 
@@ -111,7 +113,7 @@ class Archive:
             return
         at = (self.written + np.arange(len(people))) % len(self.refused_people)
         self.refused_people[at], self.refused_trails[at] = people, trails
-        _write(self.refused, at, lessons(self.agent, self.starts[people], trails, ordered=self.ordered))
+        _write(self.refused, at, training_batch(self.agent, self.starts[people], trails, ordered=self.ordered))
         self.written += len(people)
 
     def rebuild(self) -> None:
@@ -119,11 +121,13 @@ class Archive:
         solved = np.flatnonzero(np.isfinite(self.cost))
         for part in np.array_split(solved, len(solved) // 512 + 1):
             policy = None if self.ordered else self.book.policy[part]
-            _write(self.book, part, lessons(self.agent, self.starts[part], self.plans[part], policy, self.ordered))
+            _write(
+                self.book, part, training_batch(self.agent, self.starts[part], self.plans[part], policy, self.ordered)
+            )
         filled = np.arange(min(self.written, len(self.refused_people)))
         for part in np.array_split(filled, len(filled) // 512 + 1):
             starts = self.starts[self.refused_people[part]]
-            learned = lessons(self.agent, starts, self.refused_trails[part], ordered=self.ordered)
+            learned = training_batch(self.agent, starts, self.refused_trails[part], ordered=self.ordered)
             _write(self.refused, part, learned)
 
     @property
@@ -145,10 +149,10 @@ class Archive:
         return max(float(self.cost[self.solved].mean()), 1e-6)
 
 
-def _blank(agent: Agent, count: int) -> Lessons:
+def _blank(agent: Agent, count: int) -> TrainingBatch:
     steps, inputs = agent.problem.max_actions + 1, len(agent.encoding) + len(agent.mean)
     actions = len(agent.problem.transitions)
-    return Lessons(
+    return TrainingBatch(
         np.zeros((count, steps, inputs), np.float32),
         np.ones((count, steps, actions), np.float32),
         np.zeros((count, steps, actions), np.float32),
@@ -157,6 +161,6 @@ def _blank(agent: Agent, count: int) -> Lessons:
     )
 
 
-def _write(into: Lessons, at: Ints, learned: Lessons) -> None:
-    for name in Lessons._fields:
+def _write(into: TrainingBatch, at: Ints, learned: TrainingBatch) -> None:
+    for name in TrainingBatch._fields:
         getattr(into, name)[at] = getattr(learned, name)

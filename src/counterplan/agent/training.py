@@ -17,16 +17,16 @@ import numpy as np
 
 from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, TreeSettings
-from counterplan.agent.learning import Learner
+from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import Found, SearchSettings, search, stepwise
 from counterplan.agent.traces import Archive
-from counterplan.blackbox import BlackBox, Inquiry, joined_keys, split_keys
-from counterplan.checkpoints import TRAINING, Checkpoints
+from counterplan.blackbox import BlackBox, MeteredOracle, joined_keys, split_keys
 from counterplan.errors import PlanError
-from counterplan.paths.people import cross
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
+from counterplan.search.synthetic import crossover
+from counterplan.storage.checkpoints import TRAINING, Checkpoints
 
 CHECKPOINT, METRICS = TRAINING
 _KEPT = Checkpoints(
@@ -272,10 +272,10 @@ class Training:
             nodes = np.concatenate([node for _, node in forest.refusals])
             archive.add_refusals(group[people], forest.trails(people, nodes))
 
-    def _inquiry(self, people: People, room: int | None = None) -> Inquiry:
+    def _inquiry(self, people: People, room: int | None = None) -> MeteredOracle:
         """A way to ask about `people`, at most `room` questions, and never more than the budget."""
         left = self.settings.budget - self.queries
-        return Inquiry(
+        return MeteredOracle(
             self.box.about(self.problem, people), len(people), left if room is None else min(room, left), self.paid
         )
 
@@ -307,7 +307,7 @@ class Training:
     def _invent(self, people: People) -> tuple[Floats, Ints]:
         """If people are few: crossed ones whom the black box refuses, for a tenth of the budget at most."""
         wanted = max(self.settings.enough_people - len(people), 0) if len(people) > 1 else 0
-        states, rows = cross(self.problem, people, 2 * wanted, self.random)
+        states, rows = crossover(self.problem, people, 2 * wanted, self.random)
         favourable, known = self._inquiry(people, self.settings.budget // 10).ask(states, rows)
         self.cut = not known.all()
         keep = np.flatnonzero(known & ~favourable)[:wanted]

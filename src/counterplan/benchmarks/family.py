@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from counterplan.benchmarks.deciders import Decider, Network, Rule, Weights
+from counterplan.benchmarks.models import Decider, Network, Rule, Weights
 from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
 from counterplan.errors import CounterplanError
 from counterplan.problem import Problem

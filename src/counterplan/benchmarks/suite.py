@@ -17,12 +17,12 @@ import pandas as pd
 import platformdirs
 
 from counterplan.benchmarks import synthetic, tables
-from counterplan.benchmarks.deciders import Decider, Network, Recipe, Rule, Weights, train
+from counterplan.benchmarks.models import Decider, Network, Recipe, Rule, Weights, train
 from counterplan.errors import CounterplanError
-from counterplan.files import write_whole
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools
 from counterplan.problem.values import did_you_mean
+from counterplan.storage.files import write_whole
 
 NAMES = ("german", "adult", "syn", "syn_long")
 TEST_SHARE = 0.2

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from counterplan import benchmarks
-from counterplan.benchmarks.report import COLUMNS, describe
+from counterplan.benchmarks.summary import COLUMNS, describe
 from counterplan.cli.common import bar
 
 

@@ -15,14 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from counterplan import benchmarks
-from counterplan.answers import FILE as ANSWERS
 from counterplan.blackbox import BlackBox
-from counterplan.checkpoints import LEARNING, TRAINING
 from counterplan.errors import ModelError, PeopleError, PlanError, ProblemError
-from counterplan.learned import load_answers, load_problem
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
 from counterplan.recourse import Recourse
+from counterplan.storage.answer_cache import FILE as ANSWERS
+from counterplan.storage.checkpoints import LEARNING, TRAINING
+from counterplan.storage.workspace import load_answers, load_problem
 
 ORIGIN = "origin.json"
 """In the folder of a fitted benchmark: which one it is, so that its people and model come along."""
@@ -132,7 +132,7 @@ def load(folder: Path, box: BlackBox, ask_again: bool = False, asks: bool = True
     """What is kept in `folder`, and a word if the answers in it are another model's; they are of no use where nobody
     `asks`."""
     recourse = Recourse.load(folder, box, answers=asks and not ask_again)
-    if recourse.others_ is not None:
+    if recourse.foreign_model_ is not None:
         tell_of_others(recourse, folder, ", and new ones are not added; recommend with --ask-again replaces them")
     return recourse
 
@@ -140,7 +140,7 @@ def load(folder: Path, box: BlackBox, ask_again: bool = False, asks: bool = True
 def tell_of_others(recourse: Recourse, folder: Path, more: str = "") -> None:
     """Say that the answers in `folder` were of no use."""
     typer.echo(
-        f"The answers kept in {folder} are those of {recourse.others_}, not of {recourse.box.decider}: "
+        f"The answers kept in {folder} are those of {recourse.foreign_model_}, not of {recourse.box.model_id}: "
         f"they are not used{more}.",
         err=True,
     )
@@ -158,7 +158,7 @@ def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> No
         return
     if (folder / ANSWERS).exists() and not ask_again:
         before = load_answers(folder, recourse.problem)  # read again: another command may have added some
-        if before.model != box.decider:
+        if before.model != box.model_id:
             return
         before.tell(box, recourse.problem)
     checkpoints = [name for name in (LEARNING[0], TRAINING[0]) if ask_again and (folder / name).exists()]

@@ -13,17 +13,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from counterplan import benchmarks
 from counterplan.agent.agent import FACTS as AGENT
-from counterplan.agent.curve import draw_curve
-from counterplan.answers import Answers
-from counterplan.checkpoints import LEARNING, TRAINING, start_again
 from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_of, setting_of
 from counterplan.errors import CounterplanError, PlanError
-from counterplan.files import write_or_say
-from counterplan.journal import FILE as JOURNAL
-from counterplan.learned import KEPT, PROGRAM, QUESTIONS, load_problem
+from counterplan.figures.agent import draw_curve
+from counterplan.figures.surrogate import FEWEST, draw_learning, draw_reliability, judge
 from counterplan.problem import People, Problem
 from counterplan.recourse import Recourse
-from counterplan.surrogate.report import FEWEST, draw_learning, draw_reliability, judge
+from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.checkpoints import LEARNING, TRAINING, start_again
+from counterplan.storage.files import write_or_say
+from counterplan.storage.workspace import KEPT, PROGRAM, QUESTIONS, load_problem
+from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
 
 LEARNED = (*KEPT, ORIGIN)
@@ -113,7 +113,7 @@ def _require_same(folder: Path, problem: Problem) -> None:
     except PlanError:
         return  # what was learned says itself what it is about
     if before.fingerprint != problem.fingerprint:
-        same = before.asking_fingerprint == problem.asking_fingerprint
+        same = before.query_fingerprint == problem.query_fingerprint
         way_out = start_again(folder) if same else "start again with --force"
         raise PlanError(f"{folder}: was fitted to another problem than {problem.name}; {way_out}")
 
@@ -124,7 +124,7 @@ def _fit(recourse: Recourse, people: People, begin: Callable[[], None], **how: A
     Gives whether that was so, and what stopped it, if anything did.
     """
     console = Console(stderr=True)
-    columns = (TextColumn("Learning"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    columns = (TextColumn("ActiveLearner"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
     begun = False
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("learning", total=None, told="")
@@ -194,7 +194,7 @@ def _keep_answers(recourse: Recourse, folder: Path, stays: bool) -> None:
 
 def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
     """Draw figures of what came out, and say it in words."""
-    from counterplan.surrogate.training import Progress as LearningProgress
+    from counterplan.surrogate.active_learning import Progress as LearningProgress
 
     rounds, groups = (_metrics(folder / name) for name in (LEARNING[1], TRAINING[1]))
     if recourse.surrogate_ is not None and rounds:
@@ -242,12 +242,12 @@ def _warn(success: float | None, budget_spent: bool, favourable: bool) -> None:
 
 def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
     """Judge the surrogate by answers that came after it; if they are few, by all, as its parts would without them."""
-    surrogate, unseen = recourse.surrogate_, recourse.unseen_
+    surrogate, unseen = recourse.surrogate_, recourse.holdout_answers_
     assert surrogate is not None
     if unseen is None and path.exists():  # nothing new was learned
         return
     fresh = unseen is not None and len(unseen) >= FEWEST
-    answers = unseen if fresh and unseen is not None else Answers.remembered(recourse.box, recourse.problem)
+    answers = unseen if fresh and unseen is not None else LabelledStates.remembered(recourse.box, recourse.problem)
     judged = judge(surrogate, answers.states, answers.favourable, unseen=fresh)
     if judged is None:
         return

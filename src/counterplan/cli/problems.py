@@ -11,10 +11,10 @@ import typer
 
 from counterplan.cli.common import count
 from counterplan.errors import PlanError
-from counterplan.files import write_or_say
 from counterplan.problem import json_schema
+from counterplan.problem.draft import draft_from
 from counterplan.problem.problem import check as check_file
-from counterplan.problem.starting import starting_file_from
+from counterplan.storage.files import write_or_say
 
 
 def check(
@@ -51,7 +51,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
 ) -> None:
     """Write a commented problem file to start from, inferred from a table of people."""
-    text = starting_file_from(data, outcome)
+    text = draft_from(data, outcome)
     name = data.name.split(".")[0]
     target = out if out is not None else data.parent / f"{name}.yaml"
     if target.exists() and not force:

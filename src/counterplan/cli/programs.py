@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from counterplan.cli.common import ModelName, Threshold, keeping, load, path_named, people_of, setting_of
 from counterplan.errors import PlanError
-from counterplan.files import require_writable
-from counterplan.learned import PROGRAM, load_problem, load_program
 from counterplan.program import Program
-from counterplan.program.keeping import to_json as program_json
+from counterplan.program.io import to_json as program_json
 from counterplan.program.text import card_text
+from counterplan.storage.files import require_writable
+from counterplan.storage.workspace import PROGRAM, load_problem, load_program
 
 
 def distil(
@@ -52,7 +52,7 @@ def distil(
     console = Console(stderr=True)
     hidden = not console.is_terminal
     with keeping(recourse, where), Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("Distilling", total=None)
+        task = bar.add_task("ProgramDistiller", total=None)
 
         def show_progress(what: str, done: int, total: int) -> None:
             bar.update(task, description=what.capitalize(), completed=done, total=total)

@@ -10,9 +10,9 @@ import typer
 
 from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
 from counterplan.errors import ModelError, PeopleError, PlanError
-from counterplan.files import require_writable, write_or_say
-from counterplan.plan import Plans
+from counterplan.plans.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
+from counterplan.storage.files import require_writable, write_or_say
 
 MOST_PRINTED = 20
 SLICE = 64

@@ -19,7 +19,7 @@ from counterplan.errors import CounterplanError, ModelError, PlanError
 from counterplan.experiments.methods import BY_NAME
 from counterplan.models.adapters import imported
 from counterplan.planners import Planner
-from counterplan.planners.offered import offered, offered_as, offered_planner
+from counterplan.plugins import load_plugin, planner_plugin, plugin_names
 from counterplan.problem.values import did_you_mean
 from counterplan.recourse import OWN
 
@@ -51,9 +51,9 @@ def benchmark_maker(word: str) -> Callable[[int], Any]:
     """The function from a seed to a benchmark that a word stands for; a PlanError says so if there is none."""
     found = _named("benchmark", word)
     if found is None:
-        there = offered_as("benchmark", word, GROUP)
+        there = load_plugin("benchmark", word, GROUP)
         if there is None:
-            known = (*NAMES, *offered(GROUP))
+            known = (*NAMES, *plugin_names(GROUP))
             raise PlanError(
                 f"there is no benchmark '{word}'{did_you_mean(word, known)}; there are {', '.join(known)}, and your "
                 "own as module:function"
@@ -70,9 +70,9 @@ def planner_class(word: str) -> type[Planner]:
         raise PlanError(f"the planner '{word}' is counterplan's own; those are compared without being asked for")
     found = _named("planner", word)
     if found is None:
-        found = offered_planner(word)
+        found = planner_plugin(word)
     if found is None:
-        known = offered()
+        known = plugin_names()
         there = f"; installed packages offer {', '.join(known)}" if known else "; no installed package offers any"
         raise PlanError(f"there is no planner '{word}'{did_you_mean(word, known)}{there}, and your own is module:Class")
     if not (isinstance(found, type) and issubclass(found, Planner)):

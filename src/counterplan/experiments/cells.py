@@ -22,21 +22,21 @@ import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
-from counterplan.benchmarks.report import describe
+from counterplan.benchmarks.summary import describe
+from counterplan.distillation.demonstrations import DemonstrationSettings
+from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.experiments.brought import as_file_name, source_of
-from counterplan.experiments.desk import Desk, Sheet
+from counterplan.experiments.context import CellRecord, Context
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.settings import Options, Settings, digest
-from counterplan.files import write_or_say
-from counterplan.plan import Status
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
+from counterplan.plans.plan import Status
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
-from counterplan.program.distil import DistilSettings
-from counterplan.program.teaching import TeachingSettings
-from counterplan.surrogate.asking import GuideSettings
+from counterplan.storage.files import write_or_say
+from counterplan.surrogate.acquisition import GuideSettings
 
 VERSION = 1
 CELLS = "cells"
@@ -108,7 +108,7 @@ def machine() -> dict[str, Any]:
 def fingerprint(cell: Cell, settings: Settings) -> str:
     """What a kept cell has to agree with: settings, also those that are not chosen here, versions, and the code of
     what others bring."""
-    usual = (DistilSettings(), TeachingSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
+    usual = (PolicySearchSettings(), DemonstrationSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
     brought = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
     brought += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
     return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION, *brought])
@@ -127,9 +127,9 @@ def source() -> str:
 def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
     """Do what a cell asks for and keep it; gives how many seconds that took."""
     begun = time.perf_counter()
-    sheet = Sheet()
+    sheet = CellRecord()
     try:
-        _kind(cell.kind).do(Desk(cell.benchmark, cell.seed, settings, folder), sheet)
+        _kind(cell.kind).do(Context(cell.benchmark, cell.seed, settings, folder), sheet)
     except Exception as error:
         theirs = cell.planner or (cell.benchmark if cell.benchmark not in NAMES else None)
         if theirs is None or isinstance(error, CounterplanError):
@@ -164,7 +164,7 @@ def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str |
         return None
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged"
-    learned = Desk(cell.benchmark, cell.seed, settings, folder).learned(cell.kind)
+    learned = Context(cell.benchmark, cell.seed, settings, folder).learned(cell.kind)
     missing = [name for name in _kind(cell.kind).keeps if not (learned / name).exists()]
     return f"without {missing[0]}, which it made" if missing else dict(told)
 
@@ -172,7 +172,7 @@ def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str |
 # What cells do
 
 
-def _people(desk: Desk, sheet: Sheet) -> None:
+def _people(desk: Context, sheet: CellRecord) -> None:
     """The table of the benchmark, the least effort of everybody, and who belongs to which group."""
     benchmark, problem = desk.benchmark, desk.benchmark.problem
     plans = desk.plan(sheet, "exact")
@@ -200,28 +200,28 @@ def _people(desk: Desk, sheet: Sheet) -> None:
                 sheet.people.append(desk.head | {"person": plan.person, "feature": feature.name, "group": group})
 
 
-def _train(what: str, settings: Callable[[Settings], TrainingSettings]) -> Callable[[Desk, Sheet], None]:
-    def do(desk: Desk, sheet: Sheet) -> None:
+def _train(what: str, settings: Callable[[Settings], TrainingSettings]) -> Callable[[Context, CellRecord], None]:
+    def do(desk: Context, sheet: CellRecord) -> None:
         recourse = desk.fresh()
         with desk.timed(sheet, what, "training"):
             recourse.fit(
                 desk.benchmark.refused_train, settings=settings(desk.settings), method="search", seed=desk.seed
             )
         desk.keep(recourse, what)
-        desk.asked(sheet, what, "training", recourse.questions_["search"])
+        desk.asked(sheet, what, "training", recourse.n_queries_["search"])
 
     return do
 
 
-def _surrogate(desk: Desk, sheet: Sheet) -> None:
+def _surrogate(desk: Context, sheet: CellRecord) -> None:
     recourse = desk.fresh()
     with desk.timed(sheet, SURROGATE, "training"):
         recourse.fit(desk.benchmark.train, settings=desk.settings.learning, seed=desk.seed)
     desk.keep(recourse, SURROGATE)
-    desk.asked(sheet, SURROGATE, "training", recourse.questions_["guided"])
+    desk.asked(sheet, SURROGATE, "training", recourse.n_queries_["guided"])
 
 
-def _program(desk: Desk, sheet: Sheet) -> None:
+def _program(desk: Context, sheet: CellRecord) -> None:
     recourse, settings = desk.load(SURROGATE), desk.settings
     with desk.timed(sheet, PROGRAM, "distillation"):
         program = recourse.distil(
@@ -232,14 +232,14 @@ def _program(desk: Desk, sheet: Sheet) -> None:
     sheet.programs.append(_size(desk, program, "program", None))
 
 
-def _imitation(desk: Desk, sheet: Sheet) -> None:
+def _imitation(desk: Context, sheet: CellRecord) -> None:
     """Programs made the paper's way from the agent's traces: the usual number, and others for the curve."""
     settings, agent = desk.settings, desk.load(AGENT).agent_
     people = desk.benchmark.problem.read(desk.benchmark.refused_train.head(POOL))
     for traces in (settings.imitated, *settings.traces):
         recourse = desk.fresh(agent=agent)
         usual = traces == settings.imitated and not sheet.programs
-        with desk.timed(sheet if usual else Sheet(), IMITATION, "distillation"):
+        with desk.timed(sheet if usual else CellRecord(), IMITATION, "distillation"):
             program = recourse.distil(people, traces=traces, preset="paper", seed=desk.seed)
         if usual:
             recourse.agent_ = None
@@ -253,7 +253,7 @@ def _imitation(desk: Desk, sheet: Sheet) -> None:
         sheet.programs.append(_size(desk, program, "paper_program", None if usual else traces))
 
 
-def _distilled(desk: Desk, sheet: Sheet, what: str, program: Program, **point: Any) -> None:
+def _distilled(desk: Context, sheet: CellRecord, what: str, program: Program, **point: Any) -> None:
     """Write down what a program was asked for, as its card counts it.
 
     That the people it is made for are refused is known, so that question does not count.
@@ -264,27 +264,27 @@ def _distilled(desk: Desk, sheet: Sheet, what: str, program: Program, **point: A
     desk.asked(sheet, what, "trial", trial, **point)
 
 
-def _size(desk: Desk, program: Program, method: str, traces: int | None) -> dict[str, Any]:
+def _size(desk: Context, program: Program, method: str, traces: int | None) -> dict[str, Any]:
     """How large a program is."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
     made = program.card["made_with"].get("traces")
     return desk.head | {"method": method, "traces": traces, "got": made, "leaves": count}
 
 
-def _plans(method: str) -> Callable[[Desk, Sheet], None]:
-    def do(desk: Desk, sheet: Sheet) -> None:
+def _plans(method: str) -> Callable[[Context, CellRecord], None]:
+    def do(desk: Context, sheet: CellRecord) -> None:
         desk.plan(sheet, method)
         desk.one_by_one(sheet, method)
 
     return do
 
 
-def _search_budgets(desk: Desk, sheet: Sheet) -> None:
+def _search_budgets(desk: Context, sheet: CellRecord) -> None:
     points = [(budget, desk.planner("search")) for budget in desk.settings.search_budgets]
     desk.at_budgets(sheet, "search", points)
 
 
-def _guided_budgets(desk: Desk, sheet: Sheet) -> None:
+def _guided_budgets(desk: Context, sheet: CellRecord) -> None:
     problem, surrogate = desk.benchmark.problem, desk.load(SURROGATE).surrogate_
     assert surrogate is not None
     desk.at_budgets(
@@ -296,7 +296,7 @@ def _guided_budgets(desk: Desk, sheet: Sheet) -> None:
     )  # fmt: skip
 
 
-def _exact_budgets(desk: Desk, sheet: Sheet) -> None:
+def _exact_budgets(desk: Context, sheet: CellRecord) -> None:
     problem = desk.benchmark.problem
     points = [(budget, ExactPlanner(problem, desk.fresh().box)) for budget in desk.settings.exact_budgets]
     desk.at_budgets(sheet, "exact", points)
@@ -307,7 +307,7 @@ class _Kind:
     """A kind of cell: what it does, after which others, about how long (german, adult, syn, syn_long), and what it
     leaves in its folder."""
 
-    do: Callable[[Desk, Sheet], None]
+    do: Callable[[Context, CellRecord], None]
     needs: tuple[str, ...]
     seconds: tuple[float, float, float, float]
     keeps: tuple[str, ...] = ()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterplan.experiments.judging import HOLDS, OUTCOMES
+from counterplan.experiments.budgets import questions_spent, seconds_spent
+from counterplan.experiments.evaluation import HOLDS, OUTCOMES
 from counterplan.experiments.methods import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, known_as, label_of
 from counterplan.experiments.published import SIMILARITY
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.spending import questions_spent, seconds_spent
 from counterplan.experiments.statistics import Curve, Interval, Line, Summary, curve, intersection, similarity, summary
 from counterplan.experiments.tables import PAIRS, benchmarks_in, compared, grouped, methods_in, published_of
-from counterplan.figures import GREY, new_figure
+from counterplan.figures.style import GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

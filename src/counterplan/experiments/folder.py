@@ -12,10 +12,10 @@ from typing import Any
 
 from counterplan.errors import PlanError
 from counterplan.experiments.cells import CELLS, machine, versions
-from counterplan.experiments.desk import LEARNED
+from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import Options, Settings
-from counterplan.files import writable, write_or_say
+from counterplan.storage.files import writable, write_or_say
 
 FILE = "experiment.json"
 LOCK = ".lock"

@@ -14,13 +14,13 @@ import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.experiments.figures import INK, Drawing, all_figures
+from counterplan.experiments.findings import findings
 from counterplan.experiments.methods import known_as
 from counterplan.experiments.published import TRAINING_MINUTES
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.statistics import Interval, Line, summary
-from counterplan.experiments.story import story
 from counterplan.experiments.tables import NOTHING, Table, all_tables, methods_in
-from counterplan.files import writable, write_or_say
+from counterplan.storage.files import writable, write_or_say
 
 FILE = "report.html"
 SUMMARY = "summary.json"
@@ -138,7 +138,7 @@ def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figu
 {banner if quick else ""}
 </header>
 <main>
-<section id="story"><h2>What was found</h2><ul>{_items(story(rows))}</ul></section>
+<section id="story"><h2>What was found</h2><ul>{_items(findings(rows))}</ul></section>
 <section id="comparable"><h2>What can be compared, and what cannot</h2>{_paragraphs(_comparable(rows))}</section>
 <section id="methods"><h2>The methods</h2>{_methods(rows)}</section>
 <nav aria-label="Contents"><h2>Contents</h2><ol class="contents">{contents}</ol></nav>

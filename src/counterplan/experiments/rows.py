@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from counterplan.errors import PlanError
-from counterplan.experiments.judging import OUTCOMES
-from counterplan.files import write_or_say
+from counterplan.experiments.evaluation import OUTCOMES
+from counterplan.storage.files import write_or_say
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "results": (

@@ -17,7 +17,7 @@ from typing import Any
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell, cells_of, estimate, needed_by
-from counterplan.experiments.desk import require_extras
+from counterplan.experiments.context import require_extras
 from counterplan.experiments.folder import command_of
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.settings import Options, Settings

@@ -11,7 +11,7 @@ from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
 from counterplan.errors import PlanError
 from counterplan.experiments.brought import benchmark_maker, planner_class
-from counterplan.surrogate.training import LearningSettings
+from counterplan.surrogate.active_learning import LearningSettings
 
 FIRST_SEED = 60
 """No setting was chosen by looking at this seed or those that follow."""

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 import pandas as pd
 
-from counterplan.benchmarks.report import COLUMNS as DATASET
-from counterplan.distilling import HELD_BACK
-from counterplan.experiments.baseline import AGAINST, TIMES, Duel, duels
-from counterplan.experiments.judging import HOLDS, OUTCOMES
+from counterplan.benchmarks.summary import COLUMNS as DATASET
+from counterplan.distillation.distiller import HELD_BACK
+from counterplan.experiments.budgets import QueriesSpent, SecondsSpent, questions_spent, seconds_spent
+from counterplan.experiments.comparisons import AGAINST, TIMES, PairedComparison, paired_comparisons
+from counterplan.experiments.evaluation import HOLDS, OUTCOMES
 from counterplan.experiments.methods import ABLATION, BY_NAME, METHODS, label_of
 from counterplan.experiments.published import PUBLISHED, RULE_LENGTH, SIMILARITY, TARGETS, Published, Target
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.spending import Questions, Seconds, questions_spent, seconds_spent
 from counterplan.experiments.statistics import Interval, Line, curve, intersection, similarity, summary
 
 T = TypeVar("T")
@@ -167,7 +167,7 @@ def _against(line: Line, wanted: Target) -> tuple[str, ...]:
 
 def against_baseline(rows: Rows) -> Table:
     """Search and guided beside the evolutionary baseline."""
-    found = duels(rows)
+    found = paired_comparisons(rows)
     sections = [
         (
             label_of(method),
@@ -190,7 +190,7 @@ def against_baseline(rows: Rows) -> Table:
     )  # fmt: skip
 
 
-def _beside(duel: Duel) -> tuple[str, ...]:
+def _beside(duel: PairedComparison) -> tuple[str, ...]:
     made = duel.reached() | {"candidates": duel.more_candidates > TIMES}
     marks = {what: " ✓" if good else " ✗" for what, good in made.items()}
 
@@ -307,7 +307,7 @@ def ablation(rows: Rows) -> Table:
 def questions(rows: Rows) -> Table:
     """Rows sent to the model, by what for."""
 
-    def told(name: str, method: str, spent: Questions) -> tuple[str, ...]:
+    def told(name: str, method: str, spent: QueriesSpent) -> tuple[str, ...]:
         return (
             spread(spent.training, 0), spread(spent.distillation, 0), spread(spent.trial, 0),
             spread(spent.prediction, 1), spread(spent.remembered, 1), number(published_of(name, method).questions, 0),
@@ -383,7 +383,7 @@ def alike(rows: Rows) -> Table:
 def timing(rows: Rows) -> Table:
     """How long learning and planning take."""
 
-    def told(name: str, method: str, spent: Seconds) -> tuple[str, ...]:
+    def told(name: str, method: str, spent: SecondsSpent) -> tuple[str, ...]:
         return spread(spent.learning, 1), spread(spent.person.times(1_000), 1), spread(spent.alone.times(1_000), 1)
 
     return Table(

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.models.answers import Array, as_scores, asking, favourable_share, one_per_person
 from counterplan.models.http import HttpModel
 from counterplan.models.identity import identity_of
 from counterplan.models.onnx import OnnxModel
+from counterplan.models.outputs import Array, as_scores, asking, favourable_share, one_per_person
 from counterplan.problem.values import did_you_mean, text_of
 
 ACCEPTED = (

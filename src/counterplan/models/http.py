@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.models.answers import Array, as_scores, one_per_person
 from counterplan.models.identity import digest_of
+from counterplan.models.outputs import Array, as_scores, one_per_person
 from counterplan.problem.values import is_missing
 
 LARGEST_BODY = 64 * 2**20

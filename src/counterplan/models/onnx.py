@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.models.answers import Array, asking, favourable_share, one_per_person
 from counterplan.models.identity import digest_of
+from counterplan.models.outputs import Array, asking, favourable_share, one_per_person
 from counterplan.problem.values import did_you_mean, is_missing, listed, text_of
 
 NUMERIC = {

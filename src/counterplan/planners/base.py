@@ -11,12 +11,12 @@ import pandas as pd
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
-from counterplan.plan import Plans, Status
+from counterplan.plans.columns import Forbid, PlanColumns, allowed_actions, plans_from
+from counterplan.plans.plan import Plans, Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
-from counterplan.results import Forbid, Result, allowed_actions, plans_from
 
-__all__ = ["Forbid", "Planner", "Progress", "Result"]
+__all__ = ["Forbid", "PlanColumns", "Planner", "Progress"]
 
 Progress = Callable[[int], None]
 """Called with the number of people done since the last call."""
@@ -63,7 +63,9 @@ class Planner(ABC):
         label = f"{self.problem.name} {self.problem.fingerprint}"
         return Plans(made, label, self.box.queries - queries, self.box.cached - cached)
 
-    def _plan(self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress) -> Result:
+    def _plan(
+        self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress
+    ) -> PlanColumns:
         """Ask about people as they are, unless they are known to be refused, and search for those who are.
 
         If nothing may be asked, everybody is taken to be refused, and nothing is claimed to be proved.
@@ -75,7 +77,7 @@ class Planner(ABC):
                 unproved = {Status.INFEASIBLE: Status.NOT_FOUND}
                 result.status = [unproved.get(status, status) for status in result.status]
             return result
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         known, favourable = self._as_they_are(people)
         for row in np.flatnonzero(favourable).tolist():
             result.status[row] = Status.ALREADY_FAVOURABLE
@@ -101,5 +103,5 @@ class Planner(ABC):
         return 0
 
     @abstractmethod
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """Plans for `people`, all refused, who may take the actions `allowed` [B, A], at `budget` questions each."""

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
-from counterplan.paths.orders import NO_ACTION, walk
-from counterplan.plan import Status
-from counterplan.planners.base import Planner, Progress, Result
+from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.plans.plan import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Ints
+from counterplan.search.orders import NO_ACTION, rollout
 
 
 class CascadePlanner(Planner):
@@ -35,9 +35,9 @@ class CascadePlanner(Planner):
                 raise PlanError("the planners of a cascade share its problem and its black box")
         self.planners = tuple(planners)
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         left = np.arange(len(people))
         asked: list[set[bytes]] = [set() for _ in left]
         """By person: what the box was asked; a planner that asks it again has it from memory."""
@@ -58,12 +58,12 @@ class CascadePlanner(Planner):
     def _one(
         self, planner: Planner, people: People, allowed: Bools, budget: int | None, asked: Ints,
         known: Sequence[set[bytes]],
-    ) -> Result:  # fmt: skip
+    ) -> PlanColumns:  # fmt: skip
         """What `planner` finds within what each person has left of the budget, checked.
 
         Questions whose answers are `known`, by person, do not count; new ones are added.
         """
-        part = Result.empty(len(people), self.problem.max_actions)
+        part = PlanColumns.empty(len(people), self.problem.max_actions)
         rooms = np.zeros(len(people), np.intp) if budget is None else budget - asked
         for room in np.unique(rooms):
             rows = np.flatnonzero(rooms == room)
@@ -106,14 +106,14 @@ class CascadePlanner(Planner):
 
     def _check(self, people: People, rows: Ints, actions: Ints) -> Bools:
         """Whether the plans `actions` [n, T] of the people `rows` [n] lead to a favourable state."""
-        states, _, _ = walk(self.problem.transitions, people.states[rows], actions)
+        states, _, _ = rollout(self.problem.transitions, people.states[rows], actions)
         try:
             return self.box.about(self.problem, people)(states, rows)
         except BudgetSpent as stop:
             return stop.answers
 
     @staticmethod
-    def _withdraw(part: Result, rows: Ints) -> None:
+    def _withdraw(part: PlanColumns, rows: Ints) -> None:
         """These plans do not hold."""
         part.actions[rows] = NO_ACTION
         for row in rows.tolist():

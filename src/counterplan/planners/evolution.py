@@ -15,14 +15,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, BudgetSpent, Questions
+from counterplan.blackbox import BlackBox, BudgetSpent, OracleSession
 from counterplan.errors import PlanError
-from counterplan.paths.orders import NO_ACTION
-from counterplan.plan import Status
-from counterplan.planners.base import Planner, Progress, Result, is_whole
-from counterplan.planners.breeding import Candidates, breed, evaluate, join, without_copies
+from counterplan.planners.base import PlanColumns, Planner, Progress, is_whole
+from counterplan.planners.genetics import Candidates, breed, evaluate, join, without_copies
+from counterplan.plans.plan import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.orders import NO_ACTION
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class EvolutionPlanner(Planner):
         self.undominated = _undominated()
         self.history_: History | None = None
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         self.history_ = History.empty(len(people), self.settings.generations)
         asking = _Asking(self.box.about(self.problem, people), len(people), budget)
         for first in range(0, len(people), self.settings.together):
@@ -126,7 +126,13 @@ class _Group:
     """The evolution for some people at once."""
 
     def __init__(
-        self, planner: EvolutionPlanner, starts: Floats, allowed: Bools, asking: _Asking, rows: Ints, result: Result
+        self,
+        planner: EvolutionPlanner,
+        starts: Floats,
+        allowed: Bools,
+        asking: _Asking,
+        rows: Ints,
+        result: PlanColumns,
     ) -> None:
         assert planner.history_ is not None
         self.planner, self.settings, self.history = planner, planner.settings, planner.history_
@@ -213,7 +219,7 @@ class _Asking:
     What is not known counts as refused. `spent` is true once the black box may be asked nothing any more.
     """
 
-    def __init__(self, questions: Questions, people: int, budget: int | None) -> None:
+    def __init__(self, questions: OracleSession, people: int, budget: int | None) -> None:
         self.questions, self.box = questions, questions.box
         self.most = np.inf if budget is None else budget
         self.known: list[dict[bytes, bool]] = [{} for _ in range(people)]

@@ -9,11 +9,11 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, BudgetSpent
 from counterplan.errors import PlanError
-from counterplan.paths.frontier import Frontier, Labels, Longs
-from counterplan.plan import Status
-from counterplan.planners.base import Planner, Progress, Result
+from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.plans.plan import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.frontier import Frontier, Labels, Longs
 
 STATE_LIMIT = 1_000_000
 LEAST_ROOM = 4_096
@@ -46,9 +46,9 @@ class ExactPlanner(Planner):
         self.state_limit = state_limit
         self.together = together
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         for first in range(0, len(people), self.together):
             rows = np.arange(first, min(first + self.together, len(people)))
             _Group(self, people, allowed, rows, budget, result, progress).run()
@@ -59,9 +59,15 @@ class _Group:
     """The search for some people at once."""
 
     def __init__(
-        self, planner: ExactPlanner, people: People, allowed: Bools, rows: Ints, budget: int | None, result: Result,
+        self,
+        planner: ExactPlanner,
+        people: People,
+        allowed: Bools,
+        rows: Ints,
+        budget: int | None,
+        result: PlanColumns,
         progress: Progress,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.planner = planner
         self.rows = rows
         self.most = planner.state_limit if budget is None else min(budget, planner.state_limit)

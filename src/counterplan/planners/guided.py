@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, Inquiry
+from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import PlanError
-from counterplan.plan import Status
-from counterplan.planners.base import Planner, Progress, Result
+from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.plans.plan import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
-from counterplan.surrogate.asking import GuideSettings, Logit, guide
+from counterplan.surrogate.acquisition import GuideSettings, Logit, guide
 from counterplan.surrogate.surrogate import Surrogate
 
 
@@ -38,13 +38,13 @@ class GuidedPlanner(Planner):
         self.surrogate = surrogate
         self.settings = settings or GuideSettings()
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        ask = Inquiry(self.box.about(self.problem, people), len(people), paid={})
+        ask = MeteredOracle(self.box.about(self.problem, people), len(people), paid={})
         logit = self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate
         hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
         found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         result.actions, result.questions, result.verified = found.actions, found.questions, found.verified
         result.lower_bound = found.lower_bound
         solved = np.isfinite(found.cost)

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.paths.orders import NO_ACTION
-from counterplan.plan import Status
-from counterplan.planners.base import Progress, Result
+from counterplan.planners.base import PlanColumns, Progress
 from counterplan.planners.search import AgentPlanner
+from counterplan.plans.plan import Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
+from counterplan.search.orders import NO_ACTION
 
 
 class PolicyPlanner(AgentPlanner):
@@ -22,10 +22,10 @@ class PolicyPlanner(AgentPlanner):
 
     name: ClassVar[str] = "policy"
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
         transitions, longest = self.problem.transitions, self.problem.max_actions
-        result = Result.empty(len(people), longest)
+        result = PlanColumns.empty(len(people), longest)
         states, memory = people.states, self.agent.start(len(people))
         going = np.ones(len(people), bool)
         last = np.full(len(people), len(transitions.functions))

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
-from counterplan.planners.base import Planner, Progress, Result
+from counterplan.planners.base import PlanColumns, Planner, Progress
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.program import Program
-from counterplan.program.recommending import found
+from counterplan.program.recommendation import found
 
 
 class ProgramPlanner(Planner):
@@ -26,7 +26,7 @@ class ProgramPlanner(Planner):
             )
         self.program = program
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
         result = found(self.program, people, allowed)
         progress(len(people))

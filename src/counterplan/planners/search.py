@@ -8,10 +8,10 @@ import numpy as np
 
 from counterplan.agent.agent import Agent
 from counterplan.agent.search import SearchSettings, search
-from counterplan.blackbox import BlackBox, Inquiry
+from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import PlanError
-from counterplan.plan import Status
-from counterplan.planners.base import Planner, Progress, Result
+from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.plans.plan import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
@@ -42,11 +42,11 @@ class SearchPlanner(AgentPlanner):
                 raise PlanError(str(error)) from None
         self.settings = settings
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> Result:
+    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        ask = Inquiry(self.box.about(self.problem, people), len(people), paid={})
+        ask = MeteredOracle(self.box.about(self.problem, people), len(people), paid={})
         found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
-        result = Result.empty(len(people), self.problem.max_actions)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
         solved = np.isfinite(found.cost)
         result.actions, result.questions, result.verified = found.actions, found.questions, solved
         result.status = [Status.FOUND if ok else Status.NOT_FOUND for ok in solved.tolist()]

@@ -62,7 +62,7 @@ class Problem:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
-    def asking_fingerprint(self) -> str:
+    def query_fingerprint(self) -> str:
         """A hash of what a model's answers depend on: features and outcome, whatever people can do at what cost."""
         features = [(one.name, one.kind, one.integer, one.natives) for one in self.features]
         text = json.dumps([features, self.outcome.natives, sorted(self.outcome.favourable)])
@@ -122,12 +122,12 @@ class Problem:
 
 def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
     """The problem in a file, if it has no errors, and every finding: errors and warnings, by line."""
-    from counterplan.problem.doubts import doubts
+    from counterplan.problem.lint import lint
 
     source = read_source(path)
     parts = build(source)
     problem = None if parts is None else Problem(parts)
     if problem is not None:
-        for message, place in doubts(problem):
+        for message, place in lint(problem):
             source.found(message, place, "warning")
     return problem, sorted(source.findings, key=lambda finding: (finding.line or 0, finding.severity))

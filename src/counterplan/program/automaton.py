@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from counterplan.paths.orders import NO_ACTION
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints, Transitions, rounded
+from counterplan.search.orders import NO_ACTION
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterplan.plan import Plans
+    from counterplan.plans.columns import Forbid
+    from counterplan.plans.plan import Plans
     from counterplan.problem import People
-    from counterplan.program.recommending import Verification
+    from counterplan.program.recommendation import Verification
     from counterplan.program.rules import Rule, Rules
-    from counterplan.results import Forbid
 
 INTERVENE = "INTERVENE"
 
@@ -158,13 +158,13 @@ class Program:
     @classmethod
     def load(cls, path: str | Path) -> Program:
         """Read a program from a file; an error says where it goes wrong. Nothing in the file is executed."""
-        from counterplan.program.keeping import load
+        from counterplan.program.io import load
 
         return load(path)
 
     def save(self, path: str | Path) -> None:
         """Write the program to a file, whole or not at all; equal programs make equal files."""
-        from counterplan.program.keeping import save
+        from counterplan.program.io import save
 
         save(self, path)
 
@@ -173,13 +173,13 @@ class Program:
 
         `forbid` names what cannot be done, `allowed` [B, A] says the same as a mask.
         """
-        from counterplan.program.recommending import recommend
+        from counterplan.program.recommendation import recommend
 
         return recommend(self, people, forbid, allowed)
 
     def verify(self, people: pd.DataFrame | People, model: object, *, forbid: Forbid = ()) -> Verification:
         """Ask `model` one question about each of `people` who gets a plan: does it hold?"""
-        from counterplan.program.recommending import verify
+        from counterplan.program.recommendation import verify
 
         return verify(self, people, model, forbid)
 
@@ -198,11 +198,11 @@ class Program:
         asked = {test.feature for tree in self.trees.values() for path, _ in leaves(tree) for test, _ in path}
         return tuple(feature.name for feature in self.problem.features if feature.protected and feature.index in asked)
 
-    def tidied(self) -> Program:
+    def simplified(self) -> Program:
         """The same program without choices, tests and branches that make no difference to anybody."""
-        from counterplan.program.tidying import tidied
+        from counterplan.program.simplify import simplified
 
-        return tidied(self)
+        return simplified(self)
 
     def to_text(self) -> str:
         """The whole program as an indented listing in plain words."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterplan.paths.orders import NO_ACTION
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.program.automaton import INTERVENE, Program
+from counterplan.search.orders import NO_ACTION
 
 
 class Cautions(NamedTuple):

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.paths.orders import NO_ACTION
-from counterplan.plan import Because
+from counterplan.plans.plan import Reason
 from counterplan.problem import Feature, Function, Problem
 from counterplan.problem.conditions import Node
 from counterplan.problem.parts import say_number
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import INTERVENE, Choice, Program, Run, leaves
 from counterplan.program.domains import Values, after_values, needs, passing
+from counterplan.search.orders import NO_ACTION
 
 
 @dataclass(frozen=True)
@@ -216,9 +216,9 @@ class Rule:
         return [*(condition.to_data() for condition in self.conditions), *({"cannot": name} for name in self.cannot)]
 
     @cached_property
-    def because(self) -> Because:
+    def because(self) -> Reason:
         """The rule as the reason for a step."""
-        return Because("rule", self.formal, tuple(self.to_data()))
+        return Reason("rule", self.formal, tuple(self.to_data()))
 
 
 class Rules:

@@ -14,7 +14,7 @@ from counterplan.problem.values import visible
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Tree, leaves
 from counterplan.program.domains import Values, after_values, passing
 from counterplan.program.rules import Condition, choice_words
-from counterplan.program.tidying import Tidy, tidied_trees
+from counterplan.program.simplify import Simplifier, simplified_trees
 
 WIDTH = 110
 PAGE = 66
@@ -28,7 +28,7 @@ _NO_PLAN = ", or else no plan is known"
 
 def program_text(program: Program) -> str:
     """The whole program: what is asked at each node, and what to do then. What never happens is left out."""
-    trees = tidied_trees(program)
+    trees = simplified_trees(program)
     roomy = "\n".join(_lines(program, trees, close=False))
     return visible(roomy if roomy.count("\n") < PAGE else "\n".join(_lines(program, trees, close=True)))
 
@@ -67,7 +67,7 @@ class _Listing:
 
     def __init__(self, problem: Problem, node: str, tree: Tree, here: list[Values], close: bool) -> None:
         self.problem, self.node, self.close = problem, node, close
-        self.tidy = Tidy(problem)
+        self.tidy = Simplifier(problem)
         self.spare = self.shared(list(self.cases(tree, here)))
 
     def cases(self, tree: Tree, here: list[Values]) -> Iterator[tuple[Leaf, list[Values]]]:

@@ -3,8 +3,8 @@
 Knows problems only. `learning` alone needs JAX; a learned surrogate runs on numpy.
 """
 
+from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.surrogate import Calibration, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.trees import Trees
-from counterplan.surrogate.view import View
 
-__all__ = ["Calibration", "Surrogate", "Trees", "View", "load_surrogate", "reliability", "save_surrogate"]
+__all__ = ["Calibration", "StateFeatures", "Surrogate", "Trees", "load_surrogate", "reliability", "save_surrogate"]

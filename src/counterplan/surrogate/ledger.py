@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.answers import Answers
-from counterplan.blackbox import BlackBox, Inquiry, joined_keys, split_keys
+from counterplan.blackbox import BlackBox, MeteredOracle, joined_keys, split_keys
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.storage.answer_cache import LabelledStates
 
 
 class Ledger:
@@ -60,7 +60,7 @@ class Ledger:
             self._states = np.concatenate([self._states, states[fresh]])
             self._answers = np.concatenate([self._answers, answers[fresh]])
 
-    def hand_in(self, answers: Answers) -> None:
+    def hand_in(self, answers: LabelledStates) -> None:
         """Answers that somebody has paid for already."""
         answers.tell(self.box, self.problem)
         before = len(self.paid)
@@ -91,7 +91,7 @@ class Ledger:
         self.box.recall(self.problem, known)
 
 
-class Recorder(Inquiry):
+class Recorder(MeteredOracle):
     """An inquiry that takes down every answer in a ledger, within the ledger's budget."""
 
     def __init__(self, ledger: Ledger, people: People) -> None:

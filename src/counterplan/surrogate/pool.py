@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterplan.paths.frontier import Frontier, Labels
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.frontier import Frontier, Labels
 
 
 class Pool:

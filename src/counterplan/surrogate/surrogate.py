@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from counterplan.errors import PlanError
-from counterplan.files import named
-from counterplan.keeping import files_of, keep, kept
-from counterplan.paths.sets import Hints
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.change_sets import Hints
+from counterplan.storage.files import named
+from counterplan.storage.serialization import files_of, keep, kept
+from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import Trees
-from counterplan.surrogate.view import View
 
 PARTS = ("networks", "trees", "both")
 TOGETHER = 2048
@@ -43,7 +43,7 @@ class Surrogate:
     """The chance that a black box favours a state of `problem`, by networks, by trees, or by both."""
 
     problem: Problem
-    view: View = field(repr=False)
+    view: StateFeatures = field(repr=False)
     networks: Params = field(repr=False)
     trees: Trees = field(repr=False)
     calibrations: Mapping[str, Calibration] = field(default_factory=UNCALIBRATED.copy)
@@ -158,7 +158,7 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     hints = named(arrays, "hints.")
     return Surrogate(
         problem,
-        View.from_data(problem, facts["view"]),
+        StateFeatures.from_data(problem, facts["view"]),
         named(arrays, "networks."),
         Trees.from_arrays(named(arrays, "trees.")),
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},

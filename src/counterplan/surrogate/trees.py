@@ -120,15 +120,15 @@ class Trees:
 def _read(tree: Any, number: int, tests: list[tuple[int, float, int, int]]) -> list[int]:
     """The leaves of `tree` from left to right; its tests (column, threshold, tree, leaves if it fails) are added."""
 
-    def walk(node: int, first: int) -> list[int]:
+    def rollout(node: int, first: int) -> list[int]:
         if tree.children_left[node] < 0:
             return [node]
-        before = walk(tree.children_left[node], first)
+        before = rollout(tree.children_left[node], first)
         gone = ((1 << len(before)) - 1) << first
         tests.append((int(tree.feature[node]), float(tree.threshold[node]), number, ((1 << LEAVES) - 1) & ~gone))
-        return before + walk(tree.children_right[node], first + len(before))
+        return before + rollout(tree.children_right[node], first + len(before))
 
-    return walk(0, 0)
+    return rollout(0, 0)
 
 
 def _intervals(feature: Feature, thresholds: Sequence[float]) -> tuple[Single, Floats]:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from counterplan.errors import PlanError
-from counterplan.files import write_whole
 from counterplan.program.automaton import Program
 from counterplan.program.export.dot import to_dot
 from counterplan.program.export.html import to_html
 from counterplan.program.export.python import to_python
 from counterplan.program.export.svg import to_svg
-from counterplan.program.keeping import to_json
+from counterplan.program.io import to_json
+from counterplan.storage.files import write_whole
 
 FORMATS: dict[str, Callable[[Program], str]] = {
     ".json": to_json,

@@ -1,0 +1,58 @@
+"""The table of the benchmarks: what they consist of, and what is possible in them at what effort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from counterplan.benchmarks.suite import Benchmark
+from counterplan.blackbox import BlackBox
+from counterplan.planners import ExactPlanner
+from counterplan.plans.plan import Status
+
+COLUMNS = (
+    ("rows", "people", ","),
+    ("favourable", "favourable by the model", ","),
+    ("unfavourable", "unfavourable by the model", ","),
+    ("features", "features", ","),
+    ("binary_features", "binary features", ","),
+    ("functions", "functions, STOP included", ","),
+    ("accuracy", "accuracy of the model on test people", ".3f"),
+    ("refused", "refused test people looked at", ","),
+    ("reachable", "of these reachable", ".1%"),
+    ("optimal_cost", "mean least effort", ".2f"),
+    ("optimal_length", "mean steps of the best plan", ".2f"),
+    ("shortest", "fewest steps", ","),
+    ("longest", "most steps", ","),
+)
+"""Key, label and format of each figure."""
+
+
+def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
+    """The figures of one benchmark, the last ones over its first refused test people (of german: all)."""
+    problem = benchmark.problem
+    everybody = [problem.read(benchmark.train), problem.read(benchmark.test)]
+    favourable = sum(int((benchmark.model.score(some.states) >= 0.5).sum()) for some in everybody)
+    refused = benchmark.refused_test if benchmark.name == "german" else benchmark.refused_test.head(people)
+    plans = ExactPlanner(problem, BlackBox(benchmark.model)).plan(refused)
+    found = [plan for plan in plans if plan.status is Status.FOUND]
+    rows = sum(map(len, everybody))
+    lengths = [len(plan.steps) for plan in found]
+    return {
+        "name": benchmark.name,
+        "seed": benchmark.seed,
+        "rows": rows,
+        "favourable": favourable,
+        "unfavourable": rows - favourable,
+        "features": len(problem.features),
+        "binary_features": len(problem.encoding(everybody[0])),
+        "functions": len(problem.transitions.functions) + 1,
+        "accuracy": benchmark.accuracy(),
+        "refused": len(plans),
+        "reachable": len(found) / len(plans) if len(plans) else None,
+        "optimal_cost": float(np.mean([plan.cost for plan in found])) if found else None,
+        "optimal_length": float(np.mean(lengths)) if found else None,
+        "shortest": min(lengths, default=None),
+        "longest": max(lengths, default=None),
+    }

@@ -1,0 +1,1 @@
+"""Reasons for the steps of any plan."""

@@ -1,0 +1,1 @@
+"""Figures of training and calibration; matplotlib comes with the extra `[train]`."""

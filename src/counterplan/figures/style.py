@@ -1,0 +1,31 @@
+"""What figures have in common; matplotlib comes with the extra `[train]`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterplan.errors import PlanError
+from counterplan.storage.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
+
+
+def new_figure(width: float = 7, height: float = 5) -> Figure:
+    """An empty figure."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise PlanError("figures need matplotlib; pip install 'counterplan[train]'") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write `figure` to `path`, whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=120)
+    write_whole(path, buffer.getvalue())

@@ -1,0 +1,332 @@
+"""A first problem file for a table: what can be guessed is guessed, and says so; what people can do is left open."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterplan.errors import PeopleError
+from counterplan.problem.conditions import Node
+from counterplan.problem.encoding import quantile_cuts
+from counterplan.problem.frames import LARGEST_INTEGER, read_table
+from counterplan.problem.parts import Feature
+from counterplan.problem.source import scalar
+from counterplan.problem.transitions import Floats
+from counterplan.problem.values import did_you_mean, listed, text_of
+
+MOST_VALUES = 50
+MOST_OUTCOMES = 20
+ENOUGH_ROWS = 20
+"""From so many rows on, a column without any repetition names people rather than describing them."""
+LONGEST_TEXT = 1_000
+"""YAML takes no key much longer than this."""
+LARGEST_DRAFT = 500_000
+"""Bytes of features; a file that a person is to read through should not come near it."""
+
+_SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
+_NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
+_PLAIN = re.compile(r"[-+.<]?\w([\w .+/<>=%€$()&'!`-]*[\w.+/<>=%€$)'`-])?")
+_RANKED = re.compile(
+    r"(?!\d+$)[<>≤≥]?=?\s*\d.*|(.*\W)?(low|little|small|few|poor|junior|never|rarely|medium|middle|moderate|average|some"
+    r"|sometimes|high|large|big|many|rich|senior|often|always|primary|secondary|bachelors?|masters?|phd)(\W.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_PROTECTED = re.compile(
+    "sex|gender|race|age|colou?r|skin|dob|orientation|sexuality|caste|married|native|foreign|alter|rasse|herkunft"
+    "|konfession|familienstand|sexe|genre|couleur|handicap|enceinte|sexo|genero|edad|raza|sesso|genere|eta|razza|civile?"
+    "|(ethni|etni|racial|nationalit|citizen|birth|religi|disab|marital|pregnan|maternity|geschlecht|staatsang|geburt"
+    "|behinder|schwanger|naissance|matrimonial|nacionalid|nacimiento|discapac|embaraz|nazionalit|cittadin|nascita).*"
+)
+_IDENTIFIER = re.compile("ids?|uuid|guid|key|index|unnamed")
+_HOPED_FOR = re.compile(
+    "good|yes|y|true|approv(ed?|al)|grant(ed)?|accept(ed)?|hired?|(re)?paid|favou?rable|positive|pass(ed)?|eligible"
+    "|admit(ted)?|success(ful)?|qualified|offer(ed)?|gut|ja|genehmigt|bewilligt|bon|oui|accepte|accorde|bueno|si"
+    "|aprobado|concedido|buono|approvato|concesso"
+)
+_DREADED = re.compile(
+    "default(ed)?|bad|refus(ed?|al)?|reject(ed)?|den(y|ied|ial)|declined?|churn(ed)?|fraud|delinquen(t|cy)|arrears"
+    "|recid(ivism|ivist)?|dropout|fired|ausfall|abgelehnt|rechazado|rifiutato"
+)
+_NOT = re.compile("not|no|non|never|nicht|kein|pas")
+_DENIED = re.compile("0|no|n|false|nein|non", re.IGNORECASE)
+_HEADER = """\
+# A first draft, guessed from a table of {rows:,} people. What to do next:
+#   1. Read it through: the outcome, what kind each feature is, its values (sorted), what is protected.
+#   2. Choose the functions: what people can do, when, and with how much effort. There are examples at the end.
+#   3. Run `counterplan check` on this file until it is content; then plan with `counterplan recommend`.
+counterplan: 1
+name: {name}
+max_actions: 4  # the longest plan
+"""
+
+
+def draft_from(path: str | Path, outcome: str) -> str:
+    """The text of a first problem file for the CSV (also compressed) or Parquet table at `path`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+        table = read_table(path)
+    try:
+        if not str(path).endswith((".parquet", ".pq")):
+            if not table.index.equals(pd.RangeIndex(len(table))):  # pandas took the first cells for row names
+                raise PeopleError("its rows have more cells than its first line has names")
+            table = _as_read_later(path, table, outcome)
+        return draft(table, outcome, Path(path).name.split(".")[0] or "problem")
+    except PeopleError as error:
+        raise PeopleError(f"{path}: {error}") from None
+
+
+def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.DataFrame:
+    """The table as texts, but for the columns whose numbers (in the outcome, also truths) pandas read just as well."""
+    names = list(guessed.columns)
+    table = read_table(path, [Feature(name, i, "category", name) for i, name in enumerate(names)])
+    for name in names:
+        texts, column = table[name].dropna().unique(), guessed[name]
+        right = pd.api.types.is_numeric_dtype(column.dtype) and all(map(_NUMBER.fullmatch, texts))
+        if name == outcome:
+            right = right or {text.lower() for text in texts} <= {"true", "false"}
+        elif right:
+            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= LARGEST_INTEGER)
+        if right:
+            table[name] = column
+    return table
+
+
+def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
+    """The text of a first problem file called `name` for `table`, whose column `outcome` holds the decision."""
+    columns = {str(column): table.iloc[:, i] for i, column in enumerate(table.columns)}
+    if len(columns) < len(table.columns):
+        twice = [column for column, count in Counter(map(str, table.columns)).items() if count > 1]
+        raise PeopleError(f"the table has more than one column called {listed(map(repr, twice))}")
+    if outcome not in columns:
+        hint = did_you_mean(outcome, columns) or f"; there are {listed(columns)}"
+        raise PeopleError(f"there is no column '{outcome}' for the outcome{hint}")
+    lines = _HEADER.format(rows=len(table), name=_scalar(name.encode(errors="replace").decode())).splitlines()
+    lines += ["", "outcome:", *_outcome_lines(outcome, columns.pop(outcome)), "", "features:"]
+    drafts: list[_Draft] = []
+    left_out: list[str] = []
+    room = LARGEST_DRAFT
+    for feature, column in columns.items():
+        draft = _draft(feature, column)
+        if isinstance(draft, _Draft):
+            written = draft.lines()
+            room -= len("\n".join(written).encode())
+            if room > 0:
+                drafts.append(draft)
+                lines += written
+                continue
+            draft = "the file would become too long"
+        left_out.append(f"{_short(feature)}: {draft}")
+    if not drafts:
+        raise PeopleError(f"no column can be a feature ({listed(left_out) or 'there is none but the outcome'})")
+    if len(left_out) > MOST_VALUES:
+        left_out[MOST_VALUES:] = [f"… and {len(left_out) - MOST_VALUES:,} more"]
+    if left_out:
+        lines += ["", "# Columns left out:", *(f"#   {line}" for line in left_out)]
+    return "\n".join([*lines, "", *_examples(drafts), ""])
+
+
+def _outcome_lines(name: str, column: pd.Series[Any]) -> list[str]:
+    known = column.dropna()
+    counts = Counter(map(text_of, known))
+    if not 2 <= len(counts) <= MOST_OUTCOMES:
+        held = f"{len(counts):,} different values, and a decision has at most {MOST_OUTCOMES}"
+        held = held if len(counts) > 1 else f"only {_short(*counts)}" if counts else "nothing"
+        raise PeopleError(f"column '{name}' cannot be the outcome: it holds {held}")
+    if not all(isinstance(value, _SCALARS) for value in known) or not all(map(_writable, [name, *counts])):
+        raise PeopleError(f"column {_short(name)} cannot be the outcome: a text is too long, or it is no text at all")
+    values = _sorted(counts)
+    hoped_for = [_scalar(value) for value in _hoped_for(name, values) or [min(values, key=counts.__getitem__)]]
+    favourable = hoped_for[0] if len(hoped_for) == 1 else f"[{', '.join(hoped_for)}]"
+    check = "# check: is this the outcome that people hope for?"
+    return [f"  column: {_scalar(name)}", *_values_lines(values, "  "), f"  favourable: {favourable}  {check}"]
+
+
+def _hoped_for(name: str, values: Sequence[str]) -> list[str]:
+    """Outcomes that sound good, or that deny the bad thing `name` speaks of, or the other one of two if one sounds bad;
+    none if the words do not tell."""
+    chosen = [value for value in values if _DENIED.fullmatch(value)] if _mentions(_DREADED, name) else []
+    for value in values if not chosen else ():
+        sounds_good = _mentions(_HOPED_FOR, value) and not _mentions(_NOT, value)
+        if sounds_good or value.lstrip().startswith(">") or (value == "1" and len(values) == 2):
+            chosen.append(value)
+    dreaded = [value for value in values if _mentions(_DREADED, value) and not _mentions(_NOT, value)]
+    if not chosen and len(values) == 2 and len(dreaded) == 1:
+        chosen = [value for value in values if value not in dreaded]
+    return chosen if len(chosen) < len(values) else []
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A feature as a column suggests it: a number if it has `numbers`, otherwise a category."""
+
+    name: str
+    values: Sequence[str] = ()
+    numbers: Floats | None = None
+    integer: bool = False
+    empty: int = 0
+
+    @property
+    def protected(self) -> bool:
+        return _mentions(_PROTECTED, self.name)
+
+    def lines(self) -> list[str]:
+        lines = [f"  {_scalar(self.name)}:"]
+        if self.numbers is not None:
+            lines.append(f"    kind: number  # seen: {_number(self.numbers.min())} to {_number(self.numbers.max())}")
+            lines += ["    integer: true"] * self.integer
+            lines.append(
+                f"    bins: [{', '.join(['-.inf', *map(_number, quantile_cuts(self.numbers, self.integer)[1:])])}]"
+            )
+        else:
+            ranked = len(self.values) > 2 and len([value for value in self.values if _RANKED.fullmatch(value)]) > 1
+            hint = "  # ordered, if rank matters; then list the lowest first" if ranked else ""
+            hint = "  # the only value seen" if len(self.values) == 1 else hint
+            lines += [f"    kind: category{hint}", *_values_lines(self.values, "    ")]
+        lines += ["    protected: true  # check: is it something by which nobody may be treated?"] * self.protected
+        return lines + [f"    missing: true  # {self.empty:,} empty"] * (self.empty > 0)
+
+
+def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
+    """The feature that a column suggests, or why it is left out."""
+    if not name.strip() or "`" in name or name == "argument" or not _writable(name):
+        return "no feature can have this name; rename the column to use it"
+    known = column.dropna()
+    try:
+        seen = list(known.unique())
+    except TypeError:  # lists and the like cannot be told apart
+        seen = [known.iloc[0]]
+    if not seen:
+        return "it is empty"
+    strange = [type(value).__name__ for value in seen if not isinstance(value, _SCALARS)]
+    if strange:
+        return f"it holds {strange[0]} values, neither texts nor numbers"
+    empty, unique = len(column) - len(known), len(seen) == len(known) > 1
+    identifier = unique and _mentions(_IDENTIFIER, name)
+    if len(seen) > 2 and all(map(_is_number, seen)):
+        numbers = known.to_numpy(dtype=float)
+        integer = bool((numbers == np.round(numbers)).all())
+        counts_up = len(numbers) >= ENOUGH_ROWS and bool((np.diff(numbers) == 1).all())
+        if counts_up or (identifier and integer):
+            return "a different number for everybody, like an identifier"
+        return _Draft(name, numbers=numbers, integer=integer, empty=empty)
+    if identifier or (unique and len(seen) >= ENOUGH_ROWS):
+        return "a different value for everybody, like an identifier"
+    values = _sorted(set(map(text_of, seen)))
+    if len(values) > MOST_VALUES:
+        return f"{len(values):,} different texts, too many for a category"
+    if not all(map(_writable, values)):
+        return "a text in it is too long, or not valid"
+    return _Draft(name, values, empty=empty)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (bool, str, np.bool_)):
+        return False
+    return abs(value if isinstance(value, int) else float(value)) <= LARGEST_INTEGER
+
+
+def _examples(drafts: Sequence[_Draft]) -> list[str]:
+    """Functions and a cause, commented out, that are right as they stand."""
+    free = sorted(drafts, key=lambda draft: draft.protected)
+    category = next((draft for draft in free if len(draft.values) > 1), None)
+    number = next((draft for draft in free if draft.numbers is not None), None)
+    lines = ["# What people can do. Take away the # before an example and change it, or write your own.", "functions:"]
+    if category is not None:
+        lines += _commented(
+            f"CHANGE_{_shouted(category.name)}:",
+            f"set: {_scalar(category.name)}",
+            "arguments: all",
+            f"when: {_scalar(f'argument != {_in_condition(category.name)}')}",
+            "cost: 10",
+            f"phrase: {_quoted(f'Change {_spoken(category.name)} from {{before}} to {{argument}}')}",
+        )
+    if number is not None and number.numbers is not None:
+        low, high = float(number.numbers.min()), float(number.numbers.max())
+        step = float(f"{(high - low) / 10:.0e}") or high - low
+        step = max(step, 1.0) if number.integer else step
+        lines += _commented(
+            f"RAISE_{_shouted(number.name)}:",
+            f"add: {_scalar(number.name)}",
+            f"arguments: [{', '.join(_number(float(f'{times * step:.2g}')) for times in (1, 2, 5))}]",
+            f"when: {_scalar(f'{_in_condition(number.name)} + argument <= {_number(high)}')}",
+            "cost: {base: 10, surcharge: [0, 1, 2]}",
+            f"phrase: {_quoted(f'Raise {_spoken(number.name)} by {{amount}}')}",
+        )
+    target = category or number or drafts[0]
+    source = next((draft for draft in [number, *drafts] if draft is not None and draft is not target), None)
+    if source is not None:
+        if source.numbers is None:
+            scale = f"{{{_scalar(source.values[0])}: 0.5}}"
+        else:
+            scale = f"[{{below: {_number(float(np.median(source.numbers)))}, scale: 0.5}}, {{scale: 1}}]"
+        lines += ["", "# What makes a change easier (below 1) or harder, by the values of another feature.", "causes:"]
+        lines += _commented(f"- from: {_scalar(source.name)}", f"to: {_scalar(target.name)}", f"scale: {scale}")
+    return lines
+
+
+def _commented(first: str, *more: str) -> list[str]:
+    return [f"  # {first}", *(f"  #   {line}" for line in more)]
+
+
+def _mentions(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether one of the words of `text`, in small letters without accents, is one of the `pattern`."""
+    spaced = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)).casefold()
+    letters = "".join(letter for letter in spaced if not unicodedata.combining(letter))
+    return any(map(pattern.fullmatch, re.findall(r"[^\W\d_]+", letters)))
+
+
+def _sorted(values: Iterable[str]) -> list[str]:
+    """Numbers by size, then texts by the alphabet."""
+    texts = sorted(values)
+    numbers = [text for text in texts if re.fullmatch(r"-?[0-9]{1,300}(\.[0-9]+)?", text)]
+    return sorted(numbers, key=float) + [text for text in texts if text not in numbers]
+
+
+def _values_lines(values: Sequence[str], indent: str) -> list[str]:
+    written = [_scalar(value) for value in values]
+    line = f"{indent}values: [{', '.join(written)}]"
+    return [line] if len(line) <= 100 else [f"{indent}values:", *(f"{indent}  - {value}" for value in written)]
+
+
+def _number(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
+
+
+def _scalar(text: str) -> str:
+    """`text` in YAML: as it is where that reads back the same, otherwise in double quotes."""
+    return text if _PLAIN.fullmatch(text) and text.isprintable() and text_of(scalar(text)) == text else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    codes = [(letter, ord(letter)) for letter in json.dumps(text, ensure_ascii=False)]
+    return "".join(c if c.isprintable() else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}" for c, n in codes)
+
+
+def _writable(text: str) -> bool:
+    return len(_scalar(text)) <= LONGEST_TEXT and not re.search("[\ud800-\udfff]", text)
+
+
+def _short(text: str) -> str:
+    return _scalar(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _in_condition(name: str) -> str:
+    return str(Node("name", (name,)))
+
+
+def _shouted(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").upper()[:40] or "IT"
+
+
+def _spoken(name: str) -> str:
+    return re.sub(r"[\s_{}]+", " ", name).strip() or "it"

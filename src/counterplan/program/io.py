@@ -1,0 +1,322 @@
+"""A program as a file: versioned JSON with its problem, its trees and its card. Nothing in it is executable."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from counterplan.errors import PlanError
+from counterplan.problem import Feature, Problem
+from counterplan.problem.source import Place, place_text
+from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
+from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
+from counterplan.storage.files import write_whole
+
+VERSION = 1
+DEEPEST = 100
+"""Tests on the way to a leaf. Nobody reads that far."""
+LARGEST_FILE = 50_000_000
+_AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
+_PARTS = ("problem", "nodes", "card")
+_INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
+"""JSON has no infinity; a number that is too large is read as one, in every language."""
+
+
+def save(program: Program, path: str | Path) -> None:
+    """Write `program` to a file, whole or not at all."""
+    text = to_json(program)
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load(path: str | Path) -> Program:
+    """The program in a file; a PlanError or ProblemError says where it goes wrong."""
+    try:
+        if Path(path).stat().st_size > LARGEST_FILE:
+            raise PlanError(
+                f"{path}: larger than any program of counterplan; give the one that 'counterplan distil' made"
+            )
+        text = Path(path).read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise PlanError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"{path}: not JSON: the file is not text in UTF-8. {_AGAIN}") from None
+    return from_json(text, str(path))
+
+
+def to_json(program: Program) -> str:
+    """The text of the file: the same for equal programs."""
+    try:
+        text = json.dumps(to_data(program), ensure_ascii=False, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise PlanError(f"the card of a program holds plain data only: {error}") from None
+    for marker in _INFINITE.values():
+        text = text.replace(json.dumps(marker), marker[2 if "+" in marker else 1 :])
+    return text + "\n"
+
+
+def to_data(program: Program) -> dict[str, Any]:
+    """The program as plain data, the numbers of features and actions written as their names."""
+    for name, tree in program.trees.items():
+        if name not in program.nodes:
+            raise PlanError(f"the program has a tree for '{name}', which is no function of {program.problem.name}")
+        if _depth(tree) > DEEPEST:
+            raise PlanError(f"the tree of {name} asks more than {DEEPEST} questions in a row")
+    for node, missing in _leading_nowhere(program):
+        raise PlanError(f"the program leads from {node} to {missing}, and has no tree for it")
+    return {
+        "counterplan_program": VERSION,
+        "problem": _finite(program.problem.to_dict()),
+        "nodes": {name: _tree(program.problem, program.trees[name]) for name in program.nodes if name in program.trees},
+        "card": _sorted(program.card),
+    }
+
+
+def from_json(text: str, name: str = "program") -> Program:
+    """The inverse of `to_json`; `name` stands for the file in messages."""
+    try:
+        data = json.loads(text, parse_constant=_infinite, object_pairs_hook=partial(_once, name))
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
+    return from_data(data, name)
+
+
+def from_data(data: Any, name: str = "program") -> Program:
+    """The inverse of `to_data`."""
+    if not isinstance(data, dict) or "counterplan_program" not in data:
+        raise PlanError(
+            f"{name}: this is not a program of counterplan ('counterplan_program' is missing); give the program.json "
+            "that 'counterplan distil' made"
+        )
+    version = data["counterplan_program"]
+    if type(version) is not int or version < 1:
+        shown = f"a {type(version).__name__}" if isinstance(version, (dict, list)) else cut(json.dumps(version))
+        raise PlanError(
+            f"{name}: counterplan_program: the version of a program is a whole number from 1 on, not {shown}. {_AGAIN}"
+        )
+    if version > VERSION:
+        raise PlanError(
+            f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION}): "
+            "update counterplan, or distil the program again"
+        )
+    for key in _PARTS:
+        if not isinstance(data.get(key), dict):
+            raise PlanError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
+    for key in data:
+        if key not in ("counterplan_program", "$schema", *_PARTS):
+            hint = did_you_mean(key, _PARTS) or f"; there are {listed(_PARTS)}"
+            raise PlanError(f"{name}: '{cut(key)}' is no part of a program{hint}")
+    try:
+        problem = Problem.from_dict(data["problem"], f"{name}: problem")
+    except RecursionError:
+        raise PlanError(f"{name}: problem: nested too deeply") from None
+    return _Reader(name, problem).program(data["nodes"], data["card"])
+
+
+def _once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping in which every key is there once: which of two is meant nobody knows. `name` is that of the file."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise PlanError(f"{name}: '{cut(twice)}' is there twice in one mapping. {_AGAIN}")
+    return data
+
+
+def _leading_nowhere(program: Program) -> Iterator[tuple[str, str]]:
+    """The nodes that lead to one without a tree, with its name."""
+    transitions = program.problem.transitions
+    for node, tree in program.trees.items():
+        for choice in (choice for _, leaf in leaves(tree) for choice in leaf.choices):
+            function = transitions.actions[choice.action].function
+            if choice.action != transitions.stop and function not in program.trees:
+                yield node, function
+
+
+def _infinite(name: str) -> float:
+    """What some writers of JSON, Python's among them, make of the infinite bounds of a program that they read."""
+    if name == "NaN":
+        raise ValueError("NaN is not a number")
+    return float(name)
+
+
+def _finite(data: Any) -> Any:
+    """`data` with a marker for each infinite number."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_finite(value) for value in data]
+    return _INFINITE.get(data, data) if isinstance(data, float) else data
+
+
+def _sorted(data: Any) -> Any:
+    """`data` with the keys of every mapping in order, so that equal data are one text."""
+    if isinstance(data, Mapping):
+        if not all(isinstance(key, str) for key in data):
+            raise PlanError("the card of a program holds plain data only: keys are texts")
+        return {key: _sorted(data[key]) for key in sorted(data)}
+    return [_sorted(item) for item in data] if isinstance(data, (list, tuple)) else data
+
+
+def _depth(tree: Tree) -> int:
+    level, depth = [tree], -1
+    while level:
+        level = [below for one in level if isinstance(one, Split) for below in (one.yes, one.no)]
+        depth += 1
+    return depth
+
+
+def _tree(problem: Problem, tree: Tree) -> dict[str, Any]:
+    if isinstance(tree, Leaf):
+        return {"do": [choice_data(problem, choice) for choice in tree.choices]}
+    yes, no = _tree(problem, tree.yes), _tree(problem, tree.no)
+    return {"if": test_data(problem, tree.test), "then": yes, "else": no}
+
+
+def test_data(problem: Problem, test: Test) -> dict[str, Any]:
+    """A test with the name and the values of its feature."""
+    feature = problem.features[test.feature]
+    if test.at_least is not None:
+        rank = math.ceil(max(test.at_least, 0)) if not feature.is_number else 0
+        if rank >= len(feature.natives) and not feature.is_number:
+            raise PlanError(f"a tree asks for a rank of {feature.name} that no value has")
+        bound = number_data(test.at_least) if feature.is_number else feature.natives[rank]
+        return {"feature": feature.name, "at_least": bound}
+    if test.among is not None:
+        return {"feature": feature.name, "in": [feature.natives[index] for index in sorted({*test.among})]}
+    return {"feature": feature.name, "missing": True}
+
+
+def choice_data(problem: Problem, choice: Choice) -> dict[str, Any]:
+    """A choice with the names of its function and argument."""
+    action = problem.transitions.actions[choice.action]
+    if choice.action == problem.transitions.stop:
+        return {"stop": True}
+    if choice.reach is None:
+        return {"function": action.function, "argument": action.argument}
+    return {"function": action.function, "reach": number_data(choice.reach)}
+
+
+def number_data(number: float) -> int | float:
+    """A number as it is written: whole if it is, and never changed."""
+    if not math.isfinite(number):
+        raise PlanError(f"a program cannot ask for {number}")
+    return int(number) if float(number).is_integer() and abs(number) < 2**53 else float(number)
+
+
+class _Reader:
+    """Reads trees, and says where something is wrong in them."""
+
+    def __init__(self, name: str, problem: Problem) -> None:
+        self.name = name
+        self.problem = problem
+        self.features = {feature.name: feature for feature in problem.features}
+        self.places = {feature.name: _places(feature.natives) for feature in problem.features}
+        self.functions = {function.name: i for i, function in enumerate(problem.transitions.functions)}
+        self.arguments = {function.name: _places(function.natives) for function in problem.transitions.functions}
+
+    def wrong(self, place: Place, message: str) -> NoReturn:
+        raise PlanError(f"{self.name}: {place_text(place)}: {message}")
+
+    def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> Program:
+        for node in nodes:
+            self.known(node, (INTERVENE, *self.functions), "node", ("nodes",))
+        if INTERVENE not in nodes:
+            self.wrong(("nodes",), f"there is no node {INTERVENE}, where everybody starts")
+        program = Program(self.problem, {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}, card)
+        for node, missing in _leading_nowhere(program):
+            self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
+        return program
+
+    def tree(self, data: Any, place: Place) -> Tree:
+        if len(place) > DEEPEST + 2:
+            self.wrong(place[:6], f"more than {DEEPEST} questions in a row")
+        self.mapping(data, (("do",), ("if", "then", "else")), place)
+        if "do" in data:
+            if not isinstance(data["do"], list):
+                self.wrong((*place, "do"), "should be a list")
+            return Leaf(tuple(self.choice(item, (*place, "do", i)) for i, item in enumerate(data["do"])))
+        test = self.test(data["if"], (*place, "if"))
+        return Split(test, self.tree(data["then"], (*place, "then")), self.tree(data["else"], (*place, "else")))
+
+    def test(self, data: Any, place: Place) -> Test:
+        shapes = (("feature", "at_least"), ("feature", "in"), ("feature", "missing"))
+        self.mapping(data, shapes, place)
+        feature = self.features[self.known(data["feature"], self.features, "feature", (*place, "feature"))]
+        if "at_least" in data:
+            return Test(feature.index, at_least=self.bound(feature, data["at_least"], (*place, "at_least")))
+        if "in" in data:
+            if feature.is_number:
+                self.wrong((*place, "in"), f"{feature.name} is a number; use 'at_least'")
+            if not isinstance(data["in"], list) or not data["in"]:
+                self.wrong((*place, "in"), "should be a list of values")
+            found = {self.value(feature, item, (*place, "in", i)) for i, item in enumerate(data["in"])}
+            return Test(feature.index, among=tuple(sorted(found)))
+        if data["missing"] is not True:
+            self.wrong((*place, "missing"), "should be true")
+        return Test(feature.index)
+
+    def choice(self, data: Any, place: Place) -> Choice:
+        self.mapping(data, (("stop",), ("function", "argument"), ("function", "reach")), place)
+        transitions = self.problem.transitions
+        if "stop" in data:
+            if data["stop"] is not True:
+                self.wrong((*place, "stop"), "should be true")
+            return Choice(transitions.stop)
+        name = self.known(data["function"], self.functions, "function", (*place, "function"))
+        function, span = transitions.functions[self.functions[name]], transitions.spans[self.functions[name]]
+        if "reach" in data:
+            if not function.adds:
+                self.wrong((*place, "reach"), f"{name} does not add to a number; it needs an 'argument'")
+            return Choice(span.start, self.number(data["reach"], (*place, "reach")))
+        places, wanted = self.arguments[name], data["argument"]
+        if not isinstance(wanted, Native) or text_of(wanted) not in places:
+            hint = did_you_mean(str(wanted), places) or f"; there are {listed(places)}"
+            self.wrong((*place, "argument"), f"'{cut(wanted)}' is not an argument of {name}{hint}")
+        return Choice(span.start + places[text_of(wanted)])
+
+    def bound(self, feature: Feature, data: Any, place: Place) -> float:
+        if feature.kind == "category":
+            self.wrong(place, f"the values of {feature.name} have no order; use 'in'")
+        return self.number(data, place) if feature.is_number else float(self.value(feature, data, place))
+
+    def number(self, data: Any, place: Place) -> float:
+        if isinstance(data, bool) or not isinstance(data, (int, float)) or not abs(data) < math.inf:
+            self.wrong(place, f"'{cut(data)}' is not a number")
+        try:
+            return float(data)
+        except OverflowError:
+            self.wrong(place, f"'{cut(data)}' is too large")
+
+    def value(self, feature: Feature, data: Any, place: Place) -> int:
+        places = self.places[feature.name]
+        if not isinstance(data, Native) or text_of(data) not in places:
+            hint = did_you_mean(str(data), places) or f"; the values are {listed(places)}"
+            self.wrong(place, f"'{cut(data)}' is not a value of '{feature.name}'{hint}")
+        return places[text_of(data)]
+
+    def known(self, data: Any, names: Sequence[str] | Mapping[str, Any], what: str, place: Place) -> str:
+        if not isinstance(data, str) or data not in names:
+            self.wrong(place, f"there is no {what} '{cut(data)}'{did_you_mean(str(data), names)}")
+        return data
+
+    def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Place) -> None:
+        """Refuse what is not a mapping with the keys of one of the `shapes`."""
+        if not isinstance(data, dict) or not any({*data} == {*shape} for shape in shapes):
+            found = f"{{{cut(', '.join(map(str, data)))}}}" if isinstance(data, dict) else f"'{cut(data)}'"
+            wanted = " or ".join("{" + ", ".join(shape) + "}" for shape in shapes)
+            self.wrong(place, f"should be {wanted}, not {found}")
+
+
+def _places(natives: Sequence[Native]) -> dict[str, int]:
+    """The place of each value, by its text."""
+    return {text_of(native): place for place, native in enumerate(natives)}

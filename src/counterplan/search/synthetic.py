@@ -1,0 +1,69 @@
+"""Other people and other states to learn from: crossed from real ones, or reached by random plans."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats, Ints
+
+_DONATED = 0.6
+"""The share of an invented person's features that come from others."""
+_JITTER = 0.2
+"""How much their numbers differ, in standard deviations."""
+
+
+def crossover(
+    problem: Problem, people: People, count: int, random: np.random.Generator, share: float = 0.3
+) -> tuple[Floats, Ints]:
+    """Invented states [n, F]: people (whose rows [n] are told) with a `share` of features taken from somebody else.
+
+    A feature that follows from another one comes along with it.
+    """
+    rows = random.integers(len(people), size=count)
+    others = random.integers(len(people), size=count)
+    taken = random.random((count, len(problem.features))) < share
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            taken[:, cause.target] = taken[:, cause.source]
+    return np.where(taken, people.states[others], people.states[rows]), rows
+
+
+def synthesize(problem: Problem, people: People, count: int, random: np.random.Generator) -> Floats:
+    """States [n, F] of people who might exist: most features are taken from somebody else, each from another person,
+    and numbers differ a little.
+
+    They are further from real people than crossed ones, so that what is learned from them holds for strangers.
+    """
+    rows = random.integers(len(people), size=count)
+    donors = random.integers(len(people), size=(count, len(problem.features)))
+    donors = np.where(random.random(donors.shape) < _DONATED, donors, rows[:, None])
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            donors[:, cause.target] = donors[:, cause.source]
+    states = people.states[donors, np.arange(len(problem.features))]
+    for feature in problem.features:
+        if feature.is_number:
+            known = people.states[:, feature.index]
+            known = known[~np.isnan(known)]
+            if len(known):
+                moved = states[:, feature.index] + _JITTER * known.std() * random.standard_normal(count)
+                moved = np.round(moved) if feature.integer else moved
+                states[:, feature.index] = np.clip(moved, known.min(), known.max())
+    return states
+
+
+def random_walk(problem: Problem, states: Floats, random: np.random.Generator) -> Floats:
+    """Where random legal plans of random length lead from `states` [n, F]; no two steps of one function."""
+    transitions = problem.transitions
+    length = random.integers(1, problem.max_actions + 1, size=len(states))
+    used = np.zeros((len(states), len(transitions.functions) + 1), bool)
+    used[:, -1] = True  # STOP is no step
+    for t in range(problem.max_actions):
+        odds = random.random((len(states), len(transitions)))
+        odds *= transitions.legal(states) & ~used[:, transitions.function_of]
+        odds[:, transitions.stop] = 1e-12
+        chosen = np.where(t < length, odds.argmax(axis=1), transitions.stop)
+        used[np.arange(len(states)), transitions.function_of[chosen]] = True
+        states = transitions.apply(states, chosen)
+    return states

@@ -1,0 +1,1 @@
+"""Everything that touches a disk: whole files, bounded readers, serialization, answers, checkpoints, workspaces."""

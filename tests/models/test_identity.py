@@ -1,0 +1,281 @@
+"""A model is known by its content: the same in every process, another one as soon as it decides by something else."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer, StandardScaler
+
+from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan.models import HttpModel
+
+X = np.random.default_rng(0).normal(size=(200, 4))
+Y = (X[:, 0] > 0).astype(int)
+LIMIT = 1_000
+CLIENT = threading.Lock()
+
+
+def model_id(model: object) -> str:
+    return BlackBox(model).model_id
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        RandomForestClassifier(20, random_state=0),
+        GradientBoostingClassifier(n_estimators=10, random_state=0),
+        HistGradientBoostingClassifier(max_iter=10, random_state=0),
+        KNeighborsClassifier(),
+        make_pipeline(SplineTransformer(), StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_retrained_estimator_is_another_model(estimator) -> None:
+    first = model_id(estimator.fit(X, Y))
+    assert first.startswith(f"model '{type(estimator).__name__}' (")
+    estimator.predict(X)
+    assert model_id(estimator) == first, "asking changes nothing"
+    assert model_id(pickle.loads(pickle.dumps(estimator))) == first
+    assert model_id(lambda people: estimator.predict(people)) == model_id(lambda people: estimator.predict(people))
+    wrapped, method = model_id(lambda people: estimator.predict(people)), model_id(estimator.predict)
+    assert model_id(estimator.fit(X, Y)) == first, "the same data, the same model"
+    assert model_id(estimator.fit(X[:150], Y[:150])) != first
+    assert model_id(lambda people: estimator.predict(people)) != wrapped
+    assert model_id(estimator.predict) != method
+
+
+def test_functions_are_told_apart_by_what_they_do() -> None:
+    def above(limit, *, strict=False):
+        return lambda people: people["x"] > limit if strict else people["x"] >= limit
+
+    def defaulted(people, limit=5):
+        return people["x"] > limit
+
+    def refers(people):
+        return people["x"] > LIMIT
+
+    def nested(people):
+        return [(lambda value: value > 7)(value) for value in people["x"]]
+
+    def other_nested(people):
+        return [(lambda value: value > 8)(value) for value in people["x"]]
+
+    other_nested.__name__ = "nested"
+    models = [
+        lambda people: people["x"] > 1,
+        lambda people: people["x"] > 2,
+        lambda people: people["y"] > 1,
+        lambda people: people["x"] >= 1,
+        above(1),
+        above(2),
+        above(1, strict=True),
+        above({"a": np.arange(3)}),
+        above({"a": np.arange(4)}),
+        above(pd.DataFrame({"a": [1, 2]})),
+        above(pd.DataFrame({"a": [1, 3]})),
+        defaulted,
+        functools.partial(defaulted, limit=6),
+        functools.partial(defaulted, limit=7),
+        refers,
+        nested,
+        other_nested,
+        np.vectorize(lambda value: value > 3),
+    ]
+    told = [model_id(model) for model in models]
+    assert len(set(told)) == len(told)
+    assert model_id(above(1)) == model_id(above(1))
+    assert model_id(functools.partial(defaulted, limit=6)) == model_id(functools.partial(defaulted, limit=6))
+
+
+def test_what_a_function_refers_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def model(people):
+        return helper(people) > LIMIT
+
+    before = model_id(model)
+    monkeypatch.setattr(sys.modules[__name__], "LIMIT", 2_000)
+    assert model_id(model) != before
+    monkeypatch.undo()
+    assert model_id(model) == before
+    monkeypatch.setattr(sys.modules[__name__], "helper", lambda people: people["x"] * 2)
+    assert model_id(model) != before
+
+
+def helper(people):
+    return people["x"]
+
+
+def test_what_a_function_keeps_count_of_does_not_count() -> None:
+    rows = 0
+
+    def model(people):
+        nonlocal rows
+        rows += len(people)
+        with CLIENT:
+            return people["x"] > LIMIT
+
+    before = model_id(model)
+    model(pd.DataFrame({"x": [1]}))
+    assert model_id(model) == before
+
+
+class Scorecard:
+    def __init__(self, points, lock=None) -> None:
+        self.points, self.lock = points, lock
+        self.itself = self
+
+    def __call__(self, people):
+        self.count(len(people))
+        return people["x"] > self.points
+
+    def count(self, rows):
+        self.asked = getattr(self, "asked", 0) + rows
+
+    def decide(self, people):
+        return self(people)
+
+    def fit(self, points):
+        self.points = points
+
+
+def test_objects_are_told_apart_by_what_they_hold() -> None:
+    assert model_id(Scorecard(1)) == model_id(Scorecard(1)) != model_id(Scorecard(2))
+    assert model_id(Scorecard(1).decide) == model_id(Scorecard(1).decide) != model_id(Scorecard(2).decide)
+    assert model_id(Scorecard(1, threading.Lock())) == model_id(Scorecard(1, threading.Lock()))
+
+    asked = Scorecard(1)
+    asked(pd.DataFrame({"x": [1]}))
+    assert model_id(asked) == model_id(Scorecard(1))
+    assert model_id(asked.decide) == model_id(Scorecard(1).decide)
+    asked.fit(2)
+    assert model_id(asked) == model_id(Scorecard(2))
+
+    class Other(Scorecard):
+        def __call__(self, people):
+            return people["x"] < self.points
+
+    Other.__name__ = Other.__qualname__ = "Scorecard"
+    assert model_id(Other(1)) != model_id(Scorecard(1))
+
+
+def test_a_model_may_say_itself_what_it_is() -> None:
+    card = Scorecard(1)
+    card.identity = "as of May"  # type: ignore[attr-defined]
+    assert model_id(card) == "model 'Scorecard' (as of May)"
+    german = benchmarks.load("german").model
+    assert model_id(german) == german.name
+
+
+def test_nothing_is_raised() -> None:
+    class Odd:
+        def __call__(self, people):
+            return people
+
+        @property
+        def identity(self):
+            raise RuntimeError("odd")
+
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert model_id(Odd()) == "model 'Odd'"
+    assert model_id(lambda people: deep) == "model '<lambda>'"
+    while deep:  # Python itself would overflow
+        deep = deep.pop()
+
+
+def test_services_are_known_by_their_address() -> None:
+    assert model_id(HttpModel("http://localhost/a")) == "http://localhost/a"
+    with_key = model_id(HttpModel("http://localhost/a?model=1"))
+    assert with_key != model_id(HttpModel("http://localhost/a?model=2"))
+    assert "model=1" not in with_key
+
+
+def test_an_onnx_file_is_known_by_its_bytes(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    for name, limit in (("a", 200), ("b", 200), ("c", 100)):
+        (tmp_path / name).mkdir()
+        model = LogisticRegression().fit(X[:limit], Y[:limit])
+        content = skl2onnx.to_onnx(model, X[:1].astype(np.float32)).SerializeToString()
+        (tmp_path / name / "model.onnx").write_bytes(content)
+    a, b, c = (model_id(str(tmp_path / name / "model.onnx")) for name in "abc")
+    assert a.startswith("model.onnx (")
+    if (tmp_path / "a" / "model.onnx").read_bytes() == (tmp_path / "b" / "model.onnx").read_bytes():
+        assert a == b
+    assert a != c
+
+
+BANK = """
+import numpy as np
+import rules
+from sklearn.ensemble import RandomForestClassifier
+
+random = np.random.default_rng({seed})
+X = random.normal(size=(100, 3))
+forest = RandomForestClassifier(10, random_state=0).fit(X, X[:, 0] > 0)
+names = {{"a", "b", "c", "dd", "eee"}}
+
+def decide(people):
+    return ["yes" if name in names and forest.predict(X)[0] else rules.otherwise(name) for name in people["name"]]
+"""
+ASK = """
+import sys
+sys.path.insert(0, ".")
+from counterplan import BlackBox
+print(*(BlackBox(model).decider for model in ("bank:forest", "bank:decide")), sep=chr(10))
+"""
+
+
+def test_the_same_in_another_process(tmp_path: Path) -> None:
+    def ask(seed: str) -> list[str]:
+        ran = subprocess.run(
+            [sys.executable, "-c", ASK], cwd=tmp_path, text=True, capture_output=True, check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+        return ran.stdout.splitlines()
+
+    (tmp_path / "bank.py").write_text(BANK.format(seed=1))
+    (tmp_path / "rules.py").write_text("def otherwise(name): return 'no'\n")
+    forest, decide = ask("1")
+    assert forest != decide
+    assert [forest, decide] == ask("2")
+    (tmp_path / "rules.py").write_text("def otherwise(name): return 'yes'\n")
+    other_forest, other_decide = ask("1")
+    assert other_forest == forest
+    assert other_decide != decide
+    (tmp_path / "bank.py").write_text(BANK.format(seed=2))
+    assert ask("1")[0] != forest
+
+
+def test_answers_of_a_retrained_model_are_not_believed(tmp_path: Path) -> None:
+    german = benchmarks.load("german")
+    people = german.test.head(40)
+
+    def trained(limit: int) -> Recourse:
+        numbers = german.train[["age", "credit_amount", "duration"]]
+        estimator = LogisticRegression(max_iter=1_000).fit(
+            numbers, np.where(numbers["credit_amount"] < limit, "good", "bad")
+        )
+        return Recourse(german.problem, estimator)
+
+    first = trained(2_500)
+    first.box.favourable(german.problem, people)
+    first.save_answers(tmp_path)
+    answers = tmp_path / "answers.csv.gz"
+    with pytest.raises(PlanError, match=r"these are answers of model 'LogisticRegression' \(\w+\), not of"):
+        trained(900).fit(people, answers=answers)
+    told = LabelledStates.load(answers, german.problem)
+    assert told.model == trained(2_500).box.model_id != trained(900).box.model_id

@@ -1,0 +1,283 @@
+"""A learning run: it gets better, keeps its budget, comes back from a checkpoint, and copes with odd people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import worlds
+from counterplan import BlackBox, CounterplanError, LabelledStates, PlanError, Problem, benchmarks
+from counterplan.models.adapters import FunctionModel
+
+pytest.importorskip("jax")
+from counterplan.benchmarks.family import family
+from counterplan.surrogate.active_learning import CHECKPOINT, METRICS, ActiveLearner, LearningSettings
+from counterplan.surrogate.fitting import FitSettings
+
+SYN = benchmarks.load("syn")
+PEOPLE = SYN.train.head(400)
+QUICK = LearningSettings(
+    people=60, plans=60, rounds=3, patience=9, validation=12,
+    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
+)  # fmt: skip
+
+
+def quick(
+    folder: Path | None = None,
+    people: pd.DataFrame = PEOPLE,
+    model: object = SYN.model,
+    answers: LabelledStates | None = None,
+    seed: int = 1,
+    problem: Problem = SYN.problem,
+    **changes: object,
+) -> ActiveLearner:
+    box = model if isinstance(model, BlackBox) else BlackBox(model)
+    return ActiveLearner(problem, problem.read(people), box, replace(QUICK, **changes), seed, folder, answers)  # type: ignore[arg-type]
+
+
+def resumed(folder: Path, people: pd.DataFrame = PEOPLE, seed: int = 1, **changes: object) -> ActiveLearner:
+    settings = replace(QUICK, **changes)  # type: ignore[arg-type]
+    return ActiveLearner.resumed(SYN.problem, SYN.problem.read(people), BlackBox(SYN.model), settings, seed, folder)
+
+
+def logits(run: ActiveLearner, problem: Problem = SYN.problem) -> np.ndarray:
+    assert run.best is not None
+    return run.best.logit(problem.read(worlds.random_people(problem, 7, 200)).states)
+
+
+def assert_same(a: ActiveLearner, b: ActiveLearner) -> None:
+    np.testing.assert_array_equal(logits(a), logits(b))
+    assert a.metrics == b.metrics
+    assert a.queries == b.queries
+
+
+@pytest.fixture(scope="module")
+def whole() -> ActiveLearner:
+    run = quick()
+    run.run()
+    return run
+
+
+def test_learns_within_the_first_rounds(whole: ActiveLearner) -> None:
+    assert whole.finished
+    assert len(whole.metrics) == QUICK.rounds
+    assert whole.metrics[-1]["success"] > 0.9
+    assert whole.metrics[-1]["questions"] < 4
+    assert whole.queries <= whole.box.queries
+
+
+def test_the_same_seed_gives_the_same_surrogate(whole: ActiveLearner) -> None:
+    again = quick()
+    again.run()
+    assert_same(again, whole)
+    other = quick(seed=2, rounds=1)
+    other.run()
+    assert (logits(other) != logits(whole)).any()
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_run_that_was_dropped_goes_on_to_the_same_surrogate(
+    whole: ActiveLearner, tmp_path: Path, rounds: int
+) -> None:
+    first = quick(tmp_path)
+    for _ in range(rounds):
+        first.advance()
+        first.save()
+    del first
+    run = resumed(tmp_path)
+    assert run.round == rounds
+    run.run()
+    assert_same(run, whole)
+    assert run.box.queries < whole.box.queries
+    assert len((tmp_path / METRICS).read_text().splitlines()) == QUICK.rounds
+    done = resumed(tmp_path)
+    done.run()
+    assert_same(done, whole)
+    assert done.box.queries == 0
+
+
+def test_a_round_that_broke_off_is_done_again(whole: ActiveLearner, tmp_path: Path) -> None:
+    rows = 0
+
+    def fragile(frame: pd.DataFrame) -> np.ndarray:
+        nonlocal rows
+        rows += len(frame)
+        if rows > whole.metrics[0]["queries"] + 10:
+            raise KeyboardInterrupt
+        return SYN.model.labels(frame)
+
+    fragile.identity = SYN.model.identity  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        quick(tmp_path, model=FunctionModel(fragile, name=SYN.model.name)).run()
+    run = resumed(tmp_path)
+    run.run()
+    assert_same(run, whole)
+
+
+def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=250)
+    first.run()
+    assert first.limited
+    run = resumed(tmp_path, budget=600)
+    assert not run.finished
+    assert run.round == first.round
+    run.run()
+    assert not run.limited
+    assert 250 < run.queries <= 600
+    assert run.queries == first.queries + run.box.queries, "nothing is paid for twice"
+    assert len(run.ledger) == run.queries, "and all of it is learned from"
+    again = resumed(tmp_path, budget=600)
+    again.run()
+    assert again.box.queries == 0
+    assert_same(again, run)
+    less = resumed(tmp_path, budget=10)
+    less.run()
+    assert less.box.queries == 0
+    np.testing.assert_array_equal(logits(less), logits(run))
+
+
+def test_a_smaller_budget_keeps_what_was_learned(tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=30)
+    first.run()
+    assert first.cut
+    less = resumed(tmp_path, budget=10)
+    less.run()
+    assert less.limited
+    assert less.box.queries == 0
+    assert_same(less, first)
+
+
+def test_a_run_that_could_not_even_begin_begins_again(whole: ActiveLearner, tmp_path: Path) -> None:
+    first = quick(tmp_path, budget=30)
+    first.run()
+    assert first.cut
+    run = resumed(tmp_path)
+    run.run()
+    assert_same(run, whole)
+    assert run.box.queries == whole.box.queries - first.queries
+
+
+def test_answers_that_are_handed_in_later_are_learned_from(whole: ActiveLearner, tmp_path: Path) -> None:
+    first = quick(tmp_path, rounds=1)
+    first.run()
+    answers = LabelledStates.remembered(whole.box, SYN.problem)
+    settings = replace(QUICK, rounds=1)
+    read = SYN.problem.read(PEOPLE)
+    run = ActiveLearner.resumed(SYN.problem, read, BlackBox(SYN.model), settings, 1, tmp_path, answers)
+    assert not run.finished
+    run.run()
+    assert run.finished
+    assert run.metrics[-1]["known"] >= len(answers) > first.metrics[-1]["known"]
+    same = ActiveLearner.resumed(SYN.problem, read, BlackBox(SYN.model), settings, 1, tmp_path, answers)
+    assert same.finished, "there is nothing new in them"
+
+
+def test_where_nothing_favourable_is_known_it_looks_far_beyond_any_plan() -> None:
+    far = family(functions=40, box="needle", needed=4, max_actions=8, seed=1)
+    refused = far.train[~BlackBox(far.model).favourable(far.problem, far.train)]
+    run = quick(people=refused.head(60), model=far.model, problem=far.problem, many=10)
+    plain = quick(people=refused.head(60), model=far.model, problem=far.problem, many=10_000)
+    for one in (run, plain):
+        one._begin()
+    assert not plain.ledger.answers.any()
+    assert run.ledger.answers.any()
+    assert len(run.ledger) > len(plain.ledger) + run.settings.probes, "the boundary is looked for from there"
+    hopeless = quick(
+        people=refused.head(60), model=lambda f: [far.problem.outcome.natives[0]] * len(f), problem=far.problem, many=10
+    )
+    hopeless._begin()
+    assert not hopeless.ledger.answers.any()
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    run = quick(tmp_path)
+    run.advance()
+    run.save()
+    with pytest.raises(PlanError, match="a different seed"):
+        resumed(tmp_path, seed=2)
+    with pytest.raises(PlanError, match="different settings"):
+        resumed(tmp_path, rounds=7)
+    with pytest.raises(PlanError, match="different people"):
+        resumed(tmp_path, people=SYN.train.head(300))
+    (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:-100])
+    with pytest.raises(CounterplanError, match=r"learning\.npz: the file is damaged"):
+        resumed(tmp_path)
+    with pytest.raises(CounterplanError, match="no such file"):
+        resumed(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("budget", [1, 5, 50, 300])
+def test_the_budget_is_kept(budget: int) -> None:
+    run = quick(budget=budget)
+    run.run()
+    assert run.queries <= budget
+    assert run.box.queries <= budget
+    assert run.finished
+    assert np.isfinite(logits(run)).all()
+
+
+def test_without_a_budget_there_is_a_message() -> None:
+    with pytest.raises(PlanError, match="raise the budget"):
+        quick(model=BlackBox(SYN.model, budget=0)).run()
+
+
+def test_a_budget_of_the_box_ends_the_run() -> None:
+    run = quick(model=BlackBox(SYN.model, budget=130))
+    run.run()
+    assert run.box.queries == 130
+    assert run.best is not None
+
+
+def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole: ActiveLearner) -> None:
+    answers = LabelledStates.remembered(whole.box, SYN.problem)
+    run = quick(answers=answers, rounds=1)
+    run.run()
+    assert run.metrics[0]["known"] >= len(answers)
+    assert run.box.queries < whole.metrics[0]["queries"] / 2
+    before = set(answers.keys)
+    new = [key for key in LabelledStates.remembered(run.box, SYN.problem).keys if key not in before]
+    assert len(new) == run.box.queries
+    fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], others=()))
+    assert len(fewer.ledger) == 0
+
+
+def test_people_who_are_all_alike_to_the_model(tmp_path: Path) -> None:
+    run = quick(model=lambda frame: ["refused"] * len(frame), people=PEOPLE.head(80))
+    run.run()
+    assert (logits(run) < 0).all()
+    assert run.metrics[-1]["success"] == 0.0
+    lenient = quick(tmp_path, model=lambda frame: ["granted"] * len(frame), people=PEOPLE.head(80))
+    with pytest.raises(PlanError, match=r"nobody among .* was refused"):
+        lenient.run()
+    assert not list(tmp_path.iterdir()), "nothing is kept of a run that learned nothing"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_very_few_people(count: int) -> None:
+    run = quick(people=SYN.refused_train.head(count))
+    run.run()
+    assert np.isfinite(logits(run)).all()
+    with pytest.raises(PlanError, match="nobody to learn from"):
+        quick(people=PEOPLE.head(0))
+
+
+def test_refused_people_alone_are_enough() -> None:
+    run = quick(people=SYN.refused_train.head(200))
+    run.run()
+    assert run.metrics[-1]["success"] > 0.9
+
+
+@pytest.mark.parametrize("seed", [3, 4, 10])
+def test_random_worlds(seed: int, tmp_path: Path) -> None:
+    problem = Problem.from_dict(worlds.random_problem(seed))
+    people = worlds.random_people(problem, seed, 60)
+    model = worlds.random_black_box(problem, seed)
+    run = quick(tmp_path, people, model, problem=problem, budget=400, rounds=2)
+    run.run()
+    settings = replace(QUICK, budget=400, rounds=2)
+    again = ActiveLearner.resumed(problem, problem.read(people), BlackBox(model), settings, 1, tmp_path)
+    np.testing.assert_array_equal(logits(again, problem), logits(run, problem))
