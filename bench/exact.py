@@ -18,7 +18,7 @@ TARGETS = {"german": 20, "adult": 20, "syn": 20, "syn_long": 150}
 
 def measured(problem: Problem, benchmark: Benchmark, people: pd.DataFrame) -> tuple[Plans, float]:
     """The plans, and CPU milliseconds for each person."""
-    planner = ExactPlanner(problem, BlackBox(benchmark.model, remember=0))
+    planner = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0))
     start = time.process_time()
     plans = planner.plan(people)
     return plans, (time.process_time() - start) * 1000 / len(people)

@@ -110,7 +110,7 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
     row["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     limit = EXACT_STEPS // actions
-    exact = ExactPlanner(problem, BlackBox(benchmark.model, remember=0), state_limit=limit, together=4)
+    exact = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0), state_limit=limit, together=4)
     row["exact"] = figures(exact, people.head(EXACT_PEOPLE), benchmark)
 
     if options.no_search:

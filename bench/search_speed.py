@@ -63,7 +63,7 @@ def main() -> None:
     milliseconds(256, usual, 1)
     print(f"memory at the peak, batch of 256: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
     tracemalloc.stop()
-    planner = ExactPlanner(problem, BlackBox(benchmark.model, remember=0))
+    planner = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0))
     start = time.process_time()
     planner.plan(people.head(256))
     print(f"beside it, the exact planner: {(time.process_time() - start) * 1000 / 256:.2f} ms each in a batch of 256")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterplan import BlackBox, BudgetSpent, ModelError, Problem
+from counterplan import BlackBox, ModelError, Problem, QueryBudgetExceeded
 from counterplan.blackbox import MeteredOracle
 
 PROBLEM = Problem.from_dict(
@@ -49,17 +49,17 @@ def test_counts_rows_and_remembers_answers() -> None:
     assert (box.queries, box.cached, model.rows) == (3, 1, 3), "two people are the same"
     assert box.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
     assert (box.queries, box.cached, model.rows) == (3, 5, 3)
-    box.forget()
+    box.clear_cache()
     box.favourable(PROBLEM, PEOPLE)
     assert (box.queries, model.rows) == (6, 6)
 
 
 def test_memory_is_bounded_and_can_be_switched_off() -> None:
-    small = BlackBox(Recorder(), remember=2)
+    small = BlackBox(Recorder(), cache_size=2)
     for _ in range(2):
         assert small.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
     assert small.queries == 4, "the oldest of three answers was dropped"
-    none = BlackBox(Recorder(), remember=0)
+    none = BlackBox(Recorder(), cache_size=0)
     none.favourable(PROBLEM, PEOPLE)
     none.favourable(PROBLEM, PEOPLE)
     assert none.queries == 6
@@ -98,7 +98,7 @@ def test_answers_can_be_kept_and_recalled() -> None:
     people = PEOPLE.assign(extra=["p", "long text", "", "q"])
     answers = box.favourable(PROBLEM, people)
     other = BlackBox(Recorder())
-    other.recall(PROBLEM, box.remembered(PROBLEM))
+    other.add_to_cache(PROBLEM, box.cached_answers(PROBLEM))
     assert (other.favourable(PROBLEM, people) == answers).all()
     assert (other.queries, other.cached) == (0, 4)
 
@@ -119,17 +119,17 @@ def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once(
     people = pd.DataFrame({"x": np.arange(300.0), "c": "a"})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("counterplan.blackbox.time.monotonic", lambda: clock[0])
-        with box.noting(lambda problem, found: noted.update(found)), pytest.raises(ModelError, match="out of order"):
+        with box.recording(lambda problem, found: noted.update(found)), pytest.raises(ModelError, match="out of order"):
             box.favourable(PROBLEM, people)
     assert calls[0] == 32
     assert max(calls[1:]) * 0.25 <= 4, "seconds"
     assert len(noted) == sum(calls[:-1]), "what was answered before it failed is not lost"
-    assert noted == box.remembered(PROBLEM)
+    assert noted == box.cached_answers(PROBLEM)
     other = BlackBox(Recorder())
-    with other.noting(lambda problem, found: None):
+    with other.recording(lambda problem, found: None):
         other.favourable(PROBLEM, people)
     assert [len(frame) for frame in other.model.function.frames] == [32, 64, 128, 76]  # type: ignore[attr-defined]
-    other.forget()
+    other.clear_cache()
     other.favourable(PROBLEM, people)
     assert len(other.model.function.frames) == 5  # type: ignore[attr-defined]
 
@@ -137,21 +137,21 @@ def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once(
 def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
     people = PROBLEM.read(PEOPLE)
     box = BlackBox(Recorder())
-    ask = MeteredOracle(box.about(PROBLEM, people), 4)
+    ask = MeteredOracle(box.session(PROBLEM, people), 4)
     assert ask(people.states, np.arange(4)).tolist() == [False, True, True, True]
     assert ask.count.tolist() == [1, 1, 1, 0], "the last person is the same as the second"
     ask(people.states, np.arange(4))
     assert ask.count.sum() == 3
     paid: dict[bytes, bool] = {}
-    again = MeteredOracle(box.about(PROBLEM, people), 4, room=2, paid=paid)
-    answers, known = again.ask(people.states, np.arange(4))
-    assert again.spent
+    again = MeteredOracle(box.session(PROBLEM, people), 4, budget=2, known_answers=paid)
+    answers, known = again.query(people.states, np.arange(4))
+    assert again.exhausted
     assert known.tolist() == [True, True, False, True]
     assert answers.tolist() == [False, True, False, True]
     assert (len(paid), again.count.sum()) == (2, 2)
-    poor = MeteredOracle(BlackBox(Recorder(), budget=1).about(PROBLEM, people), 4)
-    answers, known = poor.ask(people.states, np.arange(4))
-    assert (poor.spent, known.tolist(), poor.count.sum()) == (True, [True, False, False, False], 1)
+    poor = MeteredOracle(BlackBox(Recorder(), budget=1).session(PROBLEM, people), 4)
+    answers, known = poor.query(people.states, np.arange(4))
+    assert (poor.exhausted, known.tolist(), poor.count.sum()) == (True, [True, False, False, False], 1)
 
 
 def test_columns_that_an_estimator_does_not_know_are_no_part_of_its_memory() -> None:
@@ -174,13 +174,13 @@ def test_batches() -> None:
 def test_a_budget_stops_and_tells_what_was_found() -> None:
     model = Recorder()
     box = BlackBox(model, budget=2)
-    with pytest.raises(BudgetSpent, match="budget of 2 questions") as caught:
+    with pytest.raises(QueryBudgetExceeded, match="budget of 2 queries") as caught:
         box.favourable(PROBLEM, PEOPLE)
     assert caught.value.known.tolist() == [True, True, False, True]
     assert caught.value.answers.tolist() == [False, True, False, True]
-    assert (box.queries, model.rows, box.left) == (2, 2, 0)
+    assert (box.queries, model.rows, box.remaining_budget) == (2, 2, 0)
     assert box.favourable(PROBLEM, PEOPLE.iloc[[0, 1, 3]]).tolist() == [False, True, True], "from memory"
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(QueryBudgetExceeded):
         box.favourable(PROBLEM, PEOPLE.iloc[[2]])
 
 
@@ -189,8 +189,8 @@ def test_a_budget_stops_and_tells_what_was_found() -> None:
     [
         (lambda frame: ["good"], "number of answers: 1"),
         (lambda frame: ["good"] * (len(frame) + 1), "number of answers: 4"),
-        (lambda frame: [np.nan] * len(frame), "gave no answer"),
-        (lambda frame: [None, "good", "bad"], "gave no answer"),
+        (lambda frame: [np.nan] * len(frame), "returned no answer"),
+        (lambda frame: [None, "good", "bad"], "returned no answer"),
         (lambda frame: ["godo"] * len(frame), "unknown outcome 'godo'; did you mean 'good'"),
         (lambda frame: np.linspace(0, 0.9, len(frame)), "set a threshold"),
         (lambda frame: frame["nothing"], "KeyError"),
@@ -242,7 +242,7 @@ def test_nobody_is_not_asked_about() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"budget": -1}, {"budget": 2.5}, {"batch": 0}, {"remember": -1}, {"threshold": float("nan")},
+        {"budget": -1}, {"budget": 2.5}, {"batch": 0}, {"cache_size": -1}, {"threshold": float("nan")},
         {"threshold": "0.5"},
     ],
 )  # fmt: skip

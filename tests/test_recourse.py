@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan import BlackBox, LabelledStates, PlanError, Recourse, StorageError, benchmarks
 from counterplan.storage.workspace import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
@@ -101,7 +101,7 @@ def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
     both.save(tmp_path)
     for path in (*tmp_path.glob("agent.*"), *tmp_path.glob("surrogate.*")):
         path.unlink()
-    with pytest.raises(PlanError, match=r"surrogate\.json: there is no such file; make one with 'counterplan fit'"):
+    with pytest.raises(StorageError, match=r"surrogate\.json: there is no such file; make one with 'counterplan fit'"):
         Recourse.load(tmp_path, SYN.model)
 
 
@@ -145,7 +145,7 @@ def test_another_models_answers_are_not_believed(kept: Path) -> None:
 def test_damaged_answers_are_named(kept: Path, damage: bytes | None) -> None:
     path = kept / ANSWERS
     path.write_bytes(path.read_bytes()[:-50] if damage is None else damage)
-    with pytest.raises(PlanError, match=r"answers\.csv\.gz: .*nothing is lost but what its answers cost"):
+    with pytest.raises(StorageError, match=r"answers\.csv\.gz: .*nothing is lost but what its answers cost"):
         Recourse.load(kept, SYN.model)
     assert len(Recourse.load(kept, SYN.model, answers=False).recommend(REFUSED)) == len(REFUSED)
     path.unlink()
@@ -153,19 +153,19 @@ def test_damaged_answers_are_named(kept: Path, damage: bytes | None) -> None:
 
 
 def test_answers_handed_in_are_not_asked_again(both: Recourse, kept: Path) -> None:
-    answers = LabelledStates.remembered(both.box, SYN.problem)
+    answers = LabelledStates.from_cache(both.box, SYN.problem)
     for given in (answers, kept / ANSWERS, str(kept / ANSWERS)):
         recourse = Recourse(SYN.problem, SYN.model)
         recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given)
         assert recourse.box.queries < GUIDED.people
-        assert len(LabelledStates.remembered(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
+        assert len(LabelledStates.from_cache(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
 
     def decide(frame: pd.DataFrame) -> list[str]:
         return ["refused"] * len(frame)
 
     with pytest.raises(PlanError, match="these are answers of model of syn, not of model 'decide'"):
         Recourse(SYN.problem, decide).fit(PEOPLE, settings=GUIDED, answers=answers)
-    with pytest.raises(PlanError, match="no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         Recourse(SYN.problem, SYN.model).fit(PEOPLE, settings=GUIDED, answers="nothing.csv.gz")
 
 
@@ -228,7 +228,7 @@ def test_a_larger_budget_goes_on_for_every_method(tmp_path: Path) -> None:
 def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
     settings = replace(GUIDED, rounds=1)
     first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=settings, folder=tmp_path)
-    answers = LabelledStates.remembered(both.box, SYN.problem)
+    answers = LabelledStates.from_cache(both.box, SYN.problem)
     later = Recourse(SYN.problem, SYN.model)
     later.fit(PEOPLE, seed=1, settings=settings, folder=tmp_path, resume=True, answers=answers)
     assert first.surrogate_ is not None
@@ -238,16 +238,16 @@ def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_pa
 
 
 def test_a_box_that_remembers_nothing_keeps_what_it_was_told(tmp_path: Path) -> None:
-    forgetful = BlackBox(SYN.model, remember=0)
+    forgetful = BlackBox(SYN.model, cache_size=0)
     recourse = Recourse(SYN.problem, forgetful).fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1))
     recourse.save(tmp_path)
     kept = LabelledStates.load(tmp_path / ANSWERS, SYN.problem)
     assert len(kept) == recourse.n_queries_["guided"] > 100
     settings = replace(SEARCH, passes=1)
-    agent = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
+    agent = Recourse(SYN.problem, BlackBox(SYN.model, cache_size=0))
     agent.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent")
     agent.save(tmp_path / "agent")
-    again = Recourse(SYN.problem, BlackBox(SYN.model, remember=0))
+    again = Recourse(SYN.problem, BlackBox(SYN.model, cache_size=0))
     again.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent", resume=True)
     assert again.n_queries_ == agent.n_queries_
     assert again.box.queries == 0

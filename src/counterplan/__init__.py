@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterplan import benchmarks
     from counterplan.agent.training import TrainingSettings
-    from counterplan.blackbox import BlackBox, BudgetSpent
+    from counterplan.blackbox import BlackBox, QueryBudgetExceeded
     from counterplan.errors import (
         CounterplanError,
         ModelError,
@@ -44,7 +44,6 @@ __version__ = "0.2.0"
 
 __all__ = [
     "BlackBox",
-    "BudgetSpent",
     "CascadePlanner",
     "CounterplanError",
     "EvolutionPlanner",
@@ -67,6 +66,7 @@ __all__ = [
     "ProblemError",
     "Program",
     "ProgramPlanner",
+    "QueryBudgetExceeded",
     "Reason",
     "Recourse",
     "Replay",
@@ -83,7 +83,7 @@ __all__ = [
 _ROOMS = {
     "agent.training": ("TrainingSettings",),
     "storage.answer_cache": ("LabelledStates",),
-    "blackbox": ("BlackBox", "BudgetSpent"),
+    "blackbox": ("BlackBox", "QueryBudgetExceeded"),
     "errors": (
         "CounterplanError",
         "ModelError",

@@ -1,4 +1,4 @@
-"""The decision to be overturned: any model, with its questions counted, remembered, batched and limited."""
+"""Metered access to a classifier: every query is counted, cached, batched and limited by a budget."""
 
 from __future__ import annotations
 
@@ -19,22 +19,32 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
 
-REMEMBERED = 500_000
-_CALL = 2.0
-"""Seconds that a call should take at most, if what it is about is noted."""
-Note = Callable[[str, Mapping[bytes, bool]], None]
-"""Told of new answers by the `asking_fingerprint` of their problem, and by what identifies each question."""
+CACHE_SIZE = 500_000
+_CALL_SECONDS = 2.0
+"""Target duration of one call of the model while answers are recorded."""
+AnswerListener = Callable[[str, Mapping[bytes, bool]], None]
+"""Called with new answers: the `query_fingerprint` of their problem, and answers by query key."""
 
-Watch = Callable[[People, npt.NDArray[np.integer], list[bytes]], None]
-"""Told of every question, remembered or not: about which rows [n] of which people, and what identifies it."""
+QueryListener = Callable[[People, npt.NDArray[np.integer], list[bytes]], None]
+"""Called with every query, cached or not: the people, their rows [n] and the query keys."""
 
 
-class BudgetSpent(CounterplanError):
-    """The black box may be asked no more. `answers` [n] holds what was found out, where `known` [n] is true."""
+class QueryBudgetExceeded(CounterplanError, RuntimeError):
+    """The query budget of a black box is exhausted.
+
+    Attributes
+    ----------
+    budget : int
+        The budget of the black box.
+    answers : ndarray of bool, shape (n,)
+        The answers of the interrupted call; False where `known` is False.
+    known : ndarray of bool, shape (n,)
+        Which of the queries were answered.
+    """
 
     def __init__(self, budget: int, answers: Bools, known: Bools) -> None:
         super().__init__(
-            f"the budget of {budget:,} questions to the black box is spent; "
+            f"the budget of {budget:,} queries to the black box is exhausted; "
             f"{int(known.sum()):,} of the last {len(known):,} were answered"
         )
         self.budget = budget
@@ -43,12 +53,45 @@ class BudgetSpent(CounterplanError):
 
 
 class BlackBox:
-    """A model with a meter: `queries` rows were sent to it, `cached` answers came from memory instead.
+    """Query-counting, caching wrapper around a classifier.
 
-    `model` is a callable on a DataFrame, an estimator, the path of an ONNX file, a URL, or "MODULE:ATTR".
-    `favourable` names the outcome, or outcomes, that people hope for (default: what the problem says).
-    With a `threshold`, the model's score or probability of them decides: favourable if it is at least that.
-    `budget` limits the rows ever sent; `remember` the answers kept (0: none); `batch` the rows in one call.
+    Parameters
+    ----------
+    model : object
+        A callable on a DataFrame, a scikit-learn estimator, the path of an ONNX file, a URL, or "MODULE:ATTR".
+    favourable : str, number, bool or a collection of them, optional
+        The favourable outcome or outcomes. Defaults to those of the problem.
+    threshold : float, optional
+        If given, an answer is favourable if the model's score (or probability of the favourable outcomes) is at
+        least this; otherwise the predicted label decides.
+    budget : int, optional
+        Most rows ever sent to the model. Exceeding it raises `QueryBudgetExceeded`.
+    cache_size : int, default 500_000
+        Most answers cached per problem; 0 disables the cache.
+    batch : int, optional
+        Most rows in one call of the model.
+
+    Attributes
+    ----------
+    queries : int
+        Number of rows sent to the model.
+    cached : int
+        Number of cache hits.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be used, or a parameter is invalid.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(german.model)
+    >>> box.favourable(german.problem, german.refused_test.head(3))
+    array([False, False, False])
+    >>> box.queries, box.cached
+    (3, 0)
     """
 
     def __init__(
@@ -58,7 +101,7 @@ class BlackBox:
         *,
         threshold: float | None = None,
         budget: int | None = None,
-        remember: int = REMEMBERED,
+        cache_size: int = CACHE_SIZE,
         batch: int | None = None,
     ) -> None:
         self.model: Model = adapt(model)
@@ -68,124 +111,167 @@ class BlackBox:
             several = not isinstance(favourable, (str, bool, int, float)) and isinstance(favourable, Collection)
             self._favourable = frozenset(text_of(value) for value in (favourable if several else [favourable]))  # type: ignore[union-attr]
             if not self._favourable:
-                raise ModelError("'favourable' is empty: name the outcome, or outcomes, that people hope for")
+                raise ModelError("'favourable' is empty: name at least one favourable outcome")
         if threshold is not None and not (isinstance(threshold, (int, float)) and np.isfinite(threshold)):
-            raise ModelError(f"the threshold is a finite number, not {threshold!r}")
-        for name, number, least in (("budget", budget, 0), ("remember", remember, 0), ("batch", batch, 1)):
+            raise ModelError(f"'threshold' must be a finite number, not {threshold!r}")
+        for name, number, least in (("budget", budget, 0), ("cache_size", cache_size, 0), ("batch", batch, 1)):
             if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
-                raise ModelError(f"'{name}' is a whole number, {least} or more, not {number!r}")
+                raise ModelError(f"'{name}' must be an integer of at least {least}, not {number!r}")
         self.threshold = threshold
         self.budget = budget
-        self.remember = remember
+        self.cache_size = cache_size
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
         self.queries = 0
         self.cached = 0
         self._identity: str | None = None
-        self._notes: list[Note] = []
-        self._watches: list[Watch] = []
-        self._affordable = 32
-        """Rows whose answers would not take long."""
-        self._memories: dict[str, dict[bytes, bool]] = {}
-        """By what a problem asks: answers by state."""
+        self._answer_listeners: list[AnswerListener] = []
+        self._query_listeners: list[QueryListener] = []
+        self._fast_rows = 32
+        """Rows that the model answers within `_CALL_SECONDS`, estimated from earlier calls."""
+        self._caches: dict[str, dict[bytes, bool]] = {}
+        """Answers by query key, for each `query_fingerprint` of a problem."""
 
     @property
-    def left(self) -> int | None:
-        """How many rows may still be asked; None if there is no limit."""
+    def remaining_budget(self) -> int | None:
+        """Number of rows that may still be sent to the model; None without a budget."""
         return None if self.budget is None else max(0, self.budget - self.queries)
 
     @property
     def model_id(self) -> str:
-        """What tells this black box from others: the model's name and content, and what counts as favourable.
+        """Identity of this black box: name and content digest of the model, threshold and favourable outcomes.
 
-        The content is looked at once, when this is first asked for.
+        The content is hashed on first access.
         """
         content = f" ({self._content()})" if self._content() else ""
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
-        wanted = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
-        return f"{self.model.name}{content}{threshold}{wanted}"
+        favourable = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
+        return f"{self.model.name}{content}{threshold}{favourable}"
 
     def _content(self) -> str:
-        """What the model decides by, in short; empty if that cannot be found out."""
+        """Digest of the model's content; empty if it is unknown."""
         if self._identity is None:
             self._identity = identity_of(self.model)
         return self._identity
 
     def fingerprint(self, problem: Problem) -> str:
-        """A short digest of what decides about `problem`: the model's content, by whatever name (the name, if nothing
-        else is known), and what counts as favourable. It says nothing of the model to anybody else."""
+        """Return a short digest of the decision function for `problem`.
+
+        It covers the model's content (its name if the content is unknown), the threshold and the favourable outcomes,
+        and discloses nothing else about the model.
+        """
         parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
         return digest_of([part.encode() for part in parts])
 
-    def about(self, problem: Problem, people: People) -> OracleSession:
-        """A way to ask about states of `people`."""
+    def session(self, problem: Problem, people: People) -> OracleSession:
+        """Return a callable that queries states of `people`.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that the states belong to.
+        people : People
+            The people whose changed states are queried.
+
+        Returns
+        -------
+        OracleSession
+        """
         return OracleSession(self, problem, people)
 
     def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
-        """Whether the decision about each of `people` [B] is favourable, as they are now."""
+        """Query the current states of `people`.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that describes the features of `people`.
+        people : DataFrame or People
+            B people.
+
+        Returns
+        -------
+        ndarray of bool, shape (B,)
+            Whether the decision about each person is favourable.
+
+        Raises
+        ------
+        QueryBudgetExceeded
+            If the budget does not suffice.
+        """
         read = problem.read(people)
-        return self.about(problem, read)(read.states, np.arange(len(read)))
+        return self.session(problem, read)(read.states, np.arange(len(read)))
 
-    def remembered(self, problem: Problem) -> dict[bytes, bool]:
-        """The answers kept about `problem`, by what identifies each question."""
-        return dict(self._memories.get(problem.query_fingerprint, {}))
+    def cached_answers(self, problem: Problem) -> dict[bytes, bool]:
+        """Return a copy of the cached answers for `problem`, by query key."""
+        return dict(self._caches.get(problem.query_fingerprint, {}))
 
-    def recall(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
-        """Remember answers that were paid for before, as `remembered` gave them."""
-        self._memories.setdefault(problem.query_fingerprint, {}).update(answers)
+    def add_to_cache(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
+        """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`."""
+        self._caches.setdefault(problem.query_fingerprint, {}).update(answers)
+
+    def clear_cache(self) -> None:
+        """Drop every cached answer, for example after the model has changed. The counters continue."""
+        self._identity = None
+        for cache in self._caches.values():
+            cache.clear()
 
     @contextmanager
-    def noting(self, note: Note) -> Iterator[None]:
-        """Within this, `note` is told of every new answer as soon as it is there."""
-        self._notes.append(note)
+    def recording(self, listener: AnswerListener) -> Iterator[None]:
+        """Within this context, call `listener` with every new answer as soon as it arrives."""
+        self._answer_listeners.append(listener)
         try:
             yield
         finally:
-            self._notes.remove(note)
+            self._answer_listeners.remove(listener)
 
     @contextmanager
-    def watching(self, watch: Watch) -> Iterator[None]:
-        """Within this, `watch` is told of every question, also of those that memory answers."""
-        self._watches.append(watch)
+    def observing(self, listener: QueryListener) -> Iterator[None]:
+        """Within this context, call `listener` with every query, including cache hits."""
+        self._query_listeners.append(listener)
         try:
             yield
         finally:
-            self._watches.remove(watch)
+            self._query_listeners.remove(listener)
 
     @property
-    def _rows_at_once(self) -> int:
-        """Most rows in a call; while answers are noted, few enough that little is lost if the process is killed."""
-        return min(self.batch, self._affordable) if self._notes else self.batch
+    def _rows_per_call(self) -> int:
+        """Most rows in one call; while answers are recorded, few enough that a killed process loses little."""
+        return min(self.batch, self._fast_rows) if self._answer_listeners else self.batch
 
-    def _pace(self, rows: int, seconds: float) -> None:
-        """Learn from a call how many rows a model answers in about two seconds."""
-        if seconds > 2 * _CALL:
-            self._affordable = max(1, int(rows * _CALL / seconds))
-        elif seconds < _CALL / 2 and rows == self._affordable:
-            self._affordable *= 2
-
-    def forget(self) -> None:
-        """Drop every remembered answer (for a model that has changed). The counts go on."""
-        self._identity = None
-        for memory in self._memories.values():
-            memory.clear()
+    def _adapt_rows(self, rows: int, seconds: float) -> None:
+        """Update the estimate of how many rows the model answers within `_CALL_SECONDS`."""
+        if seconds > 2 * _CALL_SECONDS:
+            self._fast_rows = max(1, int(rows * _CALL_SECONDS / seconds))
+        elif seconds < _CALL_SECONDS / 2 and rows == self._fast_rows:
+            self._fast_rows *= 2
 
     def __repr__(self) -> str:
-        return f"BlackBox({self.model.name}: {self.queries:,} asked, {self.cached:,} from memory)"
+        return f"BlackBox({self.model.name}: {self.queries:,} queries, {self.cached:,} cache hits)"
 
 
-def joined_keys(keys: Collection[bytes]) -> tuple[Ints, npt.NDArray[np.uint8]]:
-    """What identifies questions, as arrays: lengths [n], and all in a row."""
+def join_keys(keys: Collection[bytes]) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """Serialize query keys to two arrays: their lengths [n], and their concatenated bytes."""
     return np.array([len(key) for key in keys], np.intp), np.frombuffer(b"".join(keys), np.uint8)
 
 
 def split_keys(lengths: Ints, keys: npt.NDArray[np.uint8]) -> list[bytes]:
-    """The inverse of `joined_keys`."""
+    """Invert `join_keys`."""
     raw, ends = keys.tobytes(), np.cumsum(lengths).tolist()
     return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 class OracleSession:
-    """Asks one black box about changed states of certain people, each state of each kind of person only once."""
+    """Queries one black box for states of given people; equal states of equal people are sent only once.
+
+    Parameters
+    ----------
+    box : BlackBox
+        The black box to query.
+    problem : Problem
+        The problem that the states belong to.
+    people : People
+        The people; columns that the problem does not describe are passed on to the model.
+    """
 
     def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
         self.box = box
@@ -193,152 +279,191 @@ class OracleSession:
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
-        self.memory = box._memories.setdefault(problem.query_fingerprint, {})
-        wanted: Sequence[str] | None = getattr(box.model, "columns", None)
-        extras = [column for column in people.extras if wanted is None or column in wanted]
-        self._others: list[bytes] | None = None
-        if extras:  # the answer may depend on them, so they are part of what is remembered
+        self.cache = box._caches.setdefault(problem.query_fingerprint, {})
+        columns: Sequence[str] | None = getattr(box.model, "columns", None)
+        extras = [column for column in people.extras if columns is None or column in columns]
+        self._extras: list[bytes] | None = None
+        if extras:  # the answer may depend on them, so they are part of the query key
             rows = people.table[extras].itertuples(index=False, name=None)
-            self._others = [repr((extras, row)).encode() for row in rows]
+            self._extras = [repr((extras, row)).encode() for row in rows]
 
     def __call__(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
-        """Whether `states` [n, F] of the people `rows` [n] are favourable; BudgetSpent if they may not all be asked."""
+        """Query `states`.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (n, F)
+            The states.
+        rows : ndarray of int, shape (n,)
+            The person each state belongs to.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            Whether each state is favourable.
+
+        Raises
+        ------
+        QueryBudgetExceeded
+            If the budget does not suffice; it carries the answers of the queries that were sent.
+        """
         keys = self.keys(states, rows)
-        for watch in self.box._watches:
-            watch(self.people, rows, keys)
-        memory = self.memory
-        kept = [memory.get(key) for key in keys]
-        new_at = dict.fromkeys(key for key, answer in zip(keys, kept, strict=True) if answer is None)
-        fresh = list(range(len(keys)))
-        if len(new_at) < len(keys):  # some are remembered, or asked about twice
+        for listener in self.box._query_listeners:
+            listener(self.people, rows, keys)
+        cache = self.cache
+        hits = [cache.get(key) for key in keys]
+        misses = dict.fromkeys(key for key, answer in zip(keys, hits, strict=True) if answer is None)
+        new = list(range(len(keys)))
+        if len(misses) < len(keys):  # some are cached or repeated
             first = {key: i for i, key in reversed(list(enumerate(keys)))}
-            fresh = [first[key] for key in new_at]
-        left = self.box.left
-        asked = fresh if left is None else fresh[:left]
-        found = self._ask([keys[i] for i in asked], states[asked], rows[asked])
-        self.box.cached += len(keys) - len(fresh)
-        if len(asked) == len(keys):
+            new = [first[key] for key in misses]
+        remaining = self.box.remaining_budget
+        sent = new if remaining is None else new[:remaining]
+        found = self._query([keys[i] for i in sent], states[sent], rows[sent])
+        self.box.cached += len(keys) - len(new)
+        if len(sent) == len(keys):
             answers, known = np.array(list(found.values()), bool), np.ones(len(keys), bool)
         else:
-            told = [found.get(key) if answer is None else answer for key, answer in zip(keys, kept, strict=True)]
-            answers = np.array([answer is True for answer in told], bool)
-            known = np.array([answer is not None for answer in told], bool)
-        if len(asked) < len(fresh):
+            merged = [found.get(key) if hit is None else hit for key, hit in zip(keys, hits, strict=True)]
+            answers = np.array([answer is True for answer in merged], bool)
+            known = np.array([answer is not None for answer in merged], bool)
+        if len(sent) < len(new):
             assert self.box.budget is not None
-            raise BudgetSpent(self.box.budget, answers, known)
+            raise QueryBudgetExceeded(self.box.budget, answers, known)
         return answers
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
-        """What identifies each question: the state, and the extra columns of the person if the model may see them."""
-        raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 makes one zero of two
+        """Return the cache key of each query: the state, and the person's extra columns if the model may use them."""
+        raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 maps -0.0 to 0.0
         width = states.shape[1] * states.itemsize
         pieces = [raw[i : i + width] for i in range(0, len(raw), width)]
-        if self._others is not None:
-            pieces = [piece + self._others[row] for piece, row in zip(pieces, rows.tolist(), strict=True)]
+        if self._extras is not None:
+            pieces = [piece + self._extras[row] for piece, row in zip(pieces, rows.tolist(), strict=True)]
         return pieces
 
-    def _remember(self, found: dict[bytes, bool]) -> None:
-        for note in self.box._notes:
-            note(self.problem, found)
-        memory, most = self.memory, self.box.remember
-        if most:
-            memory.update(found)
-            for key in list(islice(memory, max(0, len(memory) - most))):
-                del memory[key]
+    def _store(self, found: dict[bytes, bool]) -> None:
+        """Pass new answers to the listeners and add them to the cache, which drops its oldest entries."""
+        for listener in self.box._answer_listeners:
+            listener(self.problem, found)
+        cache, size = self.cache, self.box.cache_size
+        if size:
+            cache.update(found)
+            for key in list(islice(cache, max(0, len(cache) - size))):
+                del cache[key]
 
-    def _ask(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, bool]:
-        """New answers, in the order of their different `keys`; if the model fails, those of earlier batches stay."""
+    def _query(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, bool]:
+        """Answers in the order of the distinct `keys`; if the model fails, answers of earlier batches are stored."""
         found: dict[bytes, bool] = {}
         while len(found) < len(keys):
-            some = slice(len(found), len(found) + self.box._rows_at_once)
-            begun = time.monotonic()
-            part = dict(zip(keys[some], self._ask_once(states[some], rows[some]).tolist(), strict=True))
-            self.box._pace(len(part), time.monotonic() - begun)
-            self._remember(part)
+            batch = slice(len(found), len(found) + self.box._rows_per_call)
+            started = time.monotonic()
+            part = dict(zip(keys[batch], self._query_batch(states[batch], rows[batch]).tolist(), strict=True))
+            self.box._adapt_rows(len(part), time.monotonic() - started)
+            self._store(part)
             found |= part
         return found
 
-    def _ask_once(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+    def _query_batch(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+        """Call the model once: answers [n] for `states` [n, F]."""
         model = self.box.model
         self.box.queries += len(states)
-        in_states = getattr(model, "labels_of_states", None)
-        if in_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
-            answers = in_states(states)
+        on_states = getattr(model, "labels_of_states", None)
+        if on_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
+            answers = on_states(states)
         else:
             frame = self.people.frame(states, rows)
             answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
         if answers.shape != (len(states),):
-            raise ModelError(f"{model.name} was asked about {len(states)} people; number of answers: {len(answers)}")
-        return self._scored(answers) if self.box.threshold is not None else self._labelled(answers)
+            raise ModelError(f"{model.name} received {len(states)} rows; number of answers: {len(answers)}")
+        return self._from_scores(answers) if self.box.threshold is not None else self._from_labels(answers)
 
-    def _scored(self, scores: npt.NDArray[Any]) -> Bools:
+    def _from_scores(self, scores: npt.NDArray[Any]) -> Bools:
         numbers = scores.astype(float)
         if np.isnan(numbers).any():
-            raise ModelError(f"{self.box.model.name} gave NaN as score {int(np.isnan(numbers).argmax())}")
+            raise ModelError(f"{self.box.model.name} returned NaN as score {int(np.isnan(numbers).argmax())}")
         result: Bools = numbers >= self.box.threshold
         return result
 
-    def _labelled(self, labels: npt.NDArray[Any]) -> Bools:
+    def _from_labels(self, labels: npt.NDArray[Any]) -> Bools:
         codes, uniques = pd.factorize(labels, use_na_sentinel=False)
-        good = np.zeros(len(uniques), bool)
+        favourable = np.zeros(len(uniques), bool)
         for i, label in enumerate(uniques):
             text = text_of(label)
             if is_missing(label):
                 row = int((codes == i).argmax())
-                raise ModelError(f"{self.box.model.name} gave no answer (NaN) for row {row} of {len(labels)}")
+                raise ModelError(f"{self.box.model.name} returned no answer (NaN) for row {row} of {len(labels)}")
             if text not in self.outcomes:
                 hint = did_you_mean(text, self.outcomes) or f"; the problem's outcomes are {listed(self.outcomes)}"
-                scored = isinstance(label, (float, np.floating)) and " (set a threshold if these are scores)"
-                raise ModelError(f"{self.box.model.name} gave the unknown outcome {text!r}{hint}{scored or ''}")
-            good[i] = text in self.favourable
-        return good[codes]
+                is_score = isinstance(label, (float, np.floating)) and " (set a threshold if these are scores)"
+                raise ModelError(f"{self.box.model.name} returned the unknown outcome {text!r}{hint}{is_score or ''}")
+            favourable[i] = text in self.favourable
+        return favourable[codes]
 
 
 class MeteredOracle:
-    """Asks about certain people and counts, for each, the questions that are new: not in the box's memory, or, if
-    answers `paid` for are handed in, not among those (to which it adds the new ones).
+    """Oracle with a budget of its own that counts new queries per person and never raises `QueryBudgetExceeded`.
 
-    When a budget is spent — the box's, or `room` new questions in all — nothing is raised: what is not known counts as
-    refused, and `spent` is true from then on.
+    Parameters
+    ----------
+    session : OracleSession
+        The session to query.
+    people : int
+        Number of people, B.
+    budget : int, optional
+        Most new queries in all.
+    known_answers : dict, optional
+        Answers by query key that count as already queried; new answers are added to it. By default a query is new
+        if the black box has not cached it.
+
+    Attributes
+    ----------
+    count : ndarray of int, shape (B,)
+        Number of new queries per person.
+    exhausted : bool
+        Whether this budget, or that of the black box, did not suffice for a query.
     """
 
     def __init__(
-        self, questions: OracleSession, people: int, room: int | None = None, paid: dict[bytes, bool] | None = None
+        self,
+        session: OracleSession,
+        people: int,
+        budget: int | None = None,
+        known_answers: dict[bytes, bool] | None = None,
     ) -> None:
         self.count: Ints = np.zeros(people, np.intp)
-        self.spent = False
-        self._questions = questions
-        self._room = room
-        self._paid = paid
+        self.exhausted = False
+        self._session = session
+        self._budget = budget
+        self._known_answers = known_answers
 
     def __call__(self, states: Floats, rows: Ints) -> Bools:
-        """Whether `states` [n, F] of the people `rows` [n] are known to be favourable."""
-        return self.ask(states, rows)[0]
+        """Return whether `states` [n, F] of the people `rows` [n] are known to be favourable."""
+        return self.query(states, rows)[0]
 
-    def ask(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
-        """The answers [n], and which of them are really known [n]."""
-        keys = self._questions.keys(states, rows)
-        before = self._questions.memory if self._paid is None else self._paid
+    def query(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """Return the answers [n], False where unknown, and which of them are known [n]."""
+        keys = self._session.keys(states, rows)
+        before = self._session.cache if self._known_answers is None else self._known_answers
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         new = np.array([key not in before and first[key] == i for i, key in enumerate(keys)], bool)
-        left = np.inf if self._room is None else self._room - int(self.count.sum())
-        beyond = {keys[i] for i in np.flatnonzero(new & (np.cumsum(new) > left))}
-        askable = np.array([key not in beyond for key in keys], bool)
-        answers, known = np.zeros(len(rows), bool), askable.copy()
-        self.spent |= bool(beyond)
+        remaining = np.inf if self._budget is None else self._budget - int(self.count.sum())
+        beyond = {keys[i] for i in np.flatnonzero(new & (np.cumsum(new) > remaining))}
+        within = np.array([key not in beyond for key in keys], bool)
+        answers, known = np.zeros(len(rows), bool), within.copy()
+        self.exhausted |= bool(beyond)
         try:
-            answers[askable] = self._questions(states[askable], rows[askable])
-        except BudgetSpent as stop:
-            self.spent = True
-            answers[askable], known[askable] = stop.answers, stop.known
+            answers[within] = self._session(states[within], rows[within])
+        except QueryBudgetExceeded as stop:
+            self.exhausted = True
+            answers[within], known[within] = stop.answers, stop.known
         np.add.at(self.count, rows, new & known)
-        if self._paid is not None:
-            self._paid.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
+        if self._known_answers is not None:
+            self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
 
 
 def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:
-    """The outcomes that count as favourable; refuses names that neither the problem nor the model knows."""
+    """The favourable outcomes of `box` for `problem`; ModelError if one is not an outcome of the problem."""
     chosen = box._favourable if box._favourable is not None else problem.outcome.favourable
     values = problem.outcome.values
     for text in chosen:

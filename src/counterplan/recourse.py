@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import PlanError
+from counterplan.errors import PlanError, StorageError
 from counterplan.planners import (
     CascadePlanner,
     EvolutionPlanner,
@@ -29,8 +29,8 @@ from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import OtherRun
-from counterplan.storage.files import writable
+from counterplan.storage.checkpoints import CheckpointMismatch
+from counterplan.storage.files import make_writable
 from counterplan.storage.workspace import METHODS, Learned, drop_checkpoints
 from counterplan.storage.write_ahead import WriteAheadLog
 from counterplan.surrogate.acquisition import GuideSettings
@@ -82,7 +82,7 @@ class Recourse(Learned):
         told = self._told(answers)
         if folder is None and resume:
             raise PlanError("there is nothing to resume without a folder: name the one that was fitted in")
-        where = None if folder is None else writable(folder)
+        where = None if folder is None else make_writable(folder)
         if self._afresh and where is not None:
             drop_checkpoints(where)
             self._afresh = resume = False
@@ -96,13 +96,13 @@ class Recourse(Learned):
                 )
             try:
                 self._take_up(self._journal)
-            except PlanError as error:
-                raise PlanError(f"{error}; start again with --force") from None
+            except StorageError as error:
+                raise StorageError(f"{error}; start again with --force") from None
         if told is not None:
             self._journal(self.problem.query_fingerprint, told.by_key)
         show = progress or (lambda report: None)
         try:
-            with self.box.noting(self._journal):
+            with self.box.recording(self._journal):
                 self._fit(how, read, where, resume, told, show)
         finally:
             self._paid |= self._journal.known
@@ -132,7 +132,7 @@ class Recourse(Learned):
         some = people.take(refused) if len(refused) else people
         try:
             self._train(some, agent, how.seed, folder, resume, show)
-        except OtherRun as other:  # a surrogate that has learned more takes others to be refused
+        except CheckpointMismatch as other:  # a surrogate that has learned more takes others to be refused
             if other.what != "different people":
                 raise
             self._train(some, agent, how.seed, folder, False, show)
@@ -197,7 +197,7 @@ class Recourse(Learned):
         told = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
         if told.model not in ("", self.box.model_id):
             raise PlanError(f"these are answers of {told.model}, not of {self.box.model_id}")
-        told.tell(self.box, self.problem)
+        told.add_to_cache(self.box, self.problem)
         return told
 
     def distil(

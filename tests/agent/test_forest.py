@@ -38,7 +38,7 @@ def test_a_tree_that_is_searched_to_the_end_is_exact(data: st.DataObject) -> Non
     people = problem.read(table)
     agent = untrained(problem, people)
     forest = Forest(agent, people.states, everything(problem, len(people)), 401, TreeSettings())
-    ask = box.about(problem, people)
+    ask = box.session(problem, people)
     for _ in range(400):
         forest.simulate(np.arange(len(people)), ask)
     for row, plan in enumerate(exact):
@@ -192,13 +192,13 @@ def test_search_counts_new_questions_and_obeys_its_budget(settings: SearchSettin
     for budget in (0, 1, 3, 40):
         for model in (studied, lambda frame: np.full(len(frame), "refused")):
             box = BlackBox(model)
-            ask = MeteredOracle(box.about(problem, people), len(people))
+            ask = MeteredOracle(box.session(problem, people), len(people))
             found = search(agent, people.states, everything(problem, len(people)), ask, settings, budget)
             assert (found.questions <= budget).all()
             assert found.questions.sum() == box.queries
             assert np.isinf(found.cost).all() or budget
     box = BlackBox(studied, budget=7)
-    ask = MeteredOracle(box.about(problem, people), len(people))
+    ask = MeteredOracle(box.session(problem, people), len(people))
     found = search(agent, people.states, everything(problem, len(people)), ask, settings)
     assert found.questions.sum() == box.queries <= 7
     assert np.isfinite(found.cost).sum() <= 7
@@ -208,6 +208,6 @@ def test_search_finds_what_is_near() -> None:
     problem = worlds.benchmark("syn")
     people = problem.read(worlds.random_people(problem, 5, 20))
     people = problem.read(people.table[people.states[:, 1] < 2])
-    ask = MeteredOracle(BlackBox(studied).about(problem, people), len(people))
+    ask = MeteredOracle(BlackBox(studied).session(problem, people), len(people))
     found = search(untrained(problem, people), people.states, everything(problem, len(people)), ask, SearchSettings())
     assert np.isfinite(found.cost).mean() > 0.8

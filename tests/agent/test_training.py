@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Problem, Recourse, benchmarks
+from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Problem, Recourse, StorageError, benchmarks
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
@@ -149,19 +149,19 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     begun = quick(tmp_path)
     begun.advance()
     begun.save()
-    with pytest.raises(PlanError, match="a different seed"):
+    with pytest.raises(StorageError, match="a different seed"):
         resumed(tmp_path, seed=2)
-    with pytest.raises(PlanError, match="different settings"):
+    with pytest.raises(StorageError, match="different settings"):
         resumed(tmp_path, steps=7)
-    with pytest.raises(PlanError, match="different people"):
+    with pytest.raises(StorageError, match="different people"):
         resumed(tmp_path, SYN.refused_train.iloc[300:550])
     other = BlackBox(lambda frame: SYN.model.labels(frame))
-    with pytest.raises(PlanError, match="a different model"):
+    with pytest.raises(StorageError, match="a different model"):
         Training.resumed(SYN.problem, SYN.problem.read(REFUSED), other, QUICK, 1, tmp_path)
     arrays, facts = read_arrays(tmp_path / CHECKPOINT)
     del arrays["idle"]
     write_arrays(tmp_path / CHECKPOINT, arrays, facts)
-    with pytest.raises(PlanError, match="damaged"):
+    with pytest.raises(StorageError, match="damaged"):
         resumed(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:500])
     with pytest.raises(CounterplanError, match="the file is damaged"):
@@ -340,16 +340,16 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
     states = SYN.problem.read(REFUSED).states
     np.testing.assert_array_equal(back.inputs(states), agent.inputs(states))
     assert (back.effort, back.config) == (agent.effort, agent.config)
-    with pytest.raises(PlanError, match="another problem"):
+    with pytest.raises(StorageError, match="another problem"):
         load_agent(tmp_path, benchmarks.load("german").problem)
     content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
     for damage in (content[:-1], content[:-1] + b"\1", b""):
         (tmp_path / WEIGHTS).write_bytes(damage)
-        with pytest.raises(PlanError, match="damaged or changed"):
+        with pytest.raises(StorageError, match="damaged or changed"):
             load_agent(tmp_path, SYN.problem)
     (tmp_path / WEIGHTS).write_bytes(content)
     (tmp_path / FACTS).write_text(facts.replace('"effort": ', '"effort": 1'))
-    with pytest.raises(PlanError, match="damaged or changed"):
+    with pytest.raises(StorageError, match="damaged or changed"):
         load_agent(tmp_path, SYN.problem)
     for broken, message in (
         (facts[:40], "cannot be read"),
@@ -358,10 +358,10 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
         (facts.replace('"mean"', '"men"'), "damaged"),
     ):
         (tmp_path / FACTS).write_text(broken)
-        with pytest.raises(PlanError, match=message):
+        with pytest.raises(StorageError, match=message):
             load_agent(tmp_path, SYN.problem)
     (tmp_path / FACTS).unlink()
-    with pytest.raises(PlanError, match="no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         load_agent(tmp_path, SYN.problem)
 
 
@@ -382,7 +382,7 @@ def test_the_front_door(tmp_path: Path) -> None:
     last = loaded.recommend(people, "cascade+exact")
     assert last.counts["found"] == 20
     assert all(plan.verified for plan in last)
-    with pytest.raises(PlanError, match=r"is .* what 'counterplan fit' wrote"):
+    with pytest.raises(StorageError, match=r"is .* what 'counterplan fit' wrote"):
         Recourse.load(tmp_path / "nowhere", SYN.model)
 
 

@@ -29,7 +29,7 @@ class Knows:
 
     def logit(self, states: np.ndarray) -> np.ndarray:
         table = PEOPLE.take(np.zeros(len(states), int))
-        favourable = BlackBox(SYN.model).about(PROBLEM, table)(states, np.arange(len(states)))
+        favourable = BlackBox(SYN.model).session(PROBLEM, table)(states, np.arange(len(states)))
         return np.where(favourable, 5.0, -5.0)
 
 

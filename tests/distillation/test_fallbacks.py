@@ -176,7 +176,7 @@ def test_plans_that_go_around_hold_more_often(made: tuple[PolicySearch, dict[int
     for trees in (before, now.trees):
         program = Program(german.problem, {now.names[node]: tree for node, tree in trees.items()})
         run = program.run(states)
-        holds = BlackBox(german.model).about(german.problem, german.problem.read(german.refused_test))
+        holds = BlackBox(german.model).session(german.problem, german.problem.read(german.refused_test))
         usual.append((holds(run.states, np.arange(len(states))) & run.stopped).mean())
         held = given = 0
         for function, span in zip(german.problem.transitions.functions, german.problem.transitions.spans, strict=True):

@@ -62,7 +62,7 @@ def truths(problem: Problem, model: object, plan: Plan, forbid: Sequence[str] = 
     allowed = problem.allowed(forbid)
     numbers = {str(action): action.index for action in problem.transitions.actions}
     people = ExactPlanner(problem, model).problem.read(_frame(plan))
-    ask = BlackBox(model).about(problem, people)
+    ask = BlackBox(model).session(problem, people)
     for t, step in enumerate(plan.steps):
         assert step.reason
         assert step.because is not None

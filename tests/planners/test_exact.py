@@ -21,7 +21,7 @@ UNIT = 7
 def brute_force(problem: Problem, people: People, row: int, box: BlackBox) -> tuple[float, int, list[int]] | None:
     """The best (cost, steps, actions) over every legal sequence, state by state and step by step, or None."""
     transitions = problem.transitions
-    ask = box.about(problem, people)
+    ask = box.session(problem, people)
     layer = {people.states[row].tobytes(): (0.0, [])}
     best = None
     for depth in range(problem.max_actions + 1):

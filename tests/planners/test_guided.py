@@ -37,7 +37,7 @@ def liar_of(kind: str, problem: Problem, people: pd.DataFrame, model: object) ->
     """A surrogate that errs as told; the inverted one knows every answer and says the opposite."""
     if kind != "inverted":
         return LIARS[kind]
-    ask = BlackBox(model).about(problem, problem.read(people))
+    ask = BlackBox(model).session(problem, problem.read(people))
     return lambda states: np.where(ask(states, np.zeros(len(states), np.intp)), -5.0, 5.0)
 
 

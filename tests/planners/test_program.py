@@ -45,7 +45,7 @@ def test_runs_once_for_plans_and_reasons(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Program, "run", counted)
     box = BlackBox(GERMAN.model)
     read = GERMAN.problem.read(GERMAN.test)
-    granted = GERMAN.test[box.about(GERMAN.problem, read)(read.states, np.arange(len(read)))]
+    granted = GERMAN.test[box.session(GERMAN.problem, read)(read.states, np.arange(len(read)))]
     plans = ProgramPlanner(GERMAN.problem, box, imitated()).plan(pd.concat([granted.head(3), PEOPLE]))
     assert runs == [len(PEOPLE)], "once, for those who are refused"
     assert [plan.steps for plan in plans[3:]] == [plan.steps for plan in imitated().recommend(PEOPLE)]

@@ -60,7 +60,7 @@ class Knows:
     hints = None
 
     def __init__(self, problem: Problem, people: People, model: object) -> None:
-        self.asked = BlackBox(model).about(problem, people.take(slice(0, 1)))
+        self.asked = BlackBox(model).session(problem, people.take(slice(0, 1)))
 
     def logit(self, states: np.ndarray) -> np.ndarray:
         """[B] far from zero, for `states` [B, F]."""

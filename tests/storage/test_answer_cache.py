@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, PlanError, Problem, benchmarks
+from counterplan import BlackBox, ExactPlanner, Problem, StorageError, benchmarks
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.storage.write_ahead import WriteAheadLog
@@ -27,13 +27,13 @@ def test_what_is_kept_is_never_asked_again(tmp_path: Path, data: st.DataObject) 
     model = data.draw(worlds.black_boxes(problem))
     box = BlackBox(model)
     first = ExactPlanner(problem, box).plan(people)
-    kept = LabelledStates.remembered(box, problem)
+    kept = LabelledStates.from_cache(box, problem)
     kept.save(tmp_path / "answers.csv.gz", problem)
     read = LabelledStates.load(tmp_path / "answers.csv.gz", problem)
     assert read.keys == kept.keys
     assert (read.favourable == kept.favourable).all()
     other = BlackBox(model)
-    read.tell(other, problem)
+    read.add_to_cache(other, problem)
     again = ExactPlanner(problem, other).plan(people)
     assert other.queries == 0
     assert [plan.actions for plan in again] == [plan.actions for plan in first]
@@ -45,7 +45,7 @@ def kept(tmp_path: Path) -> Path:
     box = BlackBox(benchmark.model)
     box.favourable(benchmark.problem, benchmark.test.head(20))
     path = tmp_path / "answers.csv.gz"
-    LabelledStates.remembered(box, benchmark.problem).save(path, benchmark.problem)
+    LabelledStates.from_cache(box, benchmark.problem).save(path, benchmark.problem)
     return path
 
 
@@ -68,15 +68,15 @@ def test_anybody_can_read_the_file(kept: Path) -> None:
 )
 def test_a_damaged_file_is_named(kept: Path, spoil, message: str) -> None:
     kept.write_bytes(spoil(kept.read_bytes()))
-    with pytest.raises(PlanError, match=message) as error:
+    with pytest.raises(StorageError, match=message) as error:
         LabelledStates.load(kept, benchmarks.load("syn").problem)
     assert str(kept) in str(error.value)
 
 
 def test_other_problems_and_missing_files_are_refused(kept: Path) -> None:
-    with pytest.raises(PlanError, match="another problem"):
+    with pytest.raises(StorageError, match="another problem"):
         LabelledStates.load(kept, benchmarks.load("german").problem)
-    with pytest.raises(PlanError, match="no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         LabelledStates.load(kept.parent / "nothing.csv.gz", benchmarks.load("syn").problem)
 
 
@@ -84,27 +84,27 @@ def test_a_journal_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     benchmark = benchmarks.load("syn")
     box = BlackBox(benchmark.model)
     journal = WriteAheadLog(benchmark.problem, box.model_id, tmp_path)
-    with box.noting(journal):
+    with box.recording(journal):
         box.favourable(benchmark.problem, benchmark.test.head(20))
         box.favourable(benchmark.problem, benchmark.test.head(40))
     journal.flush()
     path = tmp_path / JOURNAL
     whole = LabelledStates.load(path, benchmark.problem)
-    assert whole.by_key == box.remembered(benchmark.problem)
+    assert whole.by_key == box.cached_answers(benchmark.problem)
     raw = path.read_bytes()
     path.write_bytes(raw[:-7])
     later = WriteAheadLog(benchmark.problem, box.model_id, tmp_path)
-    left = later.take_up()
+    left = later.recover()
     assert left is not None
     assert left.keys == whole.keys[:-1]
     for spoilt in (b"", raw[:10], raw[:10] + b"\n"):
         path.write_bytes(spoilt)
-        assert WriteAheadLog(benchmark.problem, box.model_id, tmp_path).take_up() is None
+        assert WriteAheadLog(benchmark.problem, box.model_id, tmp_path).recover() is None
     path.write_bytes(raw)
-    with pytest.raises(PlanError, match="holds answers of model of syn, not of another model"):
-        WriteAheadLog(benchmark.problem, "another model", tmp_path).take_up()
-    with pytest.raises(PlanError, match="about another problem"):
-        WriteAheadLog(benchmarks.load("german").problem, box.model_id, tmp_path).take_up()
+    with pytest.raises(StorageError, match="holds answers of model of syn, not of another model"):
+        WriteAheadLog(benchmark.problem, "another model", tmp_path).recover()
+    with pytest.raises(StorageError, match="about another problem"):
+        WriteAheadLog(benchmarks.load("german").problem, box.model_id, tmp_path).recover()
     assert path.read_bytes() == raw
 
 
@@ -113,7 +113,7 @@ def test_answers_are_about_features_and_outcome_whatever_can_be_done(tmp_path: P
     problem, data = benchmark.problem, benchmark.problem.to_dict()
     box = BlackBox(benchmark.model)
     box.favourable(problem, benchmark.test.head(20))
-    LabelledStates.remembered(box, problem).save(tmp_path / "answers.csv.gz", problem)
+    LabelledStates.from_cache(box, problem).save(tmp_path / "answers.csv.gz", problem)
     dearer = Problem.from_dict(data | {"max_actions": 1, "functions": dict(list(data["functions"].items())[:1])})
     assert dearer.fingerprint != problem.fingerprint
     box.favourable(dearer, benchmark.test.head(20))
@@ -121,5 +121,5 @@ def test_answers_are_about_features_and_outcome_whatever_can_be_done(tmp_path: P
     assert len(LabelledStates.load(tmp_path / "answers.csv.gz", dearer)) == 20
     names = list(data["features"])
     features = {name: data["features"][name] for name in [*names[1:], names[0]]}
-    with pytest.raises(PlanError, match="its features or its outcome differ"):
+    with pytest.raises(StorageError, match="its features or its outcome differ"):
         LabelledStates.load(tmp_path / "answers.csv.gz", Problem.from_dict(data | {"features": features}))

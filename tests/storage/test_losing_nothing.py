@@ -16,16 +16,16 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import ExactPlanner, LabelledStates, PlanError, Plans, Problem, Program
+from counterplan import ExactPlanner, LabelledStates, PlanError, Plans, Problem, Program, StorageError
 from counterplan.cli import recommending
 from counterplan.program import Choice, Leaf
-from counterplan.storage.files import write_or_say
+from counterplan.storage.files import write_whole
 from loans import IMPATIENT, LOAN, MANY, MODEL, SLOW
 
 
 def test_no_question_is_paid_for_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments):
-        raise PlanError("the disk is full")
+        raise StorageError("the disk is full")
 
     run("fit", "german", "--out", "learned", "--budget", "400")
     answers = folder / "learned" / "answers.csv.gz"
@@ -397,7 +397,7 @@ def test_a_model_without_answers_is_told_as_it_is(run, learned: Path) -> None:
     assert "answers.unfinished.csv" not in ran.err
     assert contents(learned) == before
     fresh = run(*fit_words("bank:silent"), "--out", "fresh")
-    assert "gave no answer" in fresh.err
+    assert "returned no answer" in fresh.err
     assert "kept" not in fresh.err
 
 
@@ -454,13 +454,13 @@ def test_other_costs_cost_no_question(run, learned: Path) -> None:
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from counterplan import distilling
+from counterplan.distillation import distiller
 from counterplan.cli import main
 where, replace = sys.argv.pop(1), os.replace
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
-if hasattr(distilling, where):
-    setattr(distilling, where, die)
+if hasattr(distiller, where):
+    setattr(distiller, where, die)
 os.replace = lambda old, new: die() if Path(new).name == where else replace(old, new)
 main()
 """
@@ -481,7 +481,7 @@ def test_kill_9_while_distilling_leaves_what_was_there(run, bank: Path) -> None:
     assert run(*distil_words("--seed", "1", folder="fitted")).code == 0
     before = contents(bank / "fitted")
     assert before["program.json"] != whole["program.json"]
-    for where in ("teach", "answers.csv.gz", "program.json"):
+    for where in ("demonstrate", "answers.csv.gz", "program.json"):
         shutil.rmtree(bank / "learned")
         shutil.copytree(bank / "fitted", bank / "learned")
         ran = subprocess.run([sys.executable, "-c", DYING, where, *distil_words()], cwd=bank)
@@ -591,9 +591,9 @@ def test_plans_are_shown_even_if_they_cannot_be_written(run, folder: Path, monke
 def test_what_is_no_file_is_never_put_away(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("plans.json")
-    with pytest.raises(PlanError, match="pipe: cannot be written: it is there, and not a file"):
-        write_or_say(folder / "pipe", "text")
-    write_or_say(folder / "link", "text")
+    with pytest.raises(StorageError, match="pipe: cannot be written: it exists and is not a regular file"):
+        write_whole(folder / "pipe", "text")
+    write_whole(folder / "link", "text")
     assert (folder / "link").is_symlink()
     assert (folder / "plans.json").read_text() == "text"
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import BlackBox, CounterplanError, LabelledStates, PlanError, Problem, benchmarks
+from counterplan import BlackBox, CounterplanError, LabelledStates, PlanError, Problem, StorageError, benchmarks
 from counterplan.models.adapters import FunctionModel
 
 pytest.importorskip("jax")
@@ -164,7 +164,7 @@ def test_a_run_that_could_not_even_begin_begins_again(whole: ActiveLearner, tmp_
 def test_answers_that_are_handed_in_later_are_learned_from(whole: ActiveLearner, tmp_path: Path) -> None:
     first = quick(tmp_path, rounds=1)
     first.run()
-    answers = LabelledStates.remembered(whole.box, SYN.problem)
+    answers = LabelledStates.from_cache(whole.box, SYN.problem)
     settings = replace(QUICK, rounds=1)
     read = SYN.problem.read(PEOPLE)
     run = ActiveLearner.resumed(SYN.problem, read, BlackBox(SYN.model), settings, 1, tmp_path, answers)
@@ -197,11 +197,11 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     run = quick(tmp_path)
     run.advance()
     run.save()
-    with pytest.raises(PlanError, match="a different seed"):
+    with pytest.raises(StorageError, match="a different seed"):
         resumed(tmp_path, seed=2)
-    with pytest.raises(PlanError, match="different settings"):
+    with pytest.raises(StorageError, match="different settings"):
         resumed(tmp_path, rounds=7)
-    with pytest.raises(PlanError, match="different people"):
+    with pytest.raises(StorageError, match="different people"):
         resumed(tmp_path, people=SYN.train.head(300))
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:-100])
     with pytest.raises(CounterplanError, match=r"learning\.npz: the file is damaged"):
@@ -233,13 +233,13 @@ def test_a_budget_of_the_box_ends_the_run() -> None:
 
 
 def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole: ActiveLearner) -> None:
-    answers = LabelledStates.remembered(whole.box, SYN.problem)
+    answers = LabelledStates.from_cache(whole.box, SYN.problem)
     run = quick(answers=answers, rounds=1)
     run.run()
     assert run.metrics[0]["known"] >= len(answers)
     assert run.box.queries < whole.metrics[0]["queries"] / 2
     before = set(answers.keys)
-    new = [key for key in LabelledStates.remembered(run.box, SYN.problem).keys if key not in before]
+    new = [key for key in LabelledStates.from_cache(run.box, SYN.problem).keys if key not in before]
     assert len(new) == run.box.queries
     fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], others=()))
     assert len(fewer.ledger) == 0

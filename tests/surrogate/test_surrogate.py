@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan import PlanError, Problem
+from counterplan import PlanError, Problem, StorageError
 from counterplan.figures.surrogate import judge
 from counterplan.surrogate import StateFeatures, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
@@ -236,15 +236,15 @@ def test_comes_back_from_disk(learned: Surrogate, tmp_path: Path) -> None:
 
 
 def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         load_surrogate(tmp_path, SYN)
     save_surrogate(learned, tmp_path)
-    with pytest.raises(PlanError, match=rf"{FACTS}: .*another problem"):
+    with pytest.raises(StorageError, match=rf"{FACTS}: .*another problem"):
         load_surrogate(tmp_path, worlds.benchmark("german"))
     content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
     for damage in (content[:-1], content[:-1] + b"\1", b""):
         (tmp_path / WEIGHTS).write_bytes(damage)
-        with pytest.raises(PlanError, match=rf"{WEIGHTS}: damaged or changed"):
+        with pytest.raises(StorageError, match=rf"{WEIGHTS}: damaged or changed"):
             load_surrogate(tmp_path, SYN)
     (tmp_path / WEIGHTS).write_bytes(content)
     changed = json.loads(facts)
@@ -258,12 +258,12 @@ def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: 
         (json.dumps(changed), "damaged or changed"),
     ):
         (tmp_path / FACTS).write_text(broken)
-        with pytest.raises(PlanError, match=message) as caught:
+        with pytest.raises(StorageError, match=message) as caught:
             load_surrogate(tmp_path, SYN)
         assert FACTS in str(caught.value)
     (tmp_path / FACTS).write_text(facts)
     (tmp_path / WEIGHTS).unlink()
-    with pytest.raises(PlanError, match=rf"{WEIGHTS}: there is no such file"):
+    with pytest.raises(StorageError, match=rf"{WEIGHTS}: there is no such file"):
         load_surrogate(tmp_path, SYN)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from counterplan.agent.network import Memory, NetworkConfig, Params, forward, initial_params, log_policies, no_memory
 from counterplan.problem import Encoding, People, Problem
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.storage.serialization import files_of, keep, kept
+from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 
 Single = npt.NDArray[np.float32]
 FARTHEST = 5.0
@@ -87,7 +87,7 @@ def _number_columns(problem: Problem) -> list[int]:
 
 
 WHAT = "agent"
-WEIGHTS, FACTS = files_of(WHAT)
+WEIGHTS, FACTS = artifact_files(WHAT)
 VERSION = 1
 
 
@@ -100,7 +100,7 @@ def save_agent(agent: Agent, folder: Path) -> None:
         "mean": agent.mean.tolist(),
         "spread": agent.spread.tolist(),
     }
-    keep(folder, WHAT, VERSION, agent.problem, agent.params, facts)
+    save_artifact(folder, WHAT, VERSION, agent.problem, agent.params, facts)
 
 
 def load_agent(folder: Path, problem: Problem) -> Agent:
@@ -113,4 +113,4 @@ def load_agent(folder: Path, problem: Problem) -> Agent:
             float(facts["effort"]), params, NetworkConfig(**facts["network"]),
         )  # fmt: skip
 
-    return kept(folder, WHAT, VERSION, problem, build)
+    return load_artifact(folder, WHAT, VERSION, problem, build)

@@ -97,7 +97,7 @@ def _one_tree(
         idle = np.zeros(len(rows), np.intp)
         for _ in range(rounds):
             people = np.flatnonzero((idle < settings.patience) & (ask.count[rows] < most))
-            if not len(people) or ask.spent:
+            if not len(people) or ask.exhausted:
                 break
             for _ in range(settings.round):
                 forest.simulate(people)
@@ -105,14 +105,14 @@ def _one_tree(
             idle[_question(forest, ask, settings.price, most, rows)] = 0
         _keep(agent, states, forest, rows, found)
         rows = rows[np.isinf(found.cost[rows]) & (ask.count[rows] < most)]
-        if not len(rows) or not settings.again or ask.spent:
+        if not len(rows) or not settings.again or ask.exhausted:
             return
 
 
 def _question(forest: Forest, ask: MeteredOracle, price: float, most: int, rows: Ints) -> Ints:
     """Ask while it is worth it; gives the people asked about."""
     asked = np.zeros(len(rows), bool)
-    while not ask.spent:
+    while not ask.exhausted:
         people = forest.question(lambda states, people: ask(states, rows[people]), price, most - ask.count[rows])
         asked[people] = True
         if not len(people):

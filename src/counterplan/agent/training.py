@@ -21,15 +21,15 @@ from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import Found, SearchSettings, search, stepwise
 from counterplan.agent.traces import Archive
-from counterplan.blackbox import BlackBox, MeteredOracle, joined_keys, split_keys
+from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.errors import PlanError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.search.synthetic import crossover
-from counterplan.storage.checkpoints import TRAINING, Checkpoints
+from counterplan.storage.checkpoints import TRAINING, CheckpointFormat
 
 CHECKPOINT, METRICS = TRAINING
-_KEPT = Checkpoints(
+_KEPT = CheckpointFormat(
     CHECKPOINT, METRICS, plain=("groups", "in_play", "improved", "worse", "finished", "spent", "cut"),
     arrays=("order", "idle", "least", "best_costs"),
 )  # fmt: skip
@@ -135,7 +135,7 @@ class Training:
         self.validation = people.take(order[:held])
         chosen = people.take(order[held : held + settings.people])
         agent = Agent.new(problem, people, settings.network, self.random)
-        self.whom = hashlib.sha256(chosen.states.tobytes()).hexdigest()
+        self.people_hash = hashlib.sha256(chosen.states.tobytes()).hexdigest()
         self.invented = self._invent(chosen) if invented is None else invented
         """States [n, F] of people who do not exist, and the rows [n] of those they were made from."""
         self.people = chosen.take(np.concatenate([np.arange(len(chosen)), self.invented[1]]))
@@ -244,7 +244,7 @@ class Training:
             self.agent, archive.starts[group], np.ones((people, actions), bool), ask,
             replace(settings.search, tree=settings.tree), settings.questions, np.arange(people), found, self.random,
         )  # fmt: skip
-        self.spent |= ask.spent
+        self.spent |= ask.exhausted
         solved = np.flatnonzero(np.isfinite(found.cost))
         self.improved += int((found.cost < archive.cost[group] - 1e-6).sum())
         archive.add(group[solved], found.actions[solved], found.visits[solved])
@@ -259,9 +259,9 @@ class Training:
         ask = self._inquiry(self.people.take(group))
         for _ in range(settings.simulations):
             forest.simulate(np.flatnonzero(ask.count < settings.questions), ask)
-            if ask.spent:
+            if ask.exhausted:
                 break
-        self.spent |= ask.spent
+        self.spent |= ask.exhausted
         better = np.flatnonzero(forest.best_node >= 0)
         self.idle[group] += 1
         self.idle[group[better]] = 0
@@ -276,7 +276,7 @@ class Training:
         """A way to ask about `people`, at most `room` questions, and never more than the budget."""
         left = self.settings.budget - self.queries
         return MeteredOracle(
-            self.box.about(self.problem, people), len(people), left if room is None else min(room, left), self.paid
+            self.box.session(self.problem, people), len(people), left if room is None else min(room, left), self.paid
         )
 
     def _validate(self) -> tuple[float | None, float | None]:
@@ -288,7 +288,7 @@ class Training:
         allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
         ask = self._inquiry(self.validation)
         found = search(self.agent, self.validation.states, allowed, ask, self.settings.search, None)
-        if ask.spent:  # half a validation tells nothing
+        if ask.exhausted:  # half a validation tells nothing
             self.spent = True
             return None, None
         solved = np.isfinite(found.cost)
@@ -308,7 +308,7 @@ class Training:
         """If people are few: crossed ones whom the black box refuses, for a tenth of the budget at most."""
         wanted = max(self.settings.enough_people - len(people), 0) if len(people) > 1 else 0
         states, rows = crossover(self.problem, people, 2 * wanted, self.random)
-        favourable, known = self._inquiry(people, self.settings.budget // 10).ask(states, rows)
+        favourable, known = self._inquiry(people, self.settings.budget // 10).query(states, rows)
         self.cut = not known.all()
         keep = np.flatnonzero(known & ~favourable)[:wanted]
         return states[keep], rows[keep]
@@ -323,7 +323,7 @@ class Training:
         arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
         arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
-        arrays["answers.lengths"], arrays["answers.keys"] = joined_keys(self.paid)
+        arrays["answers.lengths"], arrays["answers.keys"] = join_keys(self.paid)
         arrays["answers"] = np.array(list(self.paid.values()), bool)
         _KEPT.write(self, arrays, facts)
 
@@ -338,21 +338,21 @@ class Training:
         """
         kept = _KEPT.read(folder)
         arrays, facts = kept.arrays, kept.facts
-        with kept.trusted():
+        with kept.reporting_damage():
             kept.require(problem, box, settings, seed)
             invented = arrays["invented.states"], arrays["invented.rows"]
             keys = split_keys(arrays["answers.lengths"], arrays["answers.keys"])
             paid = dict(zip(keys, arrays["answers"].tolist(), strict=True))
             run = cls(problem, people, box, settings, seed, folder, invented, paid)
-            kept.require_people(run.whom)
-            box.recall(problem, paid)
+            kept.require_people(run.people_hash)
+            box.add_to_cache(problem, paid)
             kept.restore(run)
             if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, paid=paid)
             run._restore_archive(arrays, facts["written"])
-            run.agent = run.agent.with_params(kept.named("params."), facts["effort"])
-            run.best_agent = run.agent.with_params(kept.named("best."), facts["best_effort"])
-            leaves = kept.named("optimizer.")
+            run.agent = run.agent.with_params(kept.with_prefix("params."), facts["effort"])
+            run.best_agent = run.agent.with_params(kept.with_prefix("best."), facts["best_effort"])
+            leaves = kept.with_prefix("optimizer.")
             run.learner.restore(run.agent.params, [leaves[str(i)] for i in range(len(leaves))])
             if kept.budget != settings.budget:
                 run._allow(settings.budget)

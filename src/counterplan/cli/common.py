@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
-from counterplan.errors import ModelError, PeopleError, PlanError, ProblemError
+from counterplan.errors import ModelError, PeopleError, PlanError, ProblemError, StorageError
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
 from counterplan.recourse import Recourse
@@ -160,11 +160,11 @@ def add_answers(recourse: Recourse, folder: Path, ask_again: bool = False) -> No
         before = load_answers(folder, recourse.problem)  # read again: another command may have added some
         if before.model != box.model_id:
             return
-        before.tell(box, recourse.problem)
+        before.add_to_cache(box, recourse.problem)
     checkpoints = [name for name in (LEARNING[0], TRAINING[0]) if ask_again and (folder / name).exists()]
     try:
         recourse.save_answers(folder)
-    except PlanError as error:
+    except StorageError as error:
         typer.echo(f"The answers could not be kept: {error}", err=True)
         return
     if checkpoints:

@@ -14,14 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from counterplan import benchmarks
 from counterplan.agent.agent import FACTS as AGENT
 from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_of, setting_of
-from counterplan.errors import CounterplanError, PlanError
+from counterplan.errors import CounterplanError, PlanError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST, draw_learning, draw_reliability, judge
 from counterplan.problem import People, Problem
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, TRAINING, start_again
-from counterplan.storage.files import write_or_say
+from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
+from counterplan.storage.files import write_whole
 from counterplan.storage.workspace import KEPT, PROGRAM, QUESTIONS, load_problem
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
@@ -69,7 +69,7 @@ def fit(
     folder = Path(out)
     used = any((folder / name).exists() for name in LEARNED)
     if used and not (resume or force):
-        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {start_again(folder)}")
+        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {restart_hint(folder)}")
     method = method or ("search" if preset == "paper" else "guided")
     setting = setting_of(problem, people, model, threshold, seed, "refused_train" if method == "search" else "train")
     read = people_of(setting, people)
@@ -82,7 +82,7 @@ def fit(
 
     def keep() -> None:
         recourse.save(folder)
-        write_or_say(folder / ORIGIN, origin)
+        write_whole(folder / ORIGIN, origin)
 
     def begin() -> None:
         """Only now is there something to put in the place of what was there."""
@@ -110,11 +110,11 @@ def _require_same(folder: Path, problem: Problem) -> None:
     """Refuse to go on with another problem than the one that `folder` was fitted to, as far as that can be read."""
     try:
         before = load_problem(folder)
-    except PlanError:
+    except (PlanError, StorageError):
         return  # what was learned says itself what it is about
     if before.fingerprint != problem.fingerprint:
         same = before.query_fingerprint == problem.query_fingerprint
-        way_out = start_again(folder) if same else "start again with --force"
+        way_out = restart_hint(folder) if same else "start again with --force"
         raise PlanError(f"{folder}: was fitted to another problem than {problem.name}; {way_out}")
 
 
@@ -247,7 +247,7 @@ def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
     if unseen is None and path.exists():  # nothing new was learned
         return
     fresh = unseen is not None and len(unseen) >= FEWEST
-    answers = unseen if fresh and unseen is not None else LabelledStates.remembered(recourse.box, recourse.problem)
+    answers = unseen if fresh and unseen is not None else LabelledStates.from_cache(recourse.box, recourse.problem)
     judged = judge(surrogate, answers.states, answers.favourable, unseen=fresh)
     if judged is None:
         return

@@ -14,7 +14,7 @@ from counterplan.errors import PlanError
 from counterplan.problem import json_schema
 from counterplan.problem.draft import draft_from
 from counterplan.problem.problem import check as check_file
-from counterplan.storage.files import write_or_say
+from counterplan.storage.files import write_whole
 
 
 def check(
@@ -56,7 +56,7 @@ def init(
     target = out if out is not None else data.parent / f"{name}.yaml"
     if target.exists() and not force:
         raise PlanError(f"{target}: is already there; choose another name with --out, or overwrite it with --force")
-    write_or_say(target, text)
+    write_whole(target, text)
     typer.echo(f"Wrote {target}. Choose the functions in it, then run: counterplan check {target}")
 
 
@@ -70,4 +70,4 @@ def schema(
     if out is None:
         typer.echo(text)
     else:
-        write_or_say(out, text + "\n")
+        write_whole(out, text + "\n")

@@ -9,10 +9,10 @@ import pandas as pd
 import typer
 
 from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
-from counterplan.errors import ModelError, PeopleError, PlanError
+from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.plans.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
-from counterplan.storage.files import require_writable, write_or_say
+from counterplan.storage.files import require_writable, write_whole
 
 MOST_PRINTED = 20
 SLICE = 64
@@ -62,7 +62,7 @@ def recommend(
         if target is not None and str(target) != "-":
             require_writable(target)
     if json_file is not None and json_file == csv_file:
-        raise PlanError(f"--json and --csv cannot both go to {json_file}")
+        raise SettingError(f"--json and --csv cannot both go to {json_file}")
     alone = planner == "program" and model is None
     setting = setting_of(problem, people, model, threshold, seed, model_needed=not alone)
     if not setting.asks:
@@ -97,7 +97,7 @@ def _explained(recourse: Recourse, plans: Plans) -> Plans:
     """Plans with reasons, if there is a program to give them; a damaged one is no reason to withhold plans."""
     try:
         return plans if recourse.program_ is None else recourse.explain(plans)
-    except PlanError as error:
+    except CounterplanError as error:
         typer.echo(f"The plans have no reasons: {error}", err=True)
         return plans
 
@@ -119,16 +119,16 @@ def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> N
     What cannot be written, because the disk is full, is no reason to withhold the rest.
     """
     on_screen = "-" not in (str(json_file), str(csv_file))
-    failed: list[PlanError] = []
+    failed: list[StorageError] = []
     for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
         if target is not None and str(target) == "-":
             typer.echo(text().rstrip("\n"))
         elif target is not None:
             try:
-                write_or_say(target, text())
-            except PlanError as error:
+                write_whole(target, text())
+            except StorageError as error:
                 failed.append(error)
     if on_screen:
         typer.echo(plans.to_text(MOST_PRINTED))
     if failed:
-        raise PlanError("\n".join(map(str, failed)))
+        raise StorageError("\n".join(map(str, failed)))

@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from counterplan.agent import Agent
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
 from counterplan.distillation.imitation import imitate, pairs_of
 from counterplan.distillation.policy_search import PolicySearch, PolicySearchSettings
@@ -189,8 +189,8 @@ class ProgramDistiller:
         answers, known = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         try:
             if len(rows):
-                answers = self.box.about(self.problem, people)(states, rows)
-        except BudgetSpent as stop:
+                answers = self.box.session(self.problem, people)(states, rows)
+        except QueryBudgetExceeded as stop:
             answers, known = stop.answers & stop.known, stop.known
         self.questions[purpose] = self.questions.get(purpose, 0) + len({state.tobytes() for state in states[known]})
         return answers, known
@@ -272,7 +272,7 @@ class ProgramDistiller:
         least = np.full(len(people), np.inf)
         least[known] = [plan.cost if plan.status is Status.FOUND else np.inf for plan in plans]
         self.questions["least_effort"] = sum(plan.questions for plan in plans)
-        if self.box.left == 0:
+        if self.box.remaining_budget == 0:
             least[np.isinf(least)] = np.nan  # nobody has looked everywhere
         states, unsure = people.states[known], unsure + int((~known).sum())
         encoding = self.problem.encoding(self.people)

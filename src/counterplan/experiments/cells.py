@@ -35,7 +35,7 @@ from counterplan.planners.evolution import EvolutionSettings
 from counterplan.plans.plan import Status
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
-from counterplan.storage.files import write_or_say
+from counterplan.storage.files import write_whole
 from counterplan.surrogate.acquisition import GuideSettings
 
 VERSION = 1
@@ -147,7 +147,7 @@ def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
         "sheet": asdict(sheet),
     }
     text = json.dumps(told | {"check": digest(told["sheet"])}, indent=1, ensure_ascii=False)
-    write_or_say(folder / cell.file, text)
+    write_whole(folder / cell.file, text)
     return seconds
 
 

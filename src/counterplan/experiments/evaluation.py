@@ -58,7 +58,7 @@ def judge(problem: Problem, model: object, people: People, plans: Sequence[Plan]
     ends = np.flatnonzero(given & legal)
     favourable = np.zeros(len(plans), bool)
     if len(ends):
-        favourable[ends] = BlackBox(model).about(problem, people)(states[ends], ends)
+        favourable[ends] = BlackBox(model).session(problem, people)(states[ends], ends)
     return [
         Verdict(
             _outcome(problem, plan, bool(legal[row]), bool(favourable[row])),

@@ -15,7 +15,7 @@ from counterplan.experiments.cells import CELLS, machine, versions
 from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import Options, Settings
-from counterplan.storage.files import writable, write_or_say
+from counterplan.storage.files import make_writable, write_whole
 
 FILE = "experiment.json"
 LOCK = ".lock"
@@ -53,7 +53,7 @@ def alone(folder: Path) -> Iterator[None]:
     except ImportError:
         yield
         return
-    path = writable(folder) / LOCK
+    path = make_writable(folder) / LOCK
     try:
         file = path.open("a")
     except OSError as error:
@@ -72,7 +72,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
     """Make `folder` ready, or refuse it: one that is used is gone on with, or cleared, only if that is said."""
-    folder = writable(folder)
+    folder = make_writable(folder)
     before = None if force else options_in(folder)
     used = [name for name in _written() if (folder / name).exists()]
     if force:
@@ -93,7 +93,7 @@ def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
         stray.unlink(missing_ok=True)
     told = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
     told |= {"settings": asdict(Settings.of(options)), "versions": versions(), "machine": machine()}
-    write_or_say(folder / FILE, json.dumps(told, indent=1))
+    write_whole(folder / FILE, json.dumps(told, indent=1))
 
 
 def command_of(options: Options) -> str:

@@ -20,7 +20,7 @@ from counterplan.experiments.published import TRAINING_MINUTES
 from counterplan.experiments.rows import Rows
 from counterplan.experiments.statistics import Interval, Line, summary
 from counterplan.experiments.tables import NOTHING, Table, all_tables, methods_in
-from counterplan.storage.files import writable, write_or_say
+from counterplan.storage.files import make_writable, write_whole
 
 FILE = "report.html"
 SUMMARY = "summary.json"
@@ -71,15 +71,15 @@ def write(folder: Path, rows: Rows) -> None:
     about = read_about(folder)
     tables, figures = all_tables(rows), all_figures(rows)
     for name in ("tables", "figures"):
-        writable(folder / name)
+        make_writable(folder / name)
     for table in tables.values():
-        write_or_say(folder / "tables" / f"{table.key}.csv", table.to_csv())
+        write_whole(folder / "tables" / f"{table.key}.csv", table.to_csv())
     for drawing in figures.values():
-        write_or_say(folder / "figures" / f"{drawing.key}.png", drawing.png)
-        write_or_say(folder / "figures" / f"{drawing.key}.svg", drawing.svg)
+        write_whole(folder / "figures" / f"{drawing.key}.png", drawing.png)
+        write_whole(folder / "figures" / f"{drawing.key}.svg", drawing.svg)
     told = [{"benchmark": name, "method": method, **_plain(line)} for (name, method), line in summary(rows).items()]
-    write_or_say(folder / SUMMARY, json.dumps(told, indent=1))
-    write_or_say(folder / FILE, page(about, rows, tables, figures))
+    write_whole(folder / SUMMARY, json.dumps(told, indent=1))
+    write_whole(folder / FILE, page(about, rows, tables, figures))
 
 
 def _plain(line: Line) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.experiments.evaluation import OUTCOMES
-from counterplan.storage.files import write_or_say
+from counterplan.storage.files import write_whole
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "results": (
@@ -86,7 +86,7 @@ class Rows:
     def write(self, folder: Path) -> None:
         """Write each table to a file of its own, whole or not at all."""
         for one in fields(self):
-            write_or_say(folder / f"{one.name}.csv", getattr(self, one.name).to_csv(index=False, lineterminator="\n"))
+            write_whole(folder / f"{one.name}.csv", getattr(self, one.name).to_csv(index=False, lineterminator="\n"))
 
 
 def _who(row: Mapping[str, Any]) -> tuple[Any, ...]:

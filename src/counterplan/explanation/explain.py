@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.plans.plan import Plan, Plans, Reason, Step
 from counterplan.problem import People, Problem
@@ -131,7 +131,7 @@ class _Contrasts:
         self.problem, self.transitions = problem, problem.transitions
         self.plans, self.surrogate = plans, surrogate
         self.people = _people(problem, plans)
-        self.questions = box.about(problem, self.people)
+        self.questions = box.session(problem, self.people)
         self.actions = self.numbered()
         self.wanted = [
             (row, t)
@@ -174,11 +174,11 @@ class _Contrasts:
         if ask and len(rows):
             try:
                 said, known = self.questions(states, people), np.ones(len(rows), bool)
-            except BudgetSpent as stop:
+            except QueryBudgetExceeded as stop:
                 said, known = stop.answers, stop.known
             told = [answer if sure else None for answer, sure in zip(said.tolist(), known.tolist(), strict=True)]
         else:
-            told = [self.questions.memory.get(key) for key in self.questions.keys(states, people)]
+            told = [self.questions.cache.get(key) for key in self.questions.keys(states, people)]
         for row, answer in zip(rows.tolist(), told, strict=True):
             result[row] = answer
         return result

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.plans.columns import Forbid, PlanColumns, allowed_actions, plans_from
 from counterplan.plans.plan import Plans, Status
@@ -92,9 +92,9 @@ class Planner(ABC):
     def _as_they_are(self, people: People) -> tuple[Bools, Bools]:
         """Which people [B] could be asked about, and which of them are favourable."""
         try:
-            favourable = self.box.about(self.problem, people)(people.states, np.arange(len(people)))
+            favourable = self.box.session(self.problem, people)(people.states, np.arange(len(people)))
             return np.ones(len(people), bool), favourable
-        except BudgetSpent as stop:
+        except QueryBudgetExceeded as stop:
             return stop.known, stop.answers
 
     @property

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
 from counterplan.plans.plan import Status
@@ -95,21 +95,21 @@ class CascadePlanner(Planner):
         again = np.zeros(len(people), np.intp)
 
         def watch(whom: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
-            if whom is not people or not self.box.remember:
+            if whom is not people or not self.box.cache_size:
                 return
             for row, key in zip(rows.tolist(), keys, strict=True):
                 again[row] += key in known[row]
                 known[row].add(key)
 
-        with self.box.watching(watch):
+        with self.box.observing(watch):
             yield again
 
     def _check(self, people: People, rows: Ints, actions: Ints) -> Bools:
         """Whether the plans `actions` [n, T] of the people `rows` [n] lead to a favourable state."""
         states, _, _ = rollout(self.problem.transitions, people.states[rows], actions)
         try:
-            return self.box.about(self.problem, people)(states, rows)
-        except BudgetSpent as stop:
+            return self.box.session(self.problem, people)(states, rows)
+        except QueryBudgetExceeded as stop:
             return stop.answers
 
     @staticmethod

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, BudgetSpent, OracleSession
+from counterplan.blackbox import BlackBox, OracleSession, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress, is_whole
 from counterplan.planners.genetics import Candidates, breed, evaluate, join, without_copies
@@ -107,7 +107,7 @@ class EvolutionPlanner(Planner):
         """See `Planner.search`."""
         result = PlanColumns.empty(len(people), self.problem.max_actions)
         self.history_ = History.empty(len(people), self.settings.generations)
-        asking = _Asking(self.box.about(self.problem, people), len(people), budget)
+        asking = _Asking(self.box.session(self.problem, people), len(people), budget)
         for first in range(0, len(people), self.settings.together):
             rows = np.arange(first, min(first + self.settings.together, len(people)))
             if budget != 0 and not asking.spent:
@@ -237,7 +237,7 @@ class _Asking:
         fresh = np.fromiter(first.values(), np.intp, len(first))
         try:
             answers, told = self.questions(states[fresh], rows[fresh]), np.ones(len(fresh), bool)
-        except BudgetSpent as stop:
+        except QueryBudgetExceeded as stop:
             answers, told, self.spent = stop.answers, stop.known, True
         np.subtract.at(self.count, rows[fresh[~told]], 1)
         for (row, key), answer, known in zip(first, answers.tolist(), told.tolist(), strict=True):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, BudgetSpent
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
 from counterplan.plans.plan import Status
@@ -73,7 +73,7 @@ class _Group:
         self.most = planner.state_limit if budget is None else min(budget, planner.state_limit)
         self.result = result
         self.progress = progress
-        self.ask = planner.box.about(planner.problem, people)
+        self.ask = planner.box.session(planner.problem, people)
         self.frontier = Frontier(planner.problem, people.states[rows], allowed[rows])
         self.unit = self.frontier.unit
         self.active = self.frontier.growing
@@ -103,7 +103,7 @@ class _Group:
             spent = False
             try:
                 favourable = self.ask(self.frontier.full_states(asked), self.rows[asked.person])
-            except BudgetSpent as stop:
+            except QueryBudgetExceeded as stop:
                 spent = True
                 asked, favourable = asked.take(stop.known), stop.answers[stop.known]
                 given_up = np.arange(len(self.rows))

@@ -40,7 +40,7 @@ class GuidedPlanner(Planner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        ask = MeteredOracle(self.box.about(self.problem, people), len(people), paid={})
+        ask = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
         logit = self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate
         hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
         found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)

@@ -44,7 +44,7 @@ class SearchPlanner(AgentPlanner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        ask = MeteredOracle(self.box.about(self.problem, people), len(people), paid={})
+        ask = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
         found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
         result = PlanColumns.empty(len(people), self.problem.max_actions)
         solved = np.isfinite(found.cost)

@@ -210,7 +210,7 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     people = problem.read(table.infer_objects())
     if not _same_state(problem, people.states[0], plan.start):
         yield "the person's row is not the state that the plan starts from"
-    favourable = bool(box.about(problem, people)(state[None], np.array([0]))[0])
+    favourable = bool(box.session(problem, people)(state[None], np.array([0]))[0])
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
         yield "the black box does not find the final state favourable"
     if plan.status in (Status.INFEASIBLE, Status.NOT_FOUND) and favourable:

@@ -90,6 +90,6 @@ def verify(program: Program, people: pd.DataFrame | People, model: object, forbi
     rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
     box = model if isinstance(model, BlackBox) else BlackBox(model)
     same = "model" not in program.card or program.card["model"] == box.fingerprint(problem)
-    holds = box.about(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
+    holds = box.session(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
     failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
     return Verification(len(read), len(rows), failing, same)

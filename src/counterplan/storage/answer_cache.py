@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError
+from counterplan.errors import StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.storage.files import write_or_say
+from counterplan.storage.files import write_whole
 
 FILE = "answers.csv.gz"
 VERSION = 1
 _GZIP = b"\x1f\x8b"
-_OTHERS = "counterplan: other columns"
+_EXTRAS = "counterplan: other columns"
 _ANSWER = "counterplan: favourable"
 
 
@@ -34,7 +34,7 @@ class LabelledStates:
     """[n, F]"""
     favourable: Bools
     """[n]"""
-    others: tuple[str, ...]
+    extras: tuple[str, ...]
     """[n] what the model saw of a person besides the features; empty if nothing."""
     model: str = ""
     """What the model calls itself."""
@@ -43,36 +43,36 @@ class LabelledStates:
         return len(self.states)
 
     @classmethod
-    def remembered(cls, box: BlackBox, problem: Problem) -> LabelledStates:
+    def from_cache(cls, box: BlackBox, problem: Problem) -> LabelledStates:
         """Everything that `box` remembers about `problem`."""
-        return cls.of(problem, box.remembered(problem), box.model_id)
+        return cls.from_keys(problem, box.cached_answers(problem), box.model_id)
 
     @classmethod
-    def of(cls, problem: Problem, known: Mapping[bytes, bool], model: str) -> LabelledStates:
+    def from_keys(cls, problem: Problem, known: Mapping[bytes, bool], model: str) -> LabelledStates:
         """What `model` said about `problem`, by what identifies each question to a black box."""
         width = 8 * len(problem.features)
         states = np.frombuffer(b"".join(key[:width] for key in known)).reshape(-1, len(problem.features)).copy()
-        others = tuple(key[width:].decode() for key in known)
-        return cls(states, np.array(list(known.values()), bool), others, model)
+        extras = tuple(key[width:].decode() for key in known)
+        return cls(states, np.array(list(known.values()), bool), extras, model)
 
     @property
     def keys(self) -> list[bytes]:
         """What identifies each question to a black box."""
-        return [state.tobytes() + other.encode() for state, other in zip(self.states, self.others, strict=True)]
+        return [state.tobytes() + other.encode() for state, other in zip(self.states, self.extras, strict=True)]
 
     @property
     def by_key(self) -> dict[bytes, bool]:
         """The inverse of `of`."""
         return dict(zip(self.keys, self.favourable.tolist(), strict=True))
 
-    def tell(self, box: BlackBox, problem: Problem) -> None:
+    def add_to_cache(self, box: BlackBox, problem: Problem) -> None:
         """Have `box` remember them: they will not be asked again."""
-        box.recall(problem, self.by_key)
+        box.add_to_cache(problem, self.by_key)
 
     def save(self, path: str | Path, problem: Problem) -> None:
         """Write them as a compressed CSV, below one line that says what they are about."""
         text = self.head(problem) + self.rows(problem, header=True)
-        write_or_say(path, gzip.compress(text.encode(), mtime=0))
+        write_whole(path, gzip.compress(text.encode(), mtime=0))
 
     def head(self, problem: Problem) -> str:
         """The first line of a file: what the answers are about."""
@@ -82,12 +82,12 @@ class LabelledStates:
     def rows(self, problem: Problem, header: bool) -> str:
         """The other lines, with or without the names of the columns."""
         columns = {feature.name: _written(feature, self.states[:, feature.index]) for feature in problem.features}
-        table = pd.DataFrame(columns | {_OTHERS: list(self.others), _ANSWER: self.favourable.astype(int)})
+        table = pd.DataFrame(columns | {_EXTRAS: list(self.extras), _ANSWER: self.favourable.astype(int)})
         return table.to_csv(index=False, header=header, lineterminator="\n")
 
     @classmethod
     def load(cls, path: str | Path, problem: Problem) -> LabelledStates:
-        """What `save` wrote, or a journal; a PlanError says so if it is damaged, or about another problem."""
+        """What `save` wrote, or a journal; a StorageError says so if it is damaged, or about another problem."""
         try:
             raw = Path(path).read_bytes()
             # The last line of a journal may be half written.
@@ -96,13 +96,13 @@ class LabelledStates:
             head = json.loads(first)
             version = head["counterplan_answers"]
         except FileNotFoundError:
-            raise PlanError(f"{path}: there is no such file") from None
+            raise StorageError(f"{path}: there is no such file") from None
         except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-            raise PlanError(f"{path}: these are not answers of counterplan, or they are damaged ({error})") from None
+            raise StorageError(f"{path}: these are not answers of counterplan, or they are damaged ({error})") from None
         if version != VERSION:
-            raise PlanError(f"{path}: written by another counterplan (version {version}; this one reads {VERSION})")
+            raise StorageError(f"{path}: written by another counterplan (version {version}; this one reads {VERSION})")
         if head.get("problem") not in (problem.query_fingerprint, problem.fingerprint):
-            raise PlanError(
+            raise StorageError(
                 f"{path}: the answers are about another problem than {problem.name}: its features or its outcome differ"
             )
         try:
@@ -110,9 +110,9 @@ class LabelledStates:
             columns = [_read(feature, table[feature.name]) for feature in problem.features]
             states = np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
             answers = np.array([{"0": False, "1": True}[text] for text in table[_ANSWER]], bool)
-            return cls(states, answers, tuple(table[_OTHERS]), str(head.get("model", "")))
+            return cls(states, answers, tuple(table[_EXTRAS]), str(head.get("model", "")))
         except (ValueError, KeyError, TypeError) as error:
-            raise PlanError(f"{path}: damaged ({error}); remove it to ask the model again") from None
+            raise StorageError(f"{path}: damaged ({error}); remove it to ask the model again") from None
 
 
 def _missing(feature: Feature) -> str:

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError
+from counterplan.errors import StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
-from counterplan.storage.files import named, read_arrays, write_arrays, write_or_say
+from counterplan.storage.files import read_arrays, with_prefix, write_arrays, write_whole
 from counterplan.storage.write_ahead import FILE as JOURNAL
 
 LEARNING = ("learning.npz", "learning.jsonl")
@@ -24,7 +24,7 @@ TRAINING = ("training.npz", "metrics.jsonl")
 """Those of training an agent."""
 
 
-class OtherRun(PlanError):
+class CheckpointMismatch(StorageError):
     """A checkpoint is of another run; `what` is different."""
 
     def __init__(self, message: str, what: str) -> None:
@@ -42,13 +42,13 @@ class Run(Protocol):
     seed: int
     folder: Path | None
     random: np.random.Generator
-    whom: str
+    people_hash: str
     """A hash of the people it learns from."""
     metrics: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Checkpoints:
+class CheckpointFormat:
     """How runs of one kind are kept: in which files, and which of their attributes as they are."""
 
     file: str
@@ -63,7 +63,7 @@ class Checkpoints:
             "fingerprint": run.problem.fingerprint,
             "asking": run.problem.query_fingerprint,
             "model": run.box.model_id,
-            "people": run.whom,
+            "people": run.people_hash,
             "seed": run.seed,
             "settings": asdict(run.settings),
             "random": run.random.bit_generator.state,
@@ -76,33 +76,33 @@ class Checkpoints:
     def write_metrics(self, run: Run) -> None:
         """Write the metrics, whole or not at all."""
         assert run.folder is not None
-        write_or_say(run.folder / self.metrics, "".join(json.dumps(line) + "\n" for line in run.metrics))
+        write_whole(run.folder / self.metrics, "".join(json.dumps(line) + "\n" for line in run.metrics))
 
     def read(self, folder: Path) -> Checkpoint:
-        """The checkpoint in `folder`; a PlanError says so if it is damaged or not there."""
+        """The checkpoint in `folder`; a StorageError says so if it is damaged or not there."""
         path = folder / self.file
         try:
             return Checkpoint(self, path, *read_arrays(path))
-        except PlanError as error:
-            raise PlanError(f"{error}; {start_again(folder)}" if path.exists() else str(error)) from None
+        except StorageError as error:
+            raise StorageError(f"{error}; {restart_hint(folder)}" if path.exists() else str(error)) from None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """What was read."""
 
-    kind: Checkpoints
+    kind: CheckpointFormat
     path: Path
     arrays: dict[str, Any]
     facts: dict[str, Any]
 
     @contextmanager
-    def trusted(self) -> Iterator[None]:
+    def reporting_damage(self) -> Iterator[None]:
         """Within this, what is missing or senseless is told as damage."""
         try:
             yield
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise PlanError(f"{self.path}: damaged ({error!r}); {start_again(self.path.parent)}") from None
+            raise StorageError(f"{self.path}: damaged ({error!r}); {restart_hint(self.path.parent)}") from None
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
         """Refuse a checkpoint of another run; only the budget of questions may be another one."""
@@ -119,8 +119,8 @@ class Checkpoint:
 
     def _same(self, what: str, stored: object, now: object, of_use: bool = True) -> None:
         if stored != now:
-            way_out = start_again(self.path.parent) if of_use else "start again with --force"
-            raise OtherRun(f"{self.path}: was made with {what}; {way_out}", what)
+            way_out = restart_hint(self.path.parent) if of_use else "start again with --force"
+            raise CheckpointMismatch(f"{self.path}: was made with {what}; {way_out}", what)
 
     @property
     def budget(self) -> int:
@@ -137,12 +137,12 @@ class Checkpoint:
         if run.folder is not None:
             self.kind.write_metrics(run)
 
-    def named(self, prefix: str) -> dict[str, Any]:
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
         """The arrays whose names begin with `prefix`, by the rest of their names."""
-        return named(self.arrays, prefix)
+        return with_prefix(self.arrays, prefix)
 
 
-def start_again(folder: Path) -> str:
+def restart_hint(folder: Path) -> str:
     """How to start again without paying twice."""
     kept = next((folder / name for name in (ANSWERS, JOURNAL) if (folder / name).exists()), None)
     return "start again with --force" + (f" (--answers {kept} keeps what was paid for)" if kept else "")

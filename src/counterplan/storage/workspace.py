@@ -11,14 +11,14 @@ from typing import Self, TypeVar
 
 from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError, ProblemError
+from counterplan.errors import PlanError, ProblemError, StorageError
 from counterplan.problem import Problem
 from counterplan.program import Program
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.checkpoints import LEARNING, TRAINING
 from counterplan.storage.files import write_whole
-from counterplan.storage.serialization import files_of
+from counterplan.storage.serialization import artifact_files
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.storage.write_ahead import WriteAheadLog
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
@@ -29,8 +29,12 @@ PROBLEM = "problem.json"
 PROGRAM = "program.json"
 QUESTIONS = "questions.json"
 KEPT = (
-    PROBLEM, PROGRAM, QUESTIONS, ANSWERS, JOURNAL, *files_of("agent"), *files_of("surrogate"), *LEARNING, *TRAINING,
-)  # fmt: skip
+    *(PROBLEM, PROGRAM, QUESTIONS, ANSWERS, JOURNAL),
+    *artifact_files("agent"),
+    *artifact_files("surrogate"),
+    *LEARNING,
+    *TRAINING,
+)
 """Everything that `fit`, `distil` and `save` write to a folder."""
 
 
@@ -85,12 +89,14 @@ class Learned:
     @property
     def unfinished_(self) -> bool:
         """Whether answers that a killed command has left wait for `save_answers` to put them with the others."""
-        return self._journal is not None and self._journal.waiting
+        return self._journal is not None and self._journal.pending
 
     @property
     def answers_(self) -> LabelledStates:
         """Every answer that is known about the problem."""
-        return LabelledStates.of(self.problem, self._paid | self.box.remembered(self.problem), self.box.model_id)
+        return LabelledStates.from_keys(
+            self.problem, self._paid | self.box.cached_answers(self.problem), self.box.model_id
+        )
 
     def save(self, folder: str | Path) -> None:
         """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
@@ -112,10 +118,12 @@ class Learned:
                 else:
                     (where / PROGRAM).unlink(missing_ok=True)
             for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
-                for name in files_of(what) if there is None else ():  # an earlier one goes with nothing here
+                for name in artifact_files(what) if there is None else ():  # an earlier one goes with nothing here
                     (where / name).unlink(missing_ok=True)
+        except StorageError:
+            raise
         except OSError as error:
-            raise PlanError(f"{where}: cannot be written: {error.strerror}") from None
+            raise StorageError(f"{where}: cannot be written: {error.strerror}") from None
         self.save_answers(where)
 
     def save_answers(self, folder: str | Path) -> int:
@@ -135,8 +143,10 @@ class Learned:
                 (where / JOURNAL).unlink(missing_ok=True)
             if self._journal is not None and self._journal.path == where / JOURNAL:
                 self._journal.close()
+        except StorageError:
+            raise
         except OSError as error:
-            raise PlanError(f"{where}: cannot be written: {error.strerror}") from None
+            raise StorageError(f"{where}: cannot be written: {error.strerror}") from None
         return len(known)
 
     @classmethod
@@ -155,7 +165,7 @@ class Learned:
             learned._journal = WriteAheadLog(learned.problem, learned.box.model_id, Path(folder))
             try:
                 learned._take_up(learned._journal)
-            except PlanError:  # another's, which stays as it is
+            except StorageError:  # another's, which stays as it is
                 learned._journal = None
         return learned
 
@@ -175,7 +185,7 @@ class Learned:
 
     def _load(self, folder: Path, rebuilt: Sequence[str] | None = None) -> None:
         """Take over what was learned, as it is kept in `folder`; what is `rebuilt`, if anything is, may be damaged."""
-        agent, surrogate = ((folder / files_of(what)[1]).exists() for what in ("agent", "surrogate"))
+        agent, surrogate = ((folder / artifact_files(what)[1]).exists() for what in ("agent", "surrogate"))
         if (folder / PROGRAM).exists():
             self._program_in = folder
         if agent:
@@ -186,8 +196,8 @@ class Learned:
 
     def _take_up(self, journal: WriteAheadLog) -> None:
         """Have the black box remember what a killed command has left; a PlanError says so if it is another's."""
-        if left := journal.take_up():
-            left.tell(self.box, self.problem)
+        if left := journal.recover():
+            left.add_to_cache(self.box, self.problem)
             self._paid |= journal.known
 
     @contextmanager
@@ -197,17 +207,17 @@ class Learned:
         The next `load` finds them, and `save` or `save_answers` puts them with the others. Nothing is written down in
         a folder that holds another model's answers, or cannot be written to.
         """
-        journal = WriteAheadLog(self.problem, self.box.model_id, Path(folder), needed=False)
+        journal = WriteAheadLog(self.problem, self.box.model_id, Path(folder), required=False)
         try:
             if not self._afresh:
                 self._take_up(journal)
-        except PlanError:
+        except StorageError:
             journal.path = None
         if self.foreign_model_ is not None:
             journal.path = None
         if journal.path is not None:
             self._journal = journal
-        with self.box.noting(journal):
+        with self.box.recording(journal):
             try:
                 yield
             finally:
@@ -219,7 +229,7 @@ class Learned:
         if (folder / ANSWERS).exists():
             told = load_answers(folder, self.problem)
             if told.model == self.box.model_id:
-                told.tell(self.box, self.problem)
+                told.add_to_cache(self.box, self.problem)
             else:
                 self.foreign_model_ = told.model
 
@@ -228,7 +238,7 @@ def _unless(rebuilt: bool, load: Callable[[Path, Problem], T], folder: Path, pro
     """What `load` gives; nothing if that is damaged and will be `rebuilt`."""
     try:
         return load(folder, problem)
-    except PlanError:
+    except StorageError:
         if not rebuilt:
             raise
         return None
@@ -253,8 +263,8 @@ def load_answers(folder: Path, problem: Problem) -> LabelledStates:
     """The answers kept in `folder`."""
     try:
         return LabelledStates.load(folder / ANSWERS, problem)
-    except PlanError as error:
-        raise PlanError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
+    except StorageError as error:
+        raise StorageError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
 
 
 def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
@@ -277,10 +287,10 @@ def load_problem(folder: str | Path) -> Problem:
     try:
         data = json.loads(path.read_text())
     except FileNotFoundError:
-        raise PlanError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
+        raise StorageError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error}); {_WRITES_IT}") from None
+        raise StorageError(f"{path}: cannot be read ({error}); {_WRITES_IT}") from None
     try:
         return Problem.from_dict(data, str(path))
     except ProblemError as error:
-        raise PlanError(f"{error}\n{path} is damaged or was changed: {_WRITES_IT}") from None
+        raise StorageError(f"{error}\n{path} is damaged or was changed: {_WRITES_IT}") from None

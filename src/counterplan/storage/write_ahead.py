@@ -7,23 +7,23 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from counterplan.errors import PlanError
+from counterplan.errors import StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import LabelledStates
 
 FILE = "answers.unfinished.csv"
-EVERY = 1.0
+FLUSH_SECONDS = 1.0
 """Seconds between two writings."""
 
 
 class WriteAheadLog:
     """Notes what a model says about one problem, and writes it to a file in `folder`, if there is one.
 
-    One that cannot be written is an error if it is `needed`, else nothing is written down any more.
+    One that cannot be written is an error if it is `required`, else nothing is written down any more.
     """
 
-    def __init__(self, problem: Problem, model: str, folder: Path | None, needed: bool = True) -> None:
-        self.problem, self.model, self.needed = problem, model, needed
+    def __init__(self, problem: Problem, model: str, folder: Path | None, required: bool = True) -> None:
+        self.problem, self.model, self.required = problem, model, required
         self.path = None if folder is None else folder / FILE
         self.known: dict[bytes, bool] = {}
         self._new: dict[bytes, bool] = {}
@@ -35,7 +35,7 @@ class WriteAheadLog:
         if problem == self.problem.query_fingerprint:
             self.known.update(found)
             self._new.update(found)
-            if time.monotonic() - self._last >= EVERY:
+            if time.monotonic() - self._last >= FLUSH_SECONDS:
                 self.flush()
 
     def flush(self) -> None:
@@ -43,39 +43,39 @@ class WriteAheadLog:
         if self.path is None or not self._new:
             return
         going_on = self._begun and self.path.exists()
-        answers = LabelledStates.of(self.problem, self._new if going_on else self.known, self.model)
+        answers = LabelledStates.from_keys(self.problem, self._new if going_on else self.known, self.model)
         text = answers.rows(self.problem, header=not going_on)
         try:
             with self.path.open("ab" if going_on else "wb") as file:
                 file.write((text if going_on else answers.head(self.problem) + text).encode())
         except OSError as error:
-            if self.needed:
-                raise PlanError(f"{self.path}: cannot be written: {error.strerror}") from None
+            if self.required:
+                raise StorageError(f"{self.path}: cannot be written: {error.strerror}") from None
             self.path = None
         self._begun, self._new, self._last = True, {}, time.monotonic()
 
-    def take_up(self) -> LabelledStates | None:
+    def recover(self) -> LabelledStates | None:
         """What a run that was killed has left in the folder, if anything.
 
-        A PlanError says so if it is damaged, or was about another problem or another model: it is not to be lost.
+        A StorageError says so if it is damaged, or was about another problem or another model: it is not to be lost.
         """
         if self.path is None or not _holds_something(self.path):
             return None
         answers = LabelledStates.load(self.path, self.problem)
         if answers.model != self.model:
-            raise PlanError(f"{self.path}: holds answers of {answers.model}, not of {self.model}")
+            raise StorageError(f"{self.path}: holds answers of {answers.model}, not of {self.model}")
         self.known.update(answers.by_key)
         self._taken = True
         return answers
 
     @property
-    def waiting(self) -> bool:
+    def pending(self) -> bool:
         """Whether there is something in the file, of this run or one that was killed, to be kept elsewhere."""
         return self.path is not None and (self._begun or self._taken)
 
     def close(self) -> None:
         """Remove the file: what it holds is kept elsewhere by now."""
-        if self.path is not None and self.waiting:
+        if self.path is not None and self.pending:
             self.path.unlink(missing_ok=True)
             self._begun, self._taken, self._new = False, False, {}
 

@@ -282,12 +282,12 @@ class _Group:
         self.active &= growing & (self.asked < self.most)
         self.active[person] = True
         if len(at):
-            favourable, known = self.ask.ask(self.frontier.full_states(self.pool.labels(at)), self.rows[person])
+            favourable, known = self.ask.query(self.frontier.full_states(self.pool.labels(at)), self.rows[person])
             self.asked[person[known]] += 1
             self.pool.open[at[known]] = False
             self.keep(at[favourable])
             self.pool.drop(self.cost)
-            self.active &= not self.ask.spent
+            self.active &= not self.ask.exhausted
         self.aim(self.active)
         self.best_value = self.values(_EVERYTHING)
 

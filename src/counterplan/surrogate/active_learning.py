@@ -23,7 +23,7 @@ from counterplan.search.change_sets import Hints
 from counterplan.search.probes import probes
 from counterplan.search.synthetic import crossover, random_walk
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, Checkpoints
+from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import Guided, GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
 from counterplan.surrogate.ledger import Ledger
@@ -34,7 +34,7 @@ _FEWEST = 16
 """A round plans for at least so many people."""
 _RESERVE = 1.5
 """So many times the questions of a validation are left for the last one, and to choose parts."""
-_KEPT = Checkpoints(
+_KEPT = CheckpointFormat(
     CHECKPOINT, METRICS, plain=("round", "worse", "next_person", "learned", "finished", "cut"),
     arrays=("validation", "pupils", "least", "best_cost", "best_questions"),
 )  # fmt: skip
@@ -116,7 +116,7 @@ class ActiveLearner:
         self.problem, self.box, self.settings, self.seed, self.folder = problem, box, settings, seed, folder
         self.random = np.random.default_rng(seed)
         self.people = people.take(self.random.permutation(len(people)))
-        self.whom = hashlib.sha256(self.people.states.tobytes()).hexdigest()
+        self.people_hash = hashlib.sha256(self.people.states.tobytes()).hexdigest()
         self.ledger = Ledger(problem, box, settings.budget)
         if answers is not None and len(answers):
             self.ledger.hand_in(answers)
@@ -194,7 +194,7 @@ class ActiveLearner:
         settings = self.settings
         rows = np.arange(min(settings.people + settings.validation, len(self.people)))
         self.next_person = len(rows)
-        favourable, known = self.ledger.about(self.people).ask(self.people.states[rows], rows)
+        favourable, known = self.ledger.about(self.people).query(self.people.states[rows], rows)
         refused = np.flatnonzero(known & ~favourable)
         held = min(settings.validation, len(refused) // 3)
         self.validation, self.pupils = refused[:held], refused[held:]
@@ -202,7 +202,7 @@ class ActiveLearner:
         self.best_questions = np.zeros(held)
         if len(self.pupils):
             rows = self.pupils[self.random.integers(len(self.pupils), size=settings.plans)]
-            self.ledger.about(self.people).ask(random_walk(self.problem, self.people.states[rows], self.random), rows)
+            self.ledger.about(self.people).query(random_walk(self.problem, self.people.states[rows], self.random), rows)
             if len(self.problem.transitions) > settings.many:
                 self._probe()
         self.cut = self.ledger.spent
@@ -223,7 +223,7 @@ class ActiveLearner:
             far = self.people.states[rows]
             for _ in range(-(-len(self.problem.transitions.functions) // self.problem.max_actions)):
                 far = random_walk(self.problem, far, self.random)
-            recorder.ask(far, rows)
+            recorder.query(far, rows)
         favourable = self.ledger.states[self.ledger.answers]
         if not len(favourable):
             return
@@ -353,18 +353,18 @@ class ActiveLearner:
         smaller budget nothing is lost.
         """
         kept = _KEPT.read(folder)
-        with kept.trusted():
+        with kept.reporting_damage():
             kept.require(problem, box, settings, seed)
             run = cls(problem, people, box, settings, seed, folder)
-            kept.require_people(run.whom)
+            kept.require_people(run.people_hash)
             kept.restore(run)
             run.ledger.restore(kept.arrays)
             if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers)
             run.ledger.spent = kept.facts["spent"]
             run.worked = Counter({tuple(plan): count for plan, count in kept.facts["worked"]})
-            run.surrogate = from_arrays(problem, kept.named("now."), kept.facts["now"])
-            run.best = from_arrays(problem, kept.named("best."), kept.facts["best"])
+            run.surrogate = from_arrays(problem, kept.with_prefix("now."), kept.facts["now"])
+            run.best = from_arrays(problem, kept.with_prefix("best."), kept.facts["best"])
             if kept.budget != settings.budget:
                 run.ledger.spent = run.queries >= settings.budget
                 run.finished = run._tired or run._poor

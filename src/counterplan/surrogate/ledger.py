@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.blackbox import BlackBox, MeteredOracle, joined_keys, split_keys
+from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.storage.answer_cache import LabelledStates
@@ -62,7 +62,7 @@ class Ledger:
 
     def hand_in(self, answers: LabelledStates) -> None:
         """Answers that somebody has paid for already."""
-        answers.tell(self.box, self.problem)
+        answers.add_to_cache(self.box, self.problem)
         before = len(self.paid)
         self.paid.update(answers.by_key)
         self.given += len(self.paid) - before
@@ -70,7 +70,7 @@ class Ledger:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Everything, as arrays."""
-        lengths, keys = joined_keys(self._keys)
+        lengths, keys = join_keys(self._keys)
         return {
             "ledger.states": self._states,
             "ledger.answers": self._answers,
@@ -88,7 +88,7 @@ class Ledger:
         known = dict(zip(keys, self._answers.tolist(), strict=True))
         self.paid = {key: known[key] for key, paid in zip(keys, arrays["ledger.paid"].tolist(), strict=True) if paid}
         self.given = int(arrays["ledger.given"])
-        self.box.recall(self.problem, known)
+        self.box.add_to_cache(self.problem, known)
 
 
 class Recorder(MeteredOracle):
@@ -96,12 +96,12 @@ class Recorder(MeteredOracle):
 
     def __init__(self, ledger: Ledger, people: People) -> None:
         room = ledger.budget - ledger.queries
-        super().__init__(ledger.box.about(ledger.problem, people), len(people), room, ledger.paid)
+        super().__init__(ledger.box.session(ledger.problem, people), len(people), room, ledger.paid)
         self._ledger = ledger
 
-    def ask(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
-        """See `Inquiry.ask`."""
-        answers, known = super().ask(states, rows)
-        self._ledger.write(states[known], self._questions.keys(states[known], rows[known]), answers[known])
-        self._ledger.spent |= self.spent
+    def query(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """See `MeteredOracle.query`."""
+        answers, known = super().query(states, rows)
+        self._ledger.write(states[known], self._session.keys(states[known], rows[known]), answers[known])
+        self._ledger.spent |= self.exhausted
         return answers, known

@@ -15,8 +15,8 @@ from counterplan.errors import PlanError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
-from counterplan.storage.files import named
-from counterplan.storage.serialization import files_of, keep, kept
+from counterplan.storage.files import with_prefix
+from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import Trees
@@ -133,7 +133,7 @@ def reliability_of(chance: Floats, answers: Bools, bins: int = 10) -> list[tuple
 
 
 WHAT = "surrogate"
-WEIGHTS, FACTS = files_of(WHAT)
+WEIGHTS, FACTS = artifact_files(WHAT)
 VERSION = 1
 
 
@@ -155,12 +155,12 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
     """The inverse of `to_arrays`."""
-    hints = named(arrays, "hints.")
+    hints = with_prefix(arrays, "hints.")
     return Surrogate(
         problem,
         StateFeatures.from_data(problem, facts["view"]),
-        named(arrays, "networks."),
-        Trees.from_arrays(named(arrays, "trees.")),
+        with_prefix(arrays, "networks."),
+        Trees.from_arrays(with_prefix(arrays, "trees.")),
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
         facts["parts"],
         Hints(**hints) if hints else None,
@@ -171,9 +171,9 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
 
 def save_surrogate(surrogate: Surrogate, folder: Path) -> None:
     """Keep a surrogate in `folder`."""
-    keep(folder, WHAT, VERSION, surrogate.problem, *to_arrays(surrogate))
+    save_artifact(folder, WHAT, VERSION, surrogate.problem, *to_arrays(surrogate))
 
 
 def load_surrogate(folder: Path, problem: Problem) -> Surrogate:
     """The surrogate kept in `folder`; a PlanError says so if it is damaged, or was learned for another problem."""
-    return kept(folder, WHAT, VERSION, problem, partial(from_arrays, problem))
+    return load_artifact(folder, WHAT, VERSION, problem, partial(from_arrays, problem))
