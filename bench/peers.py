@@ -32,7 +32,7 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.models import Decider
+from counterplan.benchmarks.models import BenchmarkModel
 from counterplan.problem import Problem
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
@@ -47,7 +47,7 @@ class GaveUp(Exception):
     """DiCE has asked too often about one person."""
 
 
-class Arrived(Decider):
+class Arrived(BenchmarkModel):
     """Finds one state favourable and nothing else: a plan for it is a way to that state."""
 
     def __init__(self, problem: Problem, goal: np.ndarray) -> None:

@@ -29,7 +29,7 @@ import pandas as pd
 from counterplan import BlackBox, ExactPlanner, Plans, SearchPlanner
 from counterplan.agent.training import Training, TrainingSettings
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.family import Needle, family
+from counterplan.benchmarks.family import NeedleModel, family
 from counterplan.errors import CounterplanError
 from counterplan.planners.base import Planner
 from counterplan.planners.guided import GuidedPlanner
@@ -126,7 +126,7 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
         row["search"] = figures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)
 
     planners = [planner for planner in PLANNERS if planner in row]
-    if isinstance(benchmark.model, Needle):
+    if isinstance(benchmark.model, NeedleModel):
         best = benchmark.model.optimum(problem.read(people).states)
     else:
         best = best_by_score(benchmark, people)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CounterplanError, ExactPlanner
-from counterplan.benchmarks.family import Needle, family
+from counterplan.benchmarks.family import NeedleModel, family
 from counterplan.search.change_sets import propose
 
 
@@ -57,7 +57,7 @@ def test_a_needle_can_be_reached_by_everybody(needed: int, actions: int) -> None
 def test_what_a_needle_takes_is_what_the_exact_planner_finds(functions: int, needed: int, seed: int) -> None:
     member = family(functions, "needle", needed, 6, seed)
     people = member.refused_test.head(12)
-    assert isinstance(member.model, Needle)
+    assert isinstance(member.model, NeedleModel)
     found = ExactPlanner(member.problem, BlackBox(member.model)).plan(people, refused=True)
     assert member.model.optimum(member.problem.read(people).states) == pytest.approx([plan.cost for plan in found])
 

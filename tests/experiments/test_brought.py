@@ -25,7 +25,7 @@ import pandas as pd
 
 from counterplan import ExactPlanner, Problem
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.models import Rule
+from counterplan.benchmarks.models import RuleModel
 
 PROBLEM = '''
 counterplan: 1
@@ -45,7 +45,7 @@ def phone(seed):
     with open("phone.yaml", "w") as file:
         file.write(PROBLEM)
     problem = Problem.load("phone.yaml")
-    rule = Rule(problem, "income >= 1000")
+    rule = RuleModel(problem, "income >= 1000")
     people = pd.DataFrame({"age": random.integers(18, 80, 200), "income": random.integers(400, 1600, 200) * 1.0})
     people["contract"] = rule.labels(people)
     return Benchmark("phone", seed, problem, rule, people.iloc[:120], people.iloc[120:])

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.errors import PeopleError, PlanError, ProblemError
+from counterplan.errors import PeopleError, ProblemError, SettingError
 from counterplan.problem import STOP, Action, Problem, check, json_schema
-from counterplan.problem.building import build
+from counterplan.problem.builder import build
 from counterplan.problem.source import Source
 from worlds import BENCHMARKS, benchmark, benchmark_file
 
@@ -199,7 +199,7 @@ def test_functions_and_actions_can_be_forbidden():
     ],
 )
 def test_what_is_not_there_cannot_be_forbidden(wish, hint):
-    with pytest.raises(PlanError, match=f"cannot forbid '{wish}'") as caught:
+    with pytest.raises(SettingError, match=f"cannot forbid '{wish}'") as caught:
         benchmark("syn").allowed([wish])
     assert hint in str(caught.value)
 

@@ -4,8 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterplan.problem.building import build
-from counterplan.problem.source import Finding, Plain, Source, as_number, as_truth, parse_yaml, place_text, read_source
+from counterplan.problem.builder import build
+from counterplan.problem.source import (
+    Finding,
+    Plain,
+    Source,
+    as_number,
+    as_truth,
+    format_location,
+    parse_yaml,
+    read_source,
+)
 
 
 def read(text: str) -> Source:
@@ -143,7 +152,7 @@ def test_a_key_written_twice_is_an_error_where_it_is_written_again():
 def test_tags_are_refused(text):
     source = read(f"b: 1\n{text}")
     (finding,) = source.findings
-    assert (finding.place, finding.line) == (("a",), 2)
+    assert (finding.location, finding.line) == (("a",), 2)
     assert "tag" in finding.message
     assert "is not allowed here" in finding.message
 
@@ -254,6 +263,6 @@ def test_files_that_cannot_be_read(tmp_path, name, message):
 
 def test_a_finding_as_text():
     place = ("functions", "CHANGE_JOB", "arguments", 2)
-    assert place_text(place) == "functions.CHANGE_JOB.arguments[2]"
+    assert format_location(place) == "functions.CHANGE_JOB.arguments[2]"
     assert Finding("is wrong", place, line=7).text("a.yaml") == "a.yaml:7: functions.CHANGE_JOB.arguments[2]: is wrong"
     assert Finding("is wrong").text("a.yaml") == "a.yaml: is wrong"

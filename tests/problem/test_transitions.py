@@ -537,11 +537,13 @@ def test_an_action_in_words():
     case = Case("german")
     after = case.state.copy()
     after[case.problem.features[6].index] = 5000
-    assert case.transitions.say(case.index["CHANGE_CREDIT=-1000"], case.state, after) == "Borrow 1,000 DM less"
+    assert (
+        case.transitions.describe_step(case.index["CHANGE_CREDIT=-1000"], case.state, after) == "Borrow 1,000 DM less"
+    )
     after[4] = 2
-    words = case.transitions.say(case.index["CHANGE_SAVINGS=moderate"], case.state, after)
+    words = case.transitions.describe_step(case.index["CHANGE_SAVINGS=moderate"], case.state, after)
     assert words == 'Move your savings from "little" to "moderate"'
-    assert case.transitions.say(case.transitions.stop, case.state, after) == "Stop"
+    assert case.transitions.describe_step(case.transitions.stop, case.state, after) == "Stop"
 
 
 # Every world

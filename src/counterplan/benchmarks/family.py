@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from counterplan.benchmarks.models import Decider, Network, Rule, Weights
+from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel
 from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
 from counterplan.errors import CounterplanError
 from counterplan.problem import Problem
@@ -31,7 +31,7 @@ CAREERS = (0.15, 0.4)
 """How far up people stand on average: nobody starts near the top."""
 
 
-class Boosted(Decider):
+class BoostedModel(BenchmarkModel):
     """Boosted trees of scikit-learn on states; `bias` is added to the logit."""
 
     def __init__(self, problem: Problem, trees: Any, bias: float = 0.0) -> None:
@@ -47,7 +47,7 @@ class Boosted(Decider):
         return chance
 
 
-class Needle(Rule):
+class NeedleModel(RuleModel):
     """Grants those who have certain values, or higher ones, of some ordered features; what that takes is known."""
 
     def __init__(self, problem: Problem, goals: dict[str, str]) -> None:
@@ -100,10 +100,10 @@ def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_action
     data, parents = _problem(functions, max_actions, random)
     problem = Problem.from_dict(data)
     people = _people(problem, PEOPLE, random)
-    model: Decider
+    model: BenchmarkModel
     if box == "needle":
         goals = _goals(problem, parents, needed, random)
-        model = Needle(problem, goals)
+        model = NeedleModel(problem, goals)
         _grant(problem, people, goals, random)
     elif box == "network":
         model = _network(problem, problem.read(people).states, needed, random)
@@ -200,7 +200,7 @@ def _grant(problem: Problem, people: pd.DataFrame, goals: dict[str, str], random
         people.loc[lucky & (ranks < feature.values.index(value)), name] = value
 
 
-def _network(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Network:
+def _network(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> NetworkModel:
     """A network fitted to a random score, that grants few of `states` [B, F]."""
     from sklearn.neural_network import MLPClassifier
 
@@ -215,20 +215,20 @@ def _network(problem: Problem, states: Floats, needed: int, random: np.random.Ge
         network.fit(np.concatenate(columns, axis=1), good)
     layers = list(zip(network.coefs_, network.intercepts_, strict=True))
 
-    def with_bias(bias: float) -> Network:
-        return Network(problem, Weights(low, width, (*layers[:-1], (layers[-1][0], layers[-1][1] + bias))))
+    def with_bias(bias: float) -> NetworkModel:
+        return NetworkModel(problem, NetworkWeights(low, width, (*layers[:-1], (layers[-1][0], layers[-1][1] + bias))))
 
     return with_bias(_bias(with_bias(0.0), states, needed))
 
 
-def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> Boosted:
+def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> BoostedModel:
     """Trees fitted to a random score, that grant few of `states` [B, F]."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     sample, good = _scored(problem, random)
     trees = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
     trees.fit(sample, good)
-    return Boosted(problem, trees, _bias(Boosted(problem, trees), states, needed))
+    return BoostedModel(problem, trees, _bias(BoostedModel(problem, trees), states, needed))
 
 
 def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bools]:
@@ -244,7 +244,7 @@ def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bool
     return np.round(share * tops), score >= np.median(score)
 
 
-def _bias(model: Decider, states: Floats, needed: int) -> float:
+def _bias(model: BenchmarkModel, states: Floats, needed: int) -> float:
     """What must be added to the logit of `model` so that it grants few of `states` [B, F], and most could be granted.
 
     Whoever stands in the middle gets there by `needed` actions, if they are the right ones.
@@ -255,12 +255,12 @@ def _bias(model: Decider, states: Floats, needed: int) -> float:
     return -float(min(few, middle, possible))
 
 
-def _logit(model: Decider, states: Floats) -> Floats:
+def _logit(model: BenchmarkModel, states: Floats) -> Floats:
     chance = np.clip(model.score(states), 1e-12, 1 - 1e-12)
     return np.asarray(np.log(chance / (1 - chance)), np.float64)
 
 
-def _climbed(model: Decider, states: Floats) -> Floats:
+def _climbed(model: BenchmarkModel, states: Floats) -> Floats:
     """[T, B] the logit of people in `states` [B, F] after each step, if they always take the best action."""
     transitions, reached = model.problem.transitions, []
     for _ in range(model.problem.max_actions):

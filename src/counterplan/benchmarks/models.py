@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +25,7 @@ Layers = tuple[tuple[Floats, Floats], ...]
 """Weights and biases of each layer."""
 
 
-class Decider(ABC):
+class BenchmarkModel(ABC):
     """A model that decides about states: label 0 or 1 of the problem's two outcomes."""
 
     batch = BATCH
@@ -63,7 +63,7 @@ class Decider(ABC):
         return self.labels(people)
 
 
-class Rule(Decider):
+class RuleModel(BenchmarkModel):
     """A rule in the language of conditions."""
 
     def __init__(self, problem: Problem, rule: str) -> None:
@@ -77,7 +77,7 @@ class Rule(Decider):
 
 
 @dataclass(frozen=True)
-class Weights:
+class NetworkWeights:
     """A trained network: how inputs are scaled, and the weights of each layer."""
 
     mean: Floats
@@ -91,7 +91,7 @@ class Weights:
             named |= {f"weight_{i}": weight, f"bias_{i}": bias}
         return named
 
-    def fits(self, problem: Problem, recipe: Recipe) -> bool:
+    def fits(self, problem: Problem, recipe: TrainingRecipe) -> bool:
         """Whether these are whole weights of such a network for such a problem."""
         numbers, categories = inputs(problem, np.zeros((1, len(problem.features))))
         widths = (numbers.shape[1] + categories.shape[1], *recipe.hidden, 1)
@@ -101,17 +101,17 @@ class Weights:
         return scaled and shapes == wanted and all(np.isfinite(array).all() for array in self.to_arrays().values())
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Floats]) -> Weights:
+    def from_arrays(cls, arrays: dict[str, Floats]) -> NetworkWeights:
         """The inverse of `to_arrays`."""
         depth = sum(name.startswith("weight_") for name in arrays)
         layers = tuple((arrays[f"weight_{i}"], arrays[f"bias_{i}"]) for i in range(depth))
         return cls(arrays["mean"], arrays["scale"], layers)
 
 
-class Network(Decider):
+class NetworkModel(BenchmarkModel):
     """A ReLU network on scaled numbers and one-hot categories."""
 
-    def __init__(self, problem: Problem, weights: Weights) -> None:
+    def __init__(self, problem: Problem, weights: NetworkWeights) -> None:
         super().__init__(problem)
         self.weights = weights
         digest = hashlib.sha256(b"".join(part.tobytes() for layer in weights.layers for part in layer)).hexdigest()
@@ -152,7 +152,7 @@ def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingRecipe:
     """How a benchmark's network is trained: only on training people, a fifth of them held out to stop and choose by."""
 
     hidden: tuple[int, ...] = (32, 32, 32, 32)
@@ -166,8 +166,12 @@ class Recipe:
     patience: int = 10
     held_out: float = 0.2
 
+    def cache_key(self) -> str:
+        """Text that identifies the recipe in the names of cached weights; stable under renames of this class."""
+        return f"Recipe({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
 
-def train(problem: Problem, states: Floats, favourable: Bools, recipe: Recipe, seed: int) -> Weights:
+
+def train(problem: Problem, states: Floats, favourable: Bools, recipe: TrainingRecipe, seed: int) -> NetworkWeights:
     """Train a network on training people; deterministic for a seed."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(states))
@@ -186,11 +190,11 @@ def train(problem: Problem, states: Floats, favourable: Bools, recipe: Recipe, s
         for attempt in range(recipe.tries)
     ]
     _, layers = min(tries, key=lambda result: result[0])
-    return Weights(mean, scale, layers)
+    return NetworkWeights(mean, scale, layers)
 
 
 def _best_epoch(
-    x: Floats, y: Bools, rows: Ints, held_out: Ints, weight: Floats, recipe: Recipe, seed: int,
+    x: Floats, y: Bools, rows: Ints, held_out: Ints, weight: Floats, recipe: TrainingRecipe, seed: int,
     random: np.random.Generator,
 ) -> tuple[float, Layers]:  # fmt: skip
     """The least held-out loss of one network over its epochs, and its weights then."""

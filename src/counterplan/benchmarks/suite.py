@@ -17,7 +17,7 @@ import pandas as pd
 import platformdirs
 
 from counterplan.benchmarks import synthetic, tables
-from counterplan.benchmarks.models import Decider, Network, Recipe, Rule, Weights, train
+from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel, TrainingRecipe, train
 from counterplan.errors import CounterplanError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools
@@ -26,9 +26,9 @@ from counterplan.storage.files import write_whole
 
 NAMES = ("german", "adult", "syn", "syn_long")
 TEST_SHARE = 0.2
-RECIPES = {
-    "german": Recipe(penalty=1.0, balanced=True, tries=5),
-    "adult": Recipe(penalty=1e-3, batch=256, patience=5),
+TRAINING_RECIPES = {
+    "german": TrainingRecipe(penalty=1.0, balanced=True, tries=5),
+    "adult": TrainingRecipe(penalty=1e-3, batch=256, patience=5),
 }
 
 
@@ -39,7 +39,7 @@ class Benchmark:
     name: str
     seed: int
     problem: Problem
-    model: Decider
+    model: BenchmarkModel
     train: pd.DataFrame
     test: pd.DataFrame
 
@@ -76,17 +76,17 @@ def load(name: str, seed: int = 0) -> Benchmark:
         problem = Problem.load(path)
     random = np.random.default_rng([seed, NAMES.index(name)])
     if name in synthetic.RULES:
-        rule = Rule(problem, synthetic.RULES[name])
+        rule = RuleModel(problem, synthetic.RULES[name])
         people = _balanced(problem, rule, random, long=name == "syn_long")
-        model: Decider = rule
+        model: BenchmarkModel = rule
         train_people, test_people = _split(people, random)
     else:
         train_people, test_people = _split(getattr(tables, name)(), random)
-        model = Network(problem, _weights(name, problem, train_people, seed))
+        model = NetworkModel(problem, _weights(name, problem, train_people, seed))
     return Benchmark(name, seed, problem, model, train_people, test_people)
 
 
-def _balanced(problem: Problem, rule: Rule, random: np.random.Generator, long: bool) -> pd.DataFrame:
+def _balanced(problem: Problem, rule: RuleModel, random: np.random.Generator, long: bool) -> pd.DataFrame:
     """Synthetic people, half of them favourable: sampled until both halves are full, then shuffled."""
     good: list[pd.DataFrame] = []
     bad: list[pd.DataFrame] = []
@@ -112,11 +112,11 @@ def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
     return people[problem.outcome.column].isin(problem.outcome.favourable).to_numpy()
 
 
-def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> Weights:
+def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> NetworkWeights:
     """The network of a benchmark, from the cache if it is there and whole, otherwise trained now."""
-    recipe = RECIPES[name]
+    recipe = TRAINING_RECIPES[name]
     made_by = f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # others may train another network
-    digest = hashlib.sha256(f"{recipe} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
+    digest = hashlib.sha256(f"{recipe.cache_key()} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
     path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
     kept = _read_weights(path)
     if kept is not None and kept.fits(problem, recipe):
@@ -132,10 +132,10 @@ def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> We
     return weights
 
 
-def _read_weights(path: Path) -> Weights | None:
+def _read_weights(path: Path) -> NetworkWeights | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return Weights.from_arrays({name: arrays[name] for name in arrays.files})
+            return NetworkWeights.from_arrays({name: arrays[name] for name in arrays.files})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 

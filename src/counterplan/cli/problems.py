@@ -13,7 +13,7 @@ from counterplan.cli.common import count
 from counterplan.errors import PlanError
 from counterplan.problem import json_schema
 from counterplan.problem.draft import draft_from
-from counterplan.problem.problem import check as check_file
+from counterplan.problem.lint import check as check_file
 from counterplan.storage.files import write_whole
 
 
@@ -26,7 +26,7 @@ def check(
     errors = [finding for finding in findings if finding.severity == "error"]
     if as_json:
         told = [
-            {"severity": f.severity, "line": f.line, "place": list(f.place), "message": f.message} for f in findings
+            {"severity": f.severity, "line": f.line, "place": list(f.location), "message": f.message} for f in findings
         ]
         typer.echo(json.dumps({"file": str(file), "ok": not errors, "findings": told}, ensure_ascii=False, indent=1))
     else:

@@ -17,7 +17,7 @@ from counterplan import benchmarks
 from counterplan.benchmarks import NAMES, Benchmark
 from counterplan.errors import CounterplanError, ModelError, PlanError
 from counterplan.experiments.methods import BY_NAME
-from counterplan.models.adapters import imported
+from counterplan.models.adapters import import_attribute
 from counterplan.planners import Planner
 from counterplan.plugins import load_plugin, planner_plugin, plugin_names
 from counterplan.problem.values import did_you_mean
@@ -87,7 +87,7 @@ def _named(what: str, word: str) -> Any:
     if ":" not in word:
         return None
     try:
-        return imported(*word.split(":"))
+        return import_attribute(*word.split(":"))
     except ModelError as error:
         raise PlanError(f"the {what} '{word}': {error}") from None
 

@@ -282,7 +282,7 @@ class _Contrasts:
         row, t = self.wanted[i]
         _, action = max(tried)
         before = _states(self.problem, [self.plans[row].steps[t].before])
-        text = self.transitions.say(action, before[0], self.transitions.apply(before, np.array([action]))[0])
+        text = self.transitions.describe_step(action, before[0], self.transitions.apply(before, np.array([action]))[0])
         others = "is 1 other that costs" if len(tried) == 2 else f"are {len(tried) - 1} others that cost"
         more = f", nor {others} less" if len(tried) > 1 else ""
         data = {"tried": str(self.transitions.actions[action]), "decision": "unfavourable", "plans": len(tried)}

@@ -136,7 +136,7 @@ def adapt(model: object) -> Model:
     if text.lower().endswith(".onnx"):
         return OnnxModel(text)
     if match := re.fullmatch(r"([^\W\d][\w.]*):([^\W\d][\w.]*)", text):
-        return _adapt_object(imported(match[1], match[2]), f"model '{text}'")
+        return _adapt_object(import_attribute(match[1], match[2]), f"model '{text}'")
     raise ModelError(f"'{text}' is not a model; {ACCEPTED}")
 
 
@@ -177,7 +177,7 @@ def _cannot_take_people(function: Callable[..., Any]) -> str:
     return ""
 
 
-def imported(module: str, attribute: str) -> Any:
+def import_attribute(module: str, attribute: str) -> Any:
     """Import `module` (the current directory counts) and follow the dotted `attribute` in it."""
     here = os.getcwd()
     if here not in sys.path:

@@ -111,7 +111,7 @@ def plans_from(problem: Problem, people: People, result: PlanColumns) -> tuple[P
             told.append(problem.describe(states[t + 1][row]))
             what = transitions.actions[action]
             assert what.argument is not None
-            text = transitions.say(action, states[t][row], states[t + 1][row])
+            text = transitions.describe_step(action, states[t][row], states[t + 1][row])
             cost = round(float(costs[t][row]), 9)
             reason = result.reasons[row][t] if row in result.reasons else (None, None)
             steps.append(Step(what.function, what.argument, cost, text, told[t], told[t + 1], *reason))

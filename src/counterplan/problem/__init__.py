@@ -5,8 +5,9 @@ Knows nobody outside this room but `errors`.
 
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, read_table
+from counterplan.problem.lint import check
 from counterplan.problem.parts import STOP, Action, Feature, Function
-from counterplan.problem.problem import Problem, check
+from counterplan.problem.problem import Problem
 from counterplan.problem.schema import json_schema
 from counterplan.problem.source import Finding
 from counterplan.problem.transitions import Transitions

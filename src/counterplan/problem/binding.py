@@ -267,7 +267,7 @@ class _Binder:
         sides = [self.bind(arg) for arg in node.args]
         for side, arg in zip(sides, node.args, strict=True):
             if side.kind != "number":
-                hint = "; use rank(…) for the place of an ordered value" if side.kind == "category" else ""
+                hint = "; use rank(…) for the rank of an ordered value" if side.kind == "category" else ""
                 message = (
                     f"'{_SIGN.get(node.op, node.op)}' works on numbers, but '{cut(arg)}' is {_a_kind(side.kind)}{hint}"
                 )

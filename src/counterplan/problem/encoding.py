@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterplan.errors import ProblemError
-from counterplan.problem.parts import Feature, say_number
+from counterplan.problem.parts import Feature, format_number
 from counterplan.problem.transitions import Bools, Floats
 
 AUTO_BINS = 6
@@ -106,9 +106,9 @@ def _interval(feature: Feature, low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
         return f"{name} is known"
     if math.isinf(low):
-        return f"{name} < {say_number(high)}"
+        return f"{name} < {format_number(high)}"
     if math.isinf(high):
-        return f"{name} ≥ {say_number(low)}"
+        return f"{name} ≥ {format_number(low)}"
     if feature.integer and high - low == 1 and low.is_integer():
-        return f"{name} = {say_number(low)}"
-    return f"{say_number(low)} ≤ {name} < {say_number(high)}"
+        return f"{name} = {format_number(low)}"
+    return f"{format_number(low)} ≤ {name} < {format_number(high)}"

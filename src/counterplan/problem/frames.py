@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PeopleError
-from counterplan.problem.parts import Feature, say_number
+from counterplan.problem.parts import Feature, format_number
 from counterplan.problem.source import as_number
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
@@ -198,8 +198,8 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
     missing = np.isnan(numbers)
     checks = [
         (np.isinf(numbers), "is infinite"),
-        ((numbers < feature.low) & ~np.isinf(numbers), f"is below the minimum {say_number(feature.low)}"),
-        ((numbers > feature.high) & ~np.isinf(numbers), f"is above the maximum {say_number(feature.high)}"),
+        ((numbers < feature.low) & ~np.isinf(numbers), f"is below the minimum {format_number(feature.low)}"),
+        ((numbers > feature.high) & ~np.isinf(numbers), f"is above the maximum {format_number(feature.high)}"),
         ((numbers != np.round(numbers)) & ~missing if feature.integer else np.zeros(0, bool), "is not a whole number"),
         ((np.abs(numbers) > LARGEST_INTEGER) & ~np.isinf(numbers), "is too large to be kept exactly"),
     ]
@@ -315,6 +315,8 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
         if name.endswith((".parquet", ".pq")):
             return pd.read_parquet(path)
         return _read_csv(path, features)
+    except PeopleError:  # also a ValueError
+        raise
     except FileNotFoundError:
         raise PeopleError(f"{name}: there is no such file") from None
     except ImportError as error:

@@ -5,38 +5,48 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from counterplan.problem.builder import build
 from counterplan.problem.conditions import numbers_in
 from counterplan.problem.parts import Cause, Feature, Function
-from counterplan.problem.source import Place
+from counterplan.problem.problem import Problem
+from counterplan.problem.source import Finding, Location, read_source
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import listed, text_of
-
-if TYPE_CHECKING:
-    from counterplan.problem.problem import Problem
 
 MOST_STATES = 200_000
 """A condition over more combinations of values than this is tried on a sample of them."""
 
 
-def lint(problem: Problem) -> Iterator[tuple[str, Place]]:
-    """Warnings about `problem`, each with its place in the file."""
+def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
+    """The problem in a file, if it has no errors, and every finding: errors and warnings, by line."""
+    source = read_source(path)
+    parts = build(source)
+    problem = None if parts is None else Problem(parts)
+    if problem is not None:
+        for message, location in lint(problem):
+            source.report(message, location, "warning")
+    return problem, sorted(source.findings, key=lambda finding: (finding.line or 0, finding.severity))
+
+
+def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
+    """Warnings about `problem`, each with its location in the file."""
     transitions = problem.transitions
     if not transitions.functions:
         yield "there are no functions yet, so nobody can be helped", ("functions",)
     for function in transitions.functions:
-        place: Place = ("functions", function.name)
+        location: Location = ("functions", function.name)
         feature = problem.features[function.target]
         if feature.protected:
-            yield f"changes the protected feature {feature.name}", place
+            yield f"changes the protected feature {feature.name}", location
         never = _never_legal(problem, function)
         if len(never) == len(function.natives):
-            yield "can never be legal: its condition holds for no value of the features it mentions", place
+            yield "can never be legal: its condition holds for no value of the features it mentions", location
         elif never and not _end_of_scale(feature, function, never):
-            yield f"can never be legal for {listed(never)}", (*place, "arguments")
+            yield f"can never be legal for {listed(never)}", (*location, "arguments")
     for cause in transitions.causes:
         feature = problem.features[cause.target]
         if cause.sets and feature.protected and cause.source in transitions.mutable:
@@ -100,7 +110,7 @@ def _points(feature: Feature, function: Function) -> list[float]:
     return [*inside, *between, *missing]
 
 
-def _unreachable(problem: Problem) -> Iterator[tuple[str, Place]]:
+def _unreachable(problem: Problem) -> Iterator[tuple[str, Location]]:
     """Values of a category that actions change, but that no action, table or cause ever gives."""
     transitions = problem.transitions
     for feature in problem.features:
@@ -114,7 +124,7 @@ def _unreachable(problem: Problem) -> Iterator[tuple[str, Place]]:
             yield f"no action leads to {listed(never)}", ("features", feature.name, "values")
 
 
-def _set_twice(problem: Problem) -> Iterator[tuple[str, Place]]:
+def _set_twice(problem: Problem) -> Iterator[tuple[str, Location]]:
     for feature in problem.features:
         setters = [c.position for c in problem.transitions.causes if c.sets and c.target == feature.index]
         if len(setters) > 1:

@@ -59,16 +59,16 @@ class Feature:
             return int(number) if self.integer or (number.is_integer() and abs(number) < 2**53) else float(number)
         return self.natives[int(number)]
 
-    def say(self, number: float) -> str:
-        """A state's number in words: "12,000 €", "skilled", "unknown"."""
+    def format_value(self, number: float) -> str:
+        """Format a state's number for people: "12,000 €", "skilled", "unknown"."""
         if math.isnan(number):
             return "unknown"
         if not self.is_number:
             return self.labels[int(number)]
-        return say_number(number) + (f" {self.unit}" if self.unit else "")
+        return format_number(number) + (f" {self.unit}" if self.unit else "")
 
 
-def say_number(number: float) -> str:
+def format_number(number: float) -> str:
     """A number for people, with thousands set apart and no more than four decimals that matter."""
     if float(number).is_integer():
         return f"{int(number):,}"
@@ -141,7 +141,7 @@ class Cause:
     """[V] what the target becomes for each new value of the source; NaN leaves it as it is."""
     formula: Expression | None = None
     position: int = field(default=0, compare=False)
-    """Its place among the causes of the file."""
+    """Its position among the causes of the file."""
 
     @property
     def sets(self) -> bool:

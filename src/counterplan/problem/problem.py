@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import PeopleError, PlanError, ProblemError
-from counterplan.problem.building import Parts, build
+from counterplan.errors import PeopleError, ProblemError, SettingError
+from counterplan.problem.builder import Parts, build
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, read_people
 from counterplan.problem.parts import Feature, Outcome
-from counterplan.problem.source import Finding, Source, read_source
+from counterplan.problem.source import Source, read_source
 from counterplan.problem.transitions import Bools, Floats, Transitions
 from counterplan.problem.values import Native, did_you_mean
 
@@ -103,14 +103,14 @@ class Problem:
             forbid = [forbid]
         for wish in forbid:
             if not isinstance(wish, str):
-                raise PlanError(f"cannot forbid {wish!r}: name a function or an action, such as '{names[0]}'")
+                raise SettingError(f"cannot forbid {wish!r}: name a function or an action, such as '{names[0]}'")
             if wish in functions:
                 allowed[self.transitions.spans[functions.index(wish)]] = False
             elif wish in names:
                 allowed[names.index(wish)] = False
             else:
                 hint = did_you_mean(wish, [*functions, *names]) or f"; there are {', '.join(functions)}"
-                raise PlanError(f"cannot forbid '{wish}': there is no such function or action{hint}")
+                raise SettingError(f"cannot forbid '{wish}': there is no such function or action{hint}")
         return allowed
 
     def __repr__(self) -> str:
@@ -118,16 +118,3 @@ class Problem:
             f"Problem({self.name!r}: {len(self.features)} features, {len(self.transitions.functions)} functions, "
             f"{len(self.transitions) - 1} actions)"
         )
-
-
-def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
-    """The problem in a file, if it has no errors, and every finding: errors and warnings, by line."""
-    from counterplan.problem.lint import lint
-
-    source = read_source(path)
-    parts = build(source)
-    problem = None if parts is None else Problem(parts)
-    if problem is not None:
-        for message, place in lint(problem):
-            source.found(message, place, "warning")
-    return problem, sorted(source.findings, key=lambda finding: (finding.line or 0, finding.severity))

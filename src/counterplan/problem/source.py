@@ -1,4 +1,4 @@
-"""A YAML file as plain data, with the line of every place in it.
+"""A YAML file as plain data, with the line of every location in it.
 
 Scalars follow YAML 1.2: `no`, `on` and `0o7x` are texts. What a user may have meant as a name — `007`, `1e3`, `True` —
 is kept as they wrote it, in a `Plain` text; whoever expects a number or a truth value reads it with `as_number` or
@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """The way to a value: ("functions", "CHANGE_JOB", "arguments", 2)."""
 
 LARGEST_FILE = 5_000_000
@@ -37,24 +37,24 @@ class Plain(str):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong (`error`) or doubtful (`warning`) at one place of a problem file."""
+    """Something wrong (`error`) or doubtful (`warning`) at one location of a problem file."""
 
     message: str
-    place: Place = ()
+    location: Location = ()
     severity: str = "error"
     line: int | None = None
 
     def text(self, name: str) -> str:
         """`loan.yaml:12: functions.CHANGE_JOB.arguments[2]: …`"""
         line = f"{name}:{self.line}" if self.line else name
-        where = place_text(self.place)
+        where = format_location(self.location)
         return f"{line}: {where}: {self.message}" if where else f"{line}: {self.message}"
 
 
-def place_text(place: Sequence[str | int]) -> str:
-    """A place as people write it: `functions.CHANGE_JOB.arguments[2]`."""
+def format_location(location: Sequence[str | int]) -> str:
+    """A location as people write it: `functions.CHANGE_JOB.arguments[2]`."""
     text = ""
-    for part in place:
+    for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
 
@@ -65,18 +65,18 @@ class Source:
 
     name: str
     data: Any = None
-    lines: dict[Place, int] = field(default_factory=dict)
+    lines: dict[Location, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def line(self, place: Place) -> int | None:
-        """The line of `place`, or of the nearest thing around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place)
+    def line(self, location: Location) -> int | None:
+        """The line of `location`, or of the nearest thing around it."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location)
 
-    def found(self, message: str, place: Place = (), severity: str = "error") -> None:
+    def report(self, message: str, location: Location = (), severity: str = "error") -> None:
         """Note a finding, with its line."""
-        self.findings.append(Finding(message, place, severity, self.line(place)))
+        self.findings.append(Finding(message, location, severity, self.line(location)))
 
 
 def read_source(path: str | Path) -> Source:
@@ -85,17 +85,17 @@ def read_source(path: str | Path) -> Source:
     try:
         raw = Path(path).read_bytes()
         if len(raw) > LARGEST_FILE:
-            source.found(f"the file has {len(raw):,} bytes; a problem file has at most {LARGEST_FILE:,}")
+            source.report(f"the file has {len(raw):,} bytes; a problem file has at most {LARGEST_FILE:,}")
             return source
         text = raw.decode("utf-8-sig")
     except FileNotFoundError:
-        source.found("there is no such file")
+        source.report("there is no such file")
     except IsADirectoryError:
-        source.found("this is a directory, not a file")
+        source.report("this is a directory, not a file")
     except UnicodeDecodeError as error:
-        source.found(f"the file is not UTF-8 text (byte {error.start})")
+        source.report(f"the file is not UTF-8 text (byte {error.start})")
     except (OSError, ValueError) as error:
-        source.found(f"the file cannot be read: {getattr(error, 'strerror', None) or error}")
+        source.report(f"the file cannot be read: {getattr(error, 'strerror', None) or error}")
     else:
         parse_yaml(text, source)
     return source
@@ -114,23 +114,23 @@ def parse_yaml(text: str, source: Source) -> None:
         source.findings.append(Finding(f"not YAML: {' '.join(said).strip()}", line=line))
         return
     except yaml.YAMLError as error:
-        source.found("not YAML: " + " ".join(str(error).split())[:200])
+        source.report("not YAML: " + " ".join(str(error).split())[:200])
         return
     except (ValueError, OverflowError):
-        source.found('not YAML: a "\\U…" in double quotes stands for no character')
+        source.report('not YAML: a "\\U…" in double quotes stands for no character')
         return
     except RecursionError:
-        source.found("not YAML: nested too deeply")
+        source.report("not YAML: nested too deeply")
         return
     if root is None:
-        source.found("the file is empty")
+        source.report("the file is empty")
         return
     builder = _Builder(source)
     try:
         source.data = builder.build(root, ())
     except _TooMuch as error:
         source.data = None
-        source.found(str(error))
+        source.report(str(error))
 
 
 class _TooMuch(Exception):
@@ -144,30 +144,30 @@ class _Builder:
         self.source = source
         self.count = 0
 
-    def build(self, node: yaml.Node, place: Place) -> Any:
+    def build(self, node: yaml.Node, location: Location) -> Any:
         self.count += 1
         if self.count > MOST_VALUES:
             raise _TooMuch(f"the file holds more than {MOST_VALUES:,} values (are its aliases nested?)")
-        if len(place) > 20:
+        if len(location) > 20:
             raise _TooMuch("nested too deeply")
-        self.source.lines.setdefault(place, node.start_mark.line + 1)
+        self.source.lines.setdefault(location, node.start_mark.line + 1)
         if node.tag not in _USUAL_TAGS:
-            self.source.found(f"the tag {node.tag} is not allowed here", place)
+            self.source.report(f"the tag {node.tag} is not allowed here", location)
             return None
         if isinstance(node, yaml.ScalarNode):
             if _HALF.search(node.value):
-                self.source.found("has half a character (a lone surrogate) in it", place)
+                self.source.report("has half a character (a lone surrogate) in it", location)
                 return None
             return scalar(node.value) if not node.style else str(node.value)
         if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*place, i)) for i, item in enumerate(node.value)]
+            return [self.build(item, (*location, i)) for i, item in enumerate(node.value)]
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode) or _HALF.search(key_node.value):
-                self.source.found("a key must be a plain word", place)
+                self.source.report("a key must be a plain word", location)
                 continue
             key = str(key_node.value)
-            inner = (*place, key)
+            inner = (*location, key)
             self.source.lines.setdefault(inner, key_node.start_mark.line + 1)
             if key in result:
                 line = key_node.start_mark.line + 1

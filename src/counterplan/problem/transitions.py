@@ -1,4 +1,4 @@
-"""How states change: which actions are legal, what they cost, where they lead. The only place that knows.
+"""How states change: which actions are legal, what they cost, where they lead. The only module that knows.
 
 States are float [B, F]: a category is the index of its value, a missing value is NaN. Actions are numbered in the
 order of the file, function by function and argument by argument; the last one is STOP.
@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.problem.parts import STOP, Action, Cause, Feature, Function, Scale, fill_phrase, say_number
+from counterplan.problem.parts import STOP, Action, Cause, Feature, Function, Scale, fill_phrase, format_number
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -245,7 +245,7 @@ class Transitions:
             costs[span] = function.surcharge + function.base * scale
         return costs
 
-    def say(self, action: int, before: Floats, after: Floats) -> str:
+    def describe_step(self, action: int, before: Floats, after: Floats) -> str:
         """An action in words, as it changes the state `before` [F] into `after` [F]."""
         if action == self.stop:
             return "Stop"
@@ -254,13 +254,13 @@ class Transitions:
         number = self._argument[action]
         if feature.is_number:
             unit = f" {feature.unit}" if feature.unit else ""
-            argument, amount = say_number(number) + unit, say_number(abs(number)) + unit
+            argument, amount = format_number(number) + unit, format_number(abs(number)) + unit
         else:
-            argument = amount = feature.say(number)
+            argument = amount = feature.format_value(number)
         words = {
             "argument": argument,
             "amount": amount,
-            "before": feature.say(before[function.target]),
-            "after": feature.say(after[function.target]),
+            "before": feature.format_value(before[function.target]),
+            "after": feature.format_value(after[function.target]),
         }
         return fill_phrase(function.phrase, words)

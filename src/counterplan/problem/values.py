@@ -39,7 +39,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 
 def visible(text: str) -> str:
-    """A stranger's text, with a mark in place of characters that steer a terminal or turn the direction of writing."""
+    """Replace characters that control a terminal or change the writing direction by U+FFFD."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

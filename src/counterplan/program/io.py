@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from counterplan.errors import PlanError
 from counterplan.problem import Feature, Problem
-from counterplan.problem.source import Place, place_text
+from counterplan.problem.source import Location, format_location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
 from counterplan.storage.files import write_whole
@@ -224,8 +224,8 @@ class _Reader:
         self.functions = {function.name: i for i, function in enumerate(problem.transitions.functions)}
         self.arguments = {function.name: _places(function.natives) for function in problem.transitions.functions}
 
-    def wrong(self, place: Place, message: str) -> NoReturn:
-        raise PlanError(f"{self.name}: {place_text(place)}: {message}")
+    def wrong(self, place: Location, message: str) -> NoReturn:
+        raise PlanError(f"{self.name}: {format_location(place)}: {message}")
 
     def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> Program:
         for node in nodes:
@@ -237,7 +237,7 @@ class _Reader:
             self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
         return program
 
-    def tree(self, data: Any, place: Place) -> Tree:
+    def tree(self, data: Any, place: Location) -> Tree:
         if len(place) > DEEPEST + 2:
             self.wrong(place[:6], f"more than {DEEPEST} questions in a row")
         self.mapping(data, (("do",), ("if", "then", "else")), place)
@@ -248,7 +248,7 @@ class _Reader:
         test = self.test(data["if"], (*place, "if"))
         return Split(test, self.tree(data["then"], (*place, "then")), self.tree(data["else"], (*place, "else")))
 
-    def test(self, data: Any, place: Place) -> Test:
+    def test(self, data: Any, place: Location) -> Test:
         shapes = (("feature", "at_least"), ("feature", "in"), ("feature", "missing"))
         self.mapping(data, shapes, place)
         feature = self.features[self.known(data["feature"], self.features, "feature", (*place, "feature"))]
@@ -265,7 +265,7 @@ class _Reader:
             self.wrong((*place, "missing"), "should be true")
         return Test(feature.index)
 
-    def choice(self, data: Any, place: Place) -> Choice:
+    def choice(self, data: Any, place: Location) -> Choice:
         self.mapping(data, (("stop",), ("function", "argument"), ("function", "reach")), place)
         transitions = self.problem.transitions
         if "stop" in data:
@@ -284,12 +284,12 @@ class _Reader:
             self.wrong((*place, "argument"), f"'{cut(wanted)}' is not an argument of {name}{hint}")
         return Choice(span.start + places[text_of(wanted)])
 
-    def bound(self, feature: Feature, data: Any, place: Place) -> float:
+    def bound(self, feature: Feature, data: Any, place: Location) -> float:
         if feature.kind == "category":
             self.wrong(place, f"the values of {feature.name} have no order; use 'in'")
         return self.number(data, place) if feature.is_number else float(self.value(feature, data, place))
 
-    def number(self, data: Any, place: Place) -> float:
+    def number(self, data: Any, place: Location) -> float:
         if isinstance(data, bool) or not isinstance(data, (int, float)) or not abs(data) < math.inf:
             self.wrong(place, f"'{cut(data)}' is not a number")
         try:
@@ -297,19 +297,19 @@ class _Reader:
         except OverflowError:
             self.wrong(place, f"'{cut(data)}' is too large")
 
-    def value(self, feature: Feature, data: Any, place: Place) -> int:
+    def value(self, feature: Feature, data: Any, place: Location) -> int:
         places = self.places[feature.name]
         if not isinstance(data, Native) or text_of(data) not in places:
             hint = did_you_mean(str(data), places) or f"; the values are {listed(places)}"
             self.wrong(place, f"'{cut(data)}' is not a value of '{feature.name}'{hint}")
         return places[text_of(data)]
 
-    def known(self, data: Any, names: Sequence[str] | Mapping[str, Any], what: str, place: Place) -> str:
+    def known(self, data: Any, names: Sequence[str] | Mapping[str, Any], what: str, place: Location) -> str:
         if not isinstance(data, str) or data not in names:
             self.wrong(place, f"there is no {what} '{cut(data)}'{did_you_mean(str(data), names)}")
         return data
 
-    def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Place) -> None:
+    def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Location) -> None:
         """Refuse what is not a mapping with the keys of one of the `shapes`."""
         if not isinstance(data, dict) or not any({*data} == {*shape} for shape in shapes):
             found = f"{{{cut(', '.join(map(str, data)))}}}" if isinstance(data, dict) else f"'{cut(data)}'"

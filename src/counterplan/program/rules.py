@@ -18,7 +18,7 @@ import numpy as np
 from counterplan.plans.plan import Reason
 from counterplan.problem import Feature, Function, Problem
 from counterplan.problem.conditions import Node
-from counterplan.problem.parts import say_number
+from counterplan.problem.parts import format_number
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program.automaton import INTERVENE, Choice, Program, Run, leaves
 from counterplan.program.domains import Values, after_values, needs, passing
@@ -83,12 +83,12 @@ class Condition:
         below, above = both.high < self.here.high, both.low > self.here.low
         unit = f" {feature.unit}" if feature.unit else ""
         if feature.integer and both.high - both.low == 1:
-            return feature.say(both.low)
+            return feature.format_value(both.low)
         if below and above and feature.integer:
-            return f"between {say_number(both.low)} and {say_number(both.high - 1)}{unit}"
+            return f"between {format_number(both.low)} and {format_number(both.high - 1)}{unit}"
         if below and above:
-            return f"at least {say_number(both.low)} and below {say_number(both.high)}{unit}"
-        return f"below {say_number(both.high)}{unit}" if below else f"at least {say_number(both.low)}{unit}"
+            return f"at least {format_number(both.low)} and below {format_number(both.high)}{unit}"
+        return f"below {format_number(both.high)}{unit}" if below else f"at least {format_number(both.low)}{unit}"
 
     def _category_text(self) -> str:
         shape, places = self._shape
@@ -301,10 +301,10 @@ def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
     if not function.adds:
         return "change", feature.label, f"to {_value(feature, argument)}"
     if choice.reach is None:
-        return "raise" if argument > 0 else "lower", feature.label, f"by {feature.say(abs(argument))}"
+        return "raise" if argument > 0 else "lower", feature.label, f"by {feature.format_value(abs(argument))}"
     ways = function.arguments
     way = "lower" if (ways < 0).all() else "raise" if (ways > 0).all() else "move"
-    return way, feature.label, f"to {feature.say(choice.reach)}"
+    return way, feature.label, f"to {feature.format_value(choice.reach)}"
 
 
 _NAMED = 3
@@ -351,7 +351,7 @@ def verb(label: str) -> str:
 
 
 def _value(feature: Feature, number: float) -> str:
-    return feature.say(number) if feature.is_number else _quoted(feature, int(number))
+    return feature.format_value(number) if feature.is_number else _quoted(feature, int(number))
 
 
 def _quoted(feature: Feature, place: int) -> str:

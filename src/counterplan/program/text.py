@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from counterplan.problem import Problem
-from counterplan.problem.parts import say_number
+from counterplan.problem.parts import format_number
 from counterplan.problem.values import visible
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Tree, leaves
 from counterplan.program.domains import Values, after_values, passing
@@ -269,4 +269,4 @@ def say_shortly(number: float) -> str:
     if isinstance(number, int):
         return f"{number:,}"
     near = round(float(number), 3)
-    return say_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))
+    return format_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))

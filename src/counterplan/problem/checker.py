@@ -13,7 +13,7 @@ from counterplan.problem import parts
 from counterplan.problem.binding import Column, Expression, Scope, bind
 from counterplan.problem.conditions import parse
 from counterplan.problem.schema import KEYS
-from counterplan.problem.source import Place, Source, as_number
+from counterplan.problem.source import Location, Source, as_number
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
 
 T = TypeVar("T")
@@ -28,64 +28,66 @@ class Checker:
         self.broken: set[str] = set()
         """Features with mistakes of their own: what refers to them is passed over in silence."""
 
-    def found(self, message: str, place: Place, severity: str = "error") -> None:
+    def report(self, message: str, location: Location, severity: str = "error") -> None:
         """Note a finding."""
-        self.source.found(message, place, severity)
+        self.source.report(message, location, severity)
 
-    def validated(self, adapter: TypeAdapter[T], data: Any, place: Place) -> T | None:
+    def validated(self, adapter: TypeAdapter[T], data: Any, location: Location) -> T | None:
         """`data` as the adapter's type, or None with a finding for each thing wrong with it."""
         try:
             return adapter.validate_python(data)
         except ValidationError as error:
             for wrong in error.errors():
                 inner, message = _say(wrong, data)
-                self.found(message, place + inner)
+                self.report(message, location + inner)
             return None
         except UnicodeEncodeError:
-            self.found("has half a character (a lone surrogate) in it", place)
+            self.report("has half a character (a lone surrogate) in it", location)
             return None
 
-    def distinct(self, values: Sequence[Native], place: Place) -> tuple[Native, ...]:
+    def distinct(self, values: Sequence[Native], location: Location) -> tuple[Native, ...]:
         """The values, with a finding for each that is listed twice."""
         seen: set[str] = set()
         for i, value in enumerate(values):
             if text_of(value) in seen:
-                self.found(f"'{text_of(value)}' is listed twice", (*place, i))
+                self.report(f"'{text_of(value)}' is listed twice", (*location, i))
             seen.add(text_of(value))
         return tuple(values)
 
-    def known(self, name: str, place: Place) -> parts.Feature | None:
+    def known(self, name: str, location: Location) -> parts.Feature | None:
         """A feature by name; None, with a finding unless the feature itself is broken."""
         feature = self.features.get(name)
         if feature is None and name not in self.broken:
-            self.found(f"there is no feature '{name}'{did_you_mean(name, self.features)}", place)
+            self.report(f"there is no feature '{name}'{did_you_mean(name, self.features)}", location)
         return feature
 
-    def of_feature(self, feature: parts.Feature, item: Any, place: Place, change: bool = False) -> Native | None:
+    def of_feature(self, feature: parts.Feature, item: Any, location: Location, change: bool = False) -> Native | None:
         """`item` as a value of `feature` (or, for numbers, a change of it), or None with a finding."""
         if not feature.is_number:
             text = text_of(item)
             if text not in feature.values:
                 hint = did_you_mean(text, feature.values) or f"; the values are {listed(feature.values)}"
-                self.found(f"'{text}' is not a value of '{feature.name}'{hint}", place)
+                self.report(f"'{text}' is not a value of '{feature.name}'{hint}", location)
                 return None
             return feature.natives[feature.values.index(text)]
         number = as_number(item)
         if isinstance(number, (bool, str)) or not math.isfinite(number):
-            self.found(f"'{item}' is not a number, but {feature.name} is", place)
+            self.report(f"'{item}' is not a number, but {feature.name} is", location)
             return None
         if feature.integer and number != int(number):
-            self.found(f"{number} is not a whole number, but {feature.name} is", place)
+            self.report(f"{number} is not a whole number, but {feature.name} is", location)
             return None
         if change and number == 0:
-            self.found("adding 0 changes nothing", place)
+            self.report("adding 0 changes nothing", location)
             return None
         if not change and not feature.low <= number <= feature.high:
-            self.found(f"{parts.say_number(number)} is outside the bounds of {feature.name}", place)
+            self.report(f"{parts.format_number(number)} is outside the bounds of {feature.name}", location)
             return None
         if change and abs(number) > feature.high - feature.low:
-            self.found(
-                f"{parts.say_number(number)} is more than the bounds of {feature.name} are apart", place, "warning"
+            self.report(
+                f"{parts.format_number(number)} is more than the bounds of {feature.name} are apart",
+                location,
+                "warning",
             )
         return int(number) if number == int(number) else float(number)
 
@@ -93,7 +95,7 @@ class Checker:
         """The features as conditions see them."""
         return {name: feature.column() for name, feature in self.features.items()}
 
-    def expression(self, text: str, scope: Scope, want: str, place: Place) -> Expression | None:
+    def expression(self, text: str, scope: Scope, want: str, location: Location) -> Expression | None:
         """A condition or formula, bound; None, with a finding, if it makes no sense."""
         text = text.strip()
         try:
@@ -102,10 +104,10 @@ class Checker:
                 return None
             bound = bind(tree, scope, want)
         except ConditionError as error:
-            self.found(f"{error} (at character {error.position + 1} of: {_around(text, error.position)})", place)
+            self.report(f"{error} (at character {error.position + 1} of: {_around(text, error.position)})", location)
             return None
         for warning in bound.warnings:
-            self.found(warning, place, "warning")
+            self.report(warning, location, "warning")
         return bound
 
 
@@ -115,9 +117,9 @@ def _around(text: str, position: int) -> str:
     return ("…" if start else "") + cut(text[start:])
 
 
-def _say(error: Any, data: Any) -> tuple[Place, str]:
-    """A pydantic error as a place that exists in `data` and a message in plain words."""
-    place: list[str | int] = []
+def _say(error: Any, data: Any) -> tuple[Location, str]:
+    """A pydantic error as a location that exists in `data` and a message in plain words."""
+    location: list[str | int] = []
     here = data
     for part in error["loc"]:
         if (isinstance(here, Mapping) and part in here) or (
@@ -126,28 +128,28 @@ def _say(error: Any, data: Any) -> tuple[Place, str]:
             here = here[part]
         else:
             continue
-        place.append(part)
+        location.append(part)
     last, kind, context = error["loc"][-1] if error["loc"] else "", error["type"], error.get("ctx", {})
     if kind == "missing":
-        return tuple(place), f"'{last}' is missing"
+        return tuple(location), f"'{last}' is missing"
     if kind == "extra_forbidden":
-        return tuple(place), f"unknown key{did_you_mean(text_of(last), KEYS)}"
+        return tuple(location), f"unknown key{did_you_mean(text_of(last), KEYS)}"
     if kind == "union_tag_not_found":
-        return tuple(place), "'kind' is missing: number, category or ordered"
+        return tuple(location), "'kind' is missing: number, category or ordered"
     if kind == "union_tag_invalid":
         if "kind" not in str(context.get("discriminator")):
-            return tuple(place), "is not written in a way that is understood here"
-        return (*place, "kind"), f"unknown kind '{context.get('tag')}': it is number, category or ordered"
+            return tuple(location), "is not written in a way that is understood here"
+        return (*location, "kind"), f"unknown kind '{context.get('tag')}': it is number, category or ordered"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return tuple(place), "should be a mapping of keys and values"
+        return tuple(location), "should be a mapping of keys and values"
     if kind == "list_type":
-        return tuple(place), "should be a list"
+        return tuple(location), "should be a list"
     if kind == "too_short":
         least = context["min_length"]
-        return tuple(place), f"should have at least {'one value' if least == 1 else f'{least} values'}"
+        return tuple(location), f"should have at least {'one value' if least == 1 else f'{least} values'}"
     if kind == "value_error":
-        return tuple(place), str(context.get("error", error["msg"]))
+        return tuple(location), str(context.get("error", error["msg"]))
     if kind == "literal_error":
-        return tuple(place), f"should be {context['expected']} or a list"
+        return tuple(location), f"should be {context['expected']} or a list"
     message = error["msg"].removeprefix("Input ")
-    return tuple(place), message[0].lower() + message[1:]
+    return tuple(location), message[0].lower() + message[1:]

@@ -11,9 +11,9 @@ import numpy as np
 
 from counterplan.problem import parts
 from counterplan.problem.binding import Array, Scope
-from counterplan.problem.checking import Checker
+from counterplan.problem.checker import Checker
 from counterplan.problem.schema import CauseSpec, IntervalSpec
-from counterplan.problem.source import Place, Source, place_text
+from counterplan.problem.source import Location, Source, format_location
 from counterplan.problem.values import Native, did_you_mean, text_of
 
 
@@ -22,92 +22,92 @@ class CauseBuilder(Checker):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.edges: dict[tuple[str, str], Place] = {}
+        self.edges: dict[tuple[str, str], Location] = {}
         """Where each edge was first written."""
 
-    def cause(self, spec: CauseSpec, place: Place) -> tuple[parts.Cause, CauseSpec] | None:
+    def cause(self, spec: CauseSpec, location: Location) -> tuple[parts.Cause, CauseSpec] | None:
         """One edge, and its normalised specification."""
-        first = self.edges.setdefault((spec.from_, spec.to), place)
-        if first != place:
-            self.found(f"there is already a cause from {spec.from_} to {spec.to}: {place_text(first)}", place)
-        source, target = self.known(spec.from_, (*place, "from")), self.known(spec.to, (*place, "to"))
+        first = self.edges.setdefault((spec.from_, spec.to), location)
+        if first != location:
+            self.report(f"there is already a cause from {spec.from_} to {spec.to}: {format_location(first)}", location)
+        source, target = self.known(spec.from_, (*location, "from")), self.known(spec.to, (*location, "to"))
         if source is None or target is None:
             return None
         if spec.table is not None and spec.formula is not None:
-            self.found("has both 'table' and 'formula'; one of them sets the feature", place)
+            self.report("has both 'table' and 'formula'; one of them sets the feature", location)
         before = len(self.source.findings)
-        scale = None if spec.scale is None else self.scale(spec.scale, source, (*place, "scale"))
-        table, natives = self.table(spec.table, source, target, (*place, "table"))
+        scale = None if spec.scale is None else self.scale(spec.scale, source, (*location, "scale"))
+        table, natives = self.table(spec.table, source, target, (*location, "table"))
         formula = None
         if spec.formula is not None:
             if not target.is_number:
-                self.found(f"a formula gives a number, and {target.name} is not one", (*place, "formula"))
-            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*place, "formula"))
+                self.report(f"a formula gives a number, and {target.name} is not one", (*location, "formula"))
+            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*location, "formula"))
         if any(finding.severity == "error" for finding in self.source.findings[before:]):
             return None
-        cause = parts.Cause(source.index, target.index, scale, table, formula, int(place[-1]))
+        cause = parts.Cause(source.index, target.index, scale, table, formula, int(location[-1]))
         return cause, spec.model_copy(update={"table": natives})
 
-    def scale(self, scale: Any, source: parts.Feature, place: Place) -> parts.Scale | None:
+    def scale(self, scale: Any, source: parts.Feature, location: Location) -> parts.Scale | None:
         """What the edge multiplies costs with."""
         if isinstance(scale, list) and scale and isinstance(scale[0], IntervalSpec):
-            return self.intervals(scale, source, place)
+            return self.intervals(scale, source, location)
         if source.is_number:
-            self.found(
-                f"{source.name} is a number: its scale is a list of intervals like {{below: 25, scale: 0.5}}", place
+            self.report(
+                f"{source.name} is a number: its scale is a list of intervals like {{below: 25, scale: 0.5}}", location
             )
             return None
         if isinstance(scale, list):
             if len(scale) != len(source.natives):
-                self.found(f"has {len(scale)} numbers for the {len(source.natives)} values of {source.name}", place)
+                self.report(f"has {len(scale)} numbers for the {len(source.natives)} values of {source.name}", location)
                 return None
             return parts.Scale(np.array([*scale, 1.0]))
         for text in scale:
             if text not in source.values:
-                self.found(
-                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                self.report(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*location, text)
                 )
         return parts.Scale(np.array([*(scale.get(text, 1.0) for text in source.values), 1.0]))
 
-    def intervals(self, items: list[IntervalSpec], source: parts.Feature, place: Place) -> parts.Scale | None:
+    def intervals(self, items: list[IntervalSpec], source: parts.Feature, location: Location) -> parts.Scale | None:
         """A scale by intervals of a number."""
         if not source.is_number:
-            self.found(f"{source.name} is no number: its scale is a list by rank or a mapping by value", place)
+            self.report(f"{source.name} is no number: its scale is a list by rank or a mapping by value", location)
             return None
         intervals = []
         for i, item in enumerate(items):
             if item.above is not None and item.at_least is not None:
-                self.found("has both 'above' and 'at_least'", (*place, i))
+                self.report("has both 'above' and 'at_least'", (*location, i))
             if item.below is not None and item.at_most is not None:
-                self.found("has both 'below' and 'at_most'", (*place, i))
+                self.report("has both 'below' and 'at_most'", (*location, i))
             lows = [bound for bound in (item.above, item.at_least) if bound is not None]
             highs = [bound for bound in (item.below, item.at_most) if bound is not None]
             low, high = lows[0] if lows else -math.inf, highs[0] if highs else math.inf
             if low > high or (low == high and (item.above is not None or item.below is not None)):
-                self.found("no number lies in this interval", (*place, i))
+                self.report("no number lies in this interval", (*location, i))
             if not lows and not highs and i < len(items) - 1:
-                self.found("holds for every number, so what follows never counts", (*place, i))
+                self.report("holds for every number, so what follows never counts", (*location, i))
             intervals.append((low, item.above is None, high, item.below is None, item.scale))
         return parts.Scale(intervals=tuple(intervals))
 
     def table(
-        self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, place: Place
+        self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, location: Location
     ) -> tuple[Array | None, dict[str, Native] | None]:
         """What the target becomes for each value of the source: as numbers [V], and as the file would write it."""
         if table is None:
             return None, None
         if source.is_number:
-            self.found(f"{source.name} is a number: write a formula instead of a table", place)
+            self.report(f"{source.name} is a number: write a formula instead of a table", location)
             return None, None
         numbers = np.full(len(source.natives), math.nan)
         natives: dict[str, Native] = {}
         for text, item in table.items():
             if text not in source.values:
-                self.found(
-                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*place, text)
+                self.report(
+                    f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*location, text)
                 )
                 continue
-            native = self.of_feature(target, item, (*place, text))
+            native = self.of_feature(target, item, (*location, text))
             if native is not None:
                 natives[text] = native
                 number = float(native) if target.is_number else target.values.index(text_of(native))
@@ -141,7 +141,7 @@ class CauseBuilder(Checker):
             way = _cycle(circle, children)
             position = max(positions[edge] for edge in itertools.pairwise(way))
             text = " → ".join(names[index] for index in way)
-            self.found(f"the causes run in a circle: {text}", ("causes", position))
+            self.report(f"the causes run in a circle: {text}", ("causes", position))
         return order
 
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from counterplan.problem import parts
 from counterplan.problem.binding import Array, Column, Expression, Scope
-from counterplan.problem.causes import CauseBuilder
+from counterplan.problem.causal_graph import CauseBuilder
 from counterplan.problem.schema import (
     VERSION,
     CategorySpec,
@@ -28,7 +28,7 @@ from counterplan.problem.schema import (
     OutcomeSpec,
     ProblemFile,
 )
-from counterplan.problem.source import Place, Plain, Source, as_number
+from counterplan.problem.source import Location, Plain, Source, as_number
 from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ def build(source: Source) -> Parts | None:
     """The parts of the problem in `source`, or None if it has errors; either way `source.findings` tells all."""
     if not isinstance(source.data, Mapping):
         if not source.findings:
-            source.found("a problem file is a mapping that starts with 'counterplan: 1'")
+            source.report("a problem file is a mapping that starts with 'counterplan: 1'")
         return None
     return _Builder(source).build()
 
@@ -93,14 +93,14 @@ class _Builder(CauseBuilder):
     def header(self) -> dict[str, Any] | None:
         version = self.data.get("counterplan")
         if version is None:
-            self.found("'counterplan' is missing: a problem file starts with 'counterplan: 1'", ())
+            self.report("'counterplan' is missing: a problem file starts with 'counterplan: 1'", ())
         elif version != VERSION or isinstance(version, bool):
             newer = isinstance(version, int) and version > VERSION
             hint = "; it needs a newer counterplan" if newer else f"; this counterplan reads version {VERSION}"
-            self.found(f"unknown version {version!r} of the problem format{hint}", ("counterplan",))
+            self.report(f"unknown version {version!r} of the problem format{hint}", ("counterplan",))
         for key in self.data:
             if key not in ProblemFile.model_fields:
-                self.found(f"unknown key{did_you_mean(text_of(key), ProblemFile.model_fields)}", (text_of(key),))
+                self.report(f"unknown key{did_you_mean(text_of(key), ProblemFile.model_fields)}", (text_of(key),))
         header: dict[str, Any] = {"counterplan": VERSION}
         for key in ("name", "title", "outcome", "max_actions"):
             field = ProblemFile.model_fields[key]
@@ -108,7 +108,7 @@ class _Builder(CauseBuilder):
                 adapter = TypeAdapter(_annotated(field.annotation, field.metadata))
                 header[key] = self.validated(adapter, self.data[key], (key,))
             elif field.is_required():
-                self.found(f"'{key}' is missing", ())
+                self.report(f"'{key}' is missing", ())
                 header[key] = None
         if header["outcome"] is not None:
             self.outcome(header["outcome"])
@@ -121,31 +121,31 @@ class _Builder(CauseBuilder):
         if data is None:
             return []
         if not isinstance(data, wanted) or isinstance(data, str):
-            self.found(f"should be {empty}", (key,))
+            self.report(f"should be {empty}", (key,))
             return []
         built = []
         items = data.items() if isinstance(data, Mapping) else enumerate(data)
         for name, item in items:
-            place: Place = (key, name if isinstance(name, int) else text_of(name))
-            spec = self.validated(_ADAPTERS[kind], item, place)
-            piece = build(spec, place) if spec is not None else None
+            location: Location = (key, name if isinstance(name, int) else text_of(name))
+            spec = self.validated(_ADAPTERS[kind], item, location)
+            piece = build(spec, location) if spec is not None else None
             if piece is not None:
                 built.append(piece)
         return built
 
     def outcome(self, spec: OutcomeSpec) -> parts.Outcome:
-        place: Place = ("outcome",)
-        natives = self.distinct(spec.values, (*place, "values"))
+        location: Location = ("outcome",)
+        natives = self.distinct(spec.values, (*location, "values"))
         values = [text_of(native) for native in natives]
         chosen = spec.favourable if isinstance(spec.favourable, list) else [spec.favourable]
         favourable = [text_of(value) for value in chosen]
         for text in favourable:
             if text not in values:
-                self.found(
-                    f"'{text}' is not among the outcome's values{did_you_mean(text, values)}", (*place, "favourable")
+                self.report(
+                    f"'{text}' is not among the outcome's values{did_you_mean(text, values)}", (*location, "favourable")
                 )
         if set(favourable) == set(values):
-            self.found("every outcome is favourable, so nobody needs a plan", (*place, "favourable"))
+            self.report("every outcome is favourable, so nobody needs a plan", (*location, "favourable"))
         return parts.Outcome(spec.column, natives, frozenset(favourable))
 
     # Features
@@ -154,25 +154,25 @@ class _Builder(CauseBuilder):
         self.specs: dict[str, NumberSpec | CategorySpec] = {}
         data = self.data.get("features")
         if data is None or data == {}:
-            self.found("'features' is missing: a problem describes at least one feature", ())
+            self.report("'features' is missing: a problem describes at least one feature", ())
             return
         if not isinstance(data, Mapping):
-            self.found("should be a mapping from names to features", ("features",))
+            self.report("should be a mapping from names to features", ("features",))
             return
         for key, item in data.items():
-            name, place = text_of(key), ("features", text_of(key))
+            name, location = text_of(key), ("features", text_of(key))
             before = len(self.source.findings)
             if name in self.features or name in self.broken:
-                self.found("this name is used twice", place)
-            spec = self.validated(_ADAPTERS["feature"], item, place)
+                self.report("this name is used twice", location)
+            spec = self.validated(_ADAPTERS["feature"], item, location)
             if not name.strip() or "`" in name:
-                self.found("a feature's name is not empty and has no ` in it", place)
+                self.report("a feature's name is not empty and has no ` in it", location)
             if name == "argument":
-                self.found("'argument' means the argument of a function; choose another name", place)
+                self.report("'argument' means the argument of a function; choose another name", location)
             if self.outcome_column() == name:
-                self.found("the outcome's column cannot be a feature: the black box decides it", place)
+                self.report("the outcome's column cannot be a feature: the black box decides it", location)
             if spec is not None:
-                feature = self.feature(name, spec, place)
+                feature = self.feature(name, spec, location)
                 if not any(finding.severity == "error" for finding in self.source.findings[before:]):
                     self.features[name] = feature
                     self.specs[name] = spec
@@ -184,65 +184,69 @@ class _Builder(CauseBuilder):
         column = outcome.get("column") if isinstance(outcome, Mapping) else None
         return None if column is None else text_of(column)
 
-    def feature(self, name: str, spec: NumberSpec | CategorySpec, place: Place) -> parts.Feature:
+    def feature(self, name: str, spec: NumberSpec | CategorySpec, location: Location) -> parts.Feature:
         plain = parts.Feature(
             name, len(self.features), spec.kind, spec.label or name.replace("_", " "), spec.protected, spec.missing
         )
-        return self.number(plain, spec, place) if isinstance(spec, NumberSpec) else self.category(plain, spec, place)
+        return (
+            self.number(plain, spec, location) if isinstance(spec, NumberSpec) else self.category(plain, spec, location)
+        )
 
-    def number(self, plain: parts.Feature, spec: NumberSpec, place: Place) -> parts.Feature:
+    def number(self, plain: parts.Feature, spec: NumberSpec, location: Location) -> parts.Feature:
         low = -math.inf if spec.minimum is None else spec.minimum
         high = math.inf if spec.maximum is None else spec.maximum
         if low > high:
-            self.found(f"the minimum {spec.minimum} is above the maximum {spec.maximum}", (*place, "minimum"))
+            self.report(f"the minimum {spec.minimum} is above the maximum {spec.maximum}", (*location, "minimum"))
         bins = None if spec.bins == "auto" else tuple(float(edge) for edge in spec.bins)
         for i, edge in enumerate(bins or ()):
             if i and edge <= (bins or ())[i - 1]:
-                self.found("cut points must rise", (*place, "bins", i))
+                self.report("cut points must rise", (*location, "bins", i))
             if math.isinf(edge) and (i or edge > 0):
-                self.found(
-                    "only the first cut point may be infinite: -.inf, for all that lies below", (*place, "bins", i)
+                self.report(
+                    "only the first cut point may be infinite: -.inf, for all that lies below", (*location, "bins", i)
                 )
         return replace(plain, integer=spec.integer, unit=spec.unit, low=low, high=high, bins=bins)
 
-    def category(self, plain: parts.Feature, spec: CategorySpec, place: Place) -> parts.Feature:
-        natives = self.distinct(spec.values, (*place, "values"))
+    def category(self, plain: parts.Feature, spec: CategorySpec, location: Location) -> parts.Feature:
+        natives = self.distinct(spec.values, (*location, "values"))
         values = [text_of(native) for native in natives]
         for text in spec.labels:
             if text not in values:
-                self.found(f"'{text}' is not among the values{did_you_mean(text, values)}", (*place, "labels", text))
+                self.report(
+                    f"'{text}' is not among the values{did_you_mean(text, values)}", (*location, "labels", text)
+                )
         return replace(plain, natives=natives, labels=tuple(spec.labels.get(text, text) for text in values))
 
     # Functions
 
-    def function(self, spec: FunctionSpec, place: Place) -> tuple[parts.Function, FunctionSpec] | None:
-        name = str(place[-1])
+    def function(self, spec: FunctionSpec, location: Location) -> tuple[parts.Function, FunctionSpec] | None:
+        name = str(location[-1])
         if name in RESERVED_FUNCTIONS:
-            self.found(f"the name {name} is reserved", place)
+            self.report(f"the name {name} is reserved", location)
         if not name or "=" in name or any(letter.isspace() for letter in name):
-            self.found("a function's name has no spaces and no '=' in it", place)
+            self.report("a function's name has no spaces and no '=' in it", location)
         if (spec.set_ is None) == (spec.add is None):
-            self.found("a function has either 'set' or 'add', followed by the feature it changes", place)
+            self.report("a function has either 'set' or 'add', followed by the feature it changes", location)
             return None
         effect = "add" if spec.add is not None else "set"
-        target = self.known(str(spec.add if spec.add is not None else spec.set_), (*place, effect))
+        target = self.known(str(spec.add if spec.add is not None else spec.set_), (*location, effect))
         if target is None:
             return None
         if effect == "add" and not target.is_number:
-            self.found(f"'add' needs a number, and {target.name} is not one", (*place, "add"))
+            self.report(f"'add' needs a number, and {target.name} is not one", (*location, "add"))
             return None
-        natives = self.arguments(spec, target, effect, place)
-        self.phrase(spec.phrase, (*place, "phrase"))
+        natives = self.arguments(spec, target, effect, location)
+        self.phrase(spec.phrase, (*location, "phrase"))
         if natives is None:
             return None
         numbers = [float(native) if target.is_number else target.values.index(text_of(native)) for native in natives]
         cost = spec.cost if isinstance(spec.cost, CostSpec) else CostSpec(base=spec.cost, surcharge=0.0)
-        inner = (*place, "cost") if isinstance(spec.cost, CostSpec) else place
+        inner = (*location, "cost") if isinstance(spec.cost, CostSpec) else location
         base = self.per_argument(
             cost.base, natives, target, (*inner, "base" if isinstance(spec.cost, CostSpec) else "cost")
         )
         surcharge = self.per_argument(cost.surcharge, natives, target, (*inner, "surcharge"))
-        when = self.when(spec, target, effect, natives, base, (*place, "when"))
+        when = self.when(spec, target, effect, natives, base, (*location, "when"))
         if base is None or surcharge is None or when is None:
             return None
         verb = f"Change {target.label} to {{argument}}" if effect == "set" else f"Change {target.label} by {{argument}}"
@@ -252,29 +256,33 @@ class _Builder(CauseBuilder):
         )  # fmt: skip
         return function, spec.model_copy(update={"arguments": natives})
 
-    def arguments(self, spec: FunctionSpec, target: parts.Feature, effect: str, place: Place) -> list[Native] | None:
+    def arguments(
+        self, spec: FunctionSpec, target: parts.Feature, effect: str, location: Location
+    ) -> list[Native] | None:
         if spec.arguments == "all":
             if target.is_number:
-                self.found("'all' needs a feature with a list of values; write the numbers", (*place, "arguments"))
+                self.report("'all' needs a feature with a list of values; write the numbers", (*location, "arguments"))
                 return None
             return list(target.natives)
         if not spec.arguments:
-            self.found("there must be at least one argument", (*place, "arguments"))
+            self.report("there must be at least one argument", (*location, "arguments"))
             return None
         checked = [
-            self.of_feature(target, item, (*place, "arguments", i), change=effect == "add")
+            self.of_feature(target, item, (*location, "arguments", i), change=effect == "add")
             for i, item in enumerate(spec.arguments)
         ]
         natives = [native for native in checked if native is not None]
         if len(natives) == len(checked):
-            self.distinct(natives, (*place, "arguments"))
+            self.distinct(natives, (*location, "arguments"))
         return natives if len(natives) == len(checked) else None
 
-    def per_argument(self, amount: Any, natives: Sequence[Native], target: parts.Feature, place: Place) -> Array | None:
+    def per_argument(
+        self, amount: Any, natives: Sequence[Native], target: parts.Feature, location: Location
+    ) -> Array | None:
         """One number per argument [n]."""
         if isinstance(amount, list):
             if len(amount) != len(natives):
-                self.found(f"has {len(amount)} numbers for {len(natives)} arguments", place)
+                self.report(f"has {len(amount)} numbers for {len(natives)} arguments", location)
                 return None
             return np.array(amount, float)
         if not isinstance(amount, Mapping):
@@ -284,17 +292,17 @@ class _Builder(CauseBuilder):
         for text, original in written.items():
             if text not in possible:
                 hint = did_you_mean(text, possible)
-                self.found(f"'{original}' is not a value of '{target.name}'{hint}", (*place, original))
+                self.report(f"'{original}' is not a value of '{target.name}'{hint}", (*location, original))
         amount = {text: amount[original] for text, original in written.items()}
         lacking = [text_of(native) for native in natives if text_of(native) not in amount]
         if lacking:
-            self.found(f"no number for {listed(lacking)}", place)
+            self.report(f"no number for {listed(lacking)}", location)
             return None
         return np.array([amount[text_of(native)] for native in natives], float)
 
     def when(
         self, spec: FunctionSpec, target: parts.Feature, effect: str, natives: Sequence[Native], base: Array | None,
-        place: Place,
+        location: Location,
     ) -> Expression | None:  # fmt: skip
         if effect == "add":
             sizes = [float(native) for native in natives]
@@ -306,7 +314,7 @@ class _Builder(CauseBuilder):
             bases = spec.cost.base
         elif not target.is_number:  # a base that could not be read has its own finding
             bases = dict.fromkeys(map(text_of, natives), 0.0) if base is None else _by_text(natives, base)
-        return self.expression(spec.when, Scope(self.columns(), argument, bases), "boolean", place)
+        return self.expression(spec.when, Scope(self.columns(), argument, bases), "boolean", location)
 
     def finite_costs(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
         for function in functions:
@@ -315,13 +323,15 @@ class _Builder(CauseBuilder):
                 most = function.surcharge + function.base * math.prod(scales)
             if not np.isfinite(most).all():
                 causes_too = ", multiplied with the largest scales of its causes" if math.prod(scales) > 1 else ""
-                self.found(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
+                self.report(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
 
-    def phrase(self, phrase: str | None, place: Place) -> None:
+    def phrase(self, phrase: str | None, location: Location) -> None:
         for name in parts.placeholders(phrase or ""):
             if name not in parts.PLACEHOLDERS:
                 known = ", ".join(f"{{{word}}}" for word in parts.PLACEHOLDERS)
-                self.found(f"{{{name}}} is unknown{did_you_mean(name, parts.PLACEHOLDERS)}; there are {known}", place)
+                self.report(
+                    f"{{{name}}} is unknown{did_you_mean(name, parts.PLACEHOLDERS)}; there are {known}", location
+                )
 
 
 def _by_text(natives: Sequence[Native], numbers: Array) -> dict[str, float]:
