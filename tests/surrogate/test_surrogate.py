@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan import PlanError, Problem, StorageError
+from counterplan import PlanError, Problem, SettingError, StorageError
 from counterplan.figures.surrogate import judge
+from counterplan.search.change_sets import Hints
 from counterplan.surrogate import StateFeatures, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
 from counterplan.surrogate.surrogate import FACTS, TOGETHER, WEIGHTS
@@ -206,8 +207,53 @@ def test_answers_and_states_go_together() -> None:
 
 def test_a_surrogate_of_another_problem_is_no_start(learned: Surrogate) -> None:
     german = worlds.benchmark("german")
-    with pytest.raises(PlanError, match="another problem"):
+    with pytest.raises(SettingError, match="another problem"):
         fit(german, some_states(german, 1, 10), np.arange(10) > 4, QUICK, before=learned)
+
+
+def changed(**parts: object) -> Problem:
+    return Problem.from_dict(SYN.to_dict() | parts)
+
+
+def test_a_surrogate_serves_other_costs_actions_and_limits(learned: Surrogate, tmp_path: Path) -> None:
+    states = some_states(SYN, 21, 100)
+    plans = np.array([[0, 1], [2, -1]])
+    known = replace(learned, hints=Hints(states[:5], plans))
+    functions = SYN.to_dict()["functions"]
+    first, *others = functions
+    dearer = changed(functions={**functions, first: {**functions[first], "cost": {"base": 1234}}}, max_actions=2)
+    fewer = changed(functions={name: functions[name] for name in others})
+    for problem, kept in ((dearer, plans), (fewer, plans[:0])):
+        rebound = known.with_problem(problem)
+        assert rebound.problem is problem
+        assert rebound.query_fingerprint == known.query_fingerprint == problem.query_fingerprint
+        np.testing.assert_array_equal(rebound.logit(states), learned.logit(states))
+        assert rebound.hints is not None
+        np.testing.assert_array_equal(rebound.hints.anchors, states[:5])
+        assert rebound.hints.examples.tolist() == kept.tolist()
+        save_surrogate(rebound, tmp_path)
+        np.testing.assert_array_equal(load_surrogate(tmp_path, problem).logit(states), learned.logit(states))
+        assert rebound.with_problem(SYN).problem is SYN
+    assert known.with_problem(SYN) is known
+    more = some_states(SYN, 22, 300)
+    refitted = fit(fewer, more, threshold_rule(more), QUICK, before=known)
+    assert refitted.problem is fewer
+    np.testing.assert_array_equal(
+        refitted.logit(states), fit(SYN, more, threshold_rule(more), QUICK, before=known).logit(states)
+    )
+
+
+def test_a_surrogate_serves_no_other_features_or_outcome(learned: Surrogate) -> None:
+    data = SYN.to_dict()
+    features, outcome = data["features"], data["outcome"]
+    income = features["income"] | {"missing": True}
+    for problem, difference in (
+        (worlds.benchmark("german"), "names or the order"),
+        (changed(features={**features, "income": income}), "feature 'income'"),
+        (changed(outcome=outcome | {"favourable": "refused"}), "outcome"),
+    ):
+        with pytest.raises(SettingError, match=rf"another problem .*{difference}"):
+            learned.with_problem(problem)
 
 
 @pytest.mark.parametrize("seed", [3, 4, 10])

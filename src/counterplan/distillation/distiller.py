@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from counterplan.agent import Agent
+from counterplan.agent.rollout import rollout, sampling
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
 from counterplan.distillation.imitation import imitate, pairs_of
@@ -29,7 +30,8 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
 from counterplan.program.export.about import used
-from counterplan.search.orders import NO_ACTION, rollout
+from counterplan.search import orders
+from counterplan.search.orders import NO_ACTION
 from counterplan.search.synthetic import synthesize
 from counterplan.surrogate import Surrogate
 
@@ -204,7 +206,7 @@ class ProgramDistiller:
             rows = self.random.choice(len(people), size, replace=False)
             actions = self.sampled(people.states[rows])
             rows, actions = rows[actions[:, 0] != NO_ACTION], actions[actions[:, 0] != NO_ACTION]
-            ends, _, _ = rollout(self.problem.transitions, people.states[rows], actions)
+            ends, _, _ = orders.rollout(self.problem.transitions, people.states[rows], actions)
             good, _ = self.ask("traces", people, ends, rows)
             starts.append(people.states[rows[good]])
             traces.append(actions[good])
@@ -220,26 +222,16 @@ class ProgramDistiller:
         Both at once, as their chances multiply. Whoever never stops has no trace.
         """
         assert self.agent is not None
-        transitions, longest = self.problem.transitions, self.problem.max_actions
-        actions = np.full((len(states), longest), NO_ACTION, np.intp)
-        memory, going = self.agent.start(len(states)), np.ones(len(states), bool)
-        last = np.full(len(states), len(transitions.functions))
-        for t in range(longest + 1):
-            legal = transitions.legal(states) & transitions.in_order[last]
-            if t == 0:
-                legal[:, transitions.stop] = ~legal[:, :-1].any(axis=1)
-            log_policy, _, memory = self.agent(states, memory, legal)
-            chance = np.exp(log_policy.astype(float)) * legal
-            heap = np.cumsum(chance, axis=1)
-            action = (heap < (self.random.random(len(states)) * heap[:, -1])[:, None]).sum(axis=1)
-            going &= action != transitions.stop
-            if t < longest:
-                actions[going, t] = action[going]
-            action = np.where(going, action, transitions.stop)
-            last = transitions.function_of[action]
-            states = transitions.apply(states, action)
-        actions[going] = NO_ACTION
-        return actions
+        everything = np.ones(len(self.problem.transitions), bool)
+        traces = rollout(
+            self.agent,
+            states,
+            everything,
+            sampling(self.random),
+            decisions=self.problem.max_actions + 1,
+            act_first=True,
+        )
+        return np.where(traces.stopped[:, None], traces.actions, NO_ACTION)
 
     def with_card(
         self, program: Program, held: Ints, starts: Floats, real: int, made_with: dict[str, Any], how: dict[str, Any],

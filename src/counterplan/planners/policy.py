@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
+from counterplan.agent.rollout import greedy, rollout
 from counterplan.planners.base import PlanColumns, Progress
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans.plan import Status
@@ -24,21 +23,8 @@ class PolicyPlanner(AgentPlanner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        transitions, longest = self.problem.transitions, self.problem.max_actions
-        result = PlanColumns.empty(len(people), longest)
-        states, memory = people.states, self.agent.start(len(people))
-        going = np.ones(len(people), bool)
-        last = np.full(len(people), len(transitions.functions))
-        for t in range(longest):
-            legal = transitions.legal(states) & allowed & transitions.in_order[last]
-            log_policy, _, memory = self.agent(states, memory, legal)
-            chance = np.exp(log_policy) * legal
-            function = (chance @ self.agent.membership).argmax(axis=1)
-            action = np.where(transitions.function_of == function[:, None], chance, -1.0).argmax(axis=1)
-            going &= action != transitions.stop
-            result.actions[going, t] = action[going]
-            last = transitions.function_of[action]
-            states = np.where(going[:, None], transitions.apply(states, action), states)
+        result = PlanColumns.empty(len(people), self.problem.max_actions)
+        result.actions = rollout(self.agent, people.states, allowed, greedy(self.agent)).actions
         acted = (result.actions != NO_ACTION).any(axis=1)
         result.status = [Status.FOUND if found else Status.NOT_FOUND for found in acted.tolist()]
         progress(len(people))

@@ -76,8 +76,7 @@ def fit(
     if not len(states) or answers.shape != (len(states),):
         there = f"{len(states):,} states and {answers.size:,} answers"
         raise PlanError(f"a surrogate is learned from one answer for each state; there are {there}")
-    if before and before.problem.fingerprint != problem.fingerprint:
-        raise PlanError(f"the surrogate to start from was learned for another problem than {problem.name}")
+    before = before and before.with_problem(problem)
     random = np.random.default_rng([seed, len(states)])
     view = before.view if before else StateFeatures.of(problem, states, settings.cuts)
     params = before.networks if before else initial_params(len(view), settings.members, settings.hidden, random)

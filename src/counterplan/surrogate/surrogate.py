@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.errors import PlanError
+from counterplan.errors import PlanError, SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
@@ -63,6 +63,44 @@ class Surrogate:
         """The same surrogate that listens to "networks", "trees" or "both"."""
         return replace(self, parts=parts)
 
+    @property
+    def query_fingerprint(self) -> str:
+        """Fingerprint of everything the surrogate depends on: the features and the outcome of its problem."""
+        return self.problem.query_fingerprint
+
+    def with_problem(self, problem: Problem) -> Surrogate:
+        """Bind the surrogate to another problem over the same features and outcome.
+
+        A surrogate models the black box, so it is valid for any costs, preconditions, actions and `max_actions`. Known
+        favourable states stay as hints; known plans do so only if both problems have the same actions.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem to plan for.
+
+        Returns
+        -------
+        Surrogate
+            The same model with `problem` as its problem.
+
+        Raises
+        ------
+        SettingError
+            If a feature or the outcome differs.
+        """
+        if problem.fingerprint == self.problem.fingerprint:
+            return self
+        if difference := _difference(self.problem, problem):
+            raise SettingError(
+                f"the surrogate was fitted for another problem ({self.problem.name}), which differs "
+                f"from {problem.name} in {difference}; fit one for {problem.name}"
+            )
+        hints = self.hints
+        if hints is not None and problem.transitions.actions != self.problem.transitions.actions:
+            hints = hints._replace(examples=np.empty((0, problem.max_actions), np.intp))
+        return replace(self, problem=problem, view=replace(self.view, features=problem.features), hints=hints)
+
     def __call__(self, states: Floats) -> Floats:
         """The chance [n] that `states` [n, F] are favourable."""
         return sigmoid(self.logit(states))
@@ -104,6 +142,17 @@ class Surrogate:
         """The raw logits [E, n] that each of the networks gives `states` [n, F]."""
         logits: Floats = forward(np, self.networks, self.view(states))
         return logits
+
+
+def _difference(one: Problem, other: Problem) -> str:
+    """Name the first part of two problems that a model's answers depend on and that differs; empty if none does."""
+    if [feature.name for feature in one.features] != [feature.name for feature in other.features]:
+        return "the names or the order of its features"
+    for mine, theirs in zip(one.features, other.features, strict=True):
+        parts = [(f.kind, f.integer, f.natives, f.missing) for f in (mine, theirs)]
+        if parts[0] != parts[1]:
+            return f"the feature '{mine.name}'"
+    return "" if one.query_fingerprint == other.query_fingerprint else "the outcome"
 
 
 def sigmoid(logits: Floats) -> Floats:
