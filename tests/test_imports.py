@@ -203,20 +203,17 @@ def imports_in(module: str, tree: ast.Module, known: Iterable[str]) -> Iterator[
                 part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
             )
 
-    def visit(node: ast.AST, kind: str) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            inner = kind
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                inner = "function"
-            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                inner = "typing"
-            for name in targets(child):
-                if name.split(".")[0] == "counterplan" and (module, name) != (FACADE, "counterplan."):
-                    line = getattr(child, "lineno", 0)
-                    yield Import(module, name.removeprefix("counterplan.").rstrip("."), line, inner)
-            yield from visit(child, inner)
-
-    yield from visit(tree, "module")
+    waiting: list[tuple[ast.AST, str]] = [(tree, "module")]
+    while waiting:
+        node, kind = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            kind = "function"
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            kind = "typing"
+        for name in targets(node):
+            if name.split(".")[0] == "counterplan" and (module, name) != (FACADE, "counterplan."):
+                yield Import(module, name.removeprefix("counterplan.").rstrip("."), getattr(node, "lineno", 0), kind)
+        waiting += [(child, kind) for child in ast.iter_child_nodes(node)]
 
 
 @cache
