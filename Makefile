@@ -5,7 +5,7 @@ READY := .venv/ready
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint format bench docs notebook schema constraints clean
+.PHONY: demo check test slow lint format bench docs notebook schema constraints clean
 
 # Person 46 is shown because one step is not enough for them.
 PERSON := 46
@@ -33,8 +33,17 @@ demo: $(READY)
 	@echo "The program as a page, for any browser, without a network:"
 	@echo "  file://$(CURDIR)/demo/program.html"
 
+# The edit loop: lint, types and the fast tests, in under a minute on two cores.
+check: lint
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+
+# Everything. CPU time by file is printed at the end.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadgroup --cpu-goal 360
+
+# Run everything and write tests/slow.txt, the tests that `check` leaves out, by the CPU times measured.
+slow: $(READY)
+	$(BIN)/pytest -n 2 --dist loadgroup --update-slow
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,7 +1,10 @@
 import os
 import sys
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,21 +21,114 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 SHARING = {
-    "test_card",
     "test_contract",
     "test_experiment",
     "test_many_actions",
     "test_recourse",
     "test_site",
     "test_training",
+    "test_trial",
 }
-"""Files whose tests share what takes long to make: each runs in one process, so that it is made once."""
+"""Files whose tests share expensive fixtures: each file runs in one process, so that these are made once."""
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""The tests that `make check` leaves out: a file, or `file::test` for all cases of one test, on each line."""
+SLOW_SECONDS = 1.0
+"""CPU time of a case from which on `--update-slow` lists its test; one such test lists a whole file in `SHARING`."""
+REPORTED_SECONDS = 0.5
+
+_CASES: dict[str, float] = {}
+"""CPU time of each case. In a distributed run, workers report theirs to the controller."""
+_WORKERS: list[float] = []
+"""CPU time of each worker."""
+_STARTED = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("counterplan")
+    group.addoption("--cpu-goal", type=float, metavar="SECONDS", help="compare the CPU time of the run with this")
+    group.addoption("--update-slow", action="store_true", help="write tests/slow.txt by the CPU times of this run")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = set(SLOW.read_text("utf-8").split())
     for item in items:
         if item.path.stem in SHARING:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if not slow.isdisjoint(_names(item.nodeid)):
+            item.add_marker(pytest.mark.slow)
+
+
+def _names(nodeid: str) -> tuple[str, str]:
+    """The file and the test, without parameters, of a case."""
+    file, _, rest = nodeid.partition("::")
+    return file, f"{file}::{rest.partition('[')[0].partition('@')[0]}"
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    spent = os.times()
+    return time.process_time() + spent.children_user + spent.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    item.stash[_STARTED] = _cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: Any = yield
+    if call.when == "teardown":
+        report.user_properties.append(("cpu_seconds", _cpu_seconds() - item.stash[_STARTED]))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for name, seconds in report.user_properties:
+        if name == "cpu_seconds":
+            _CASES[report.nodeid] = float(str(seconds))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["cpu_seconds"] = _cpu_seconds()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Collect the total of a worker, which may still be running as a process."""
+    _WORKERS.append(getattr(node, "workeroutput", {}).get("cpu_seconds", 0.0))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not _CASES:
+        return
+    files: Counter[str] = Counter()
+    for nodeid, seconds in _CASES.items():
+        files[_names(nodeid)[0]] += seconds
+    total = sum(_WORKERS) + time.process_time() if _WORKERS else _cpu_seconds()
+    terminalreporter.section("CPU time by file")
+    for file, seconds in files.most_common():
+        if seconds >= REPORTED_SECONDS:
+            terminalreporter.write_line(f"{seconds:8.1f} s  {file}")
+    terminalreporter.write_line(f"{total - files.total():8.1f} s  start-up and collection")
+    goal = config.getoption("--cpu-goal")
+    compared = "" if goal is None else f", of at most {goal:.0f} s" if total <= goal else f", MORE THAN {goal:.0f} s"
+    terminalreporter.write_line(f"{total:8.1f} s  in all{compared}", red=goal is not None and total > goal)
+    if config.getoption("--update-slow"):
+        SLOW.write_text("".join(f"{name}\n" for name in sorted(_slow_tests())), "utf-8")
+
+
+def _slow_tests() -> set[str]:
+    found = set()
+    for nodeid, seconds in _CASES.items():
+        if seconds >= SLOW_SECONDS:
+            file, test = _names(nodeid)
+            found.add(file if Path(file).stem in SHARING else test)
+    return found
 
 
 @pytest.fixture(params=worlds.BENCHMARKS)
