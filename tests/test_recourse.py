@@ -287,7 +287,7 @@ def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoint
 )
 def test_wishes_that_make_no_sense_are_refused_before_anything_is_asked(wrong: dict, message: str) -> None:
     recourse = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises((PlanError, StorageError), match=message):
         recourse.fit(PEOPLE, **wrong)
     assert recourse.box.queries == 0
     for planner in (3, 0, "", ["exact"]):

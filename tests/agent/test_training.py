@@ -20,7 +20,7 @@ from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSe
 from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
 from counterplan.search.synthetic import crossover
-from counterplan.storage.files import read_arrays, write_arrays
+from counterplan.storage.arrays import read_arrays, write_arrays
 
 QUICK = TrainingSettings(
     people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,

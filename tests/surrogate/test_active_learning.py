@@ -241,7 +241,7 @@ def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole:
     before = set(answers.keys)
     new = [key for key in LabelledStates.from_cache(run.box, SYN.problem).keys if key not in before]
     assert len(new) == run.box.queries
-    fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], others=()))
+    fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], extras=()))
     assert len(fewer.ledger) == 0
 
 

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.agent.network import Memory, NetworkConfig, Params, forward, initial_params, log_policies, no_memory
+from counterplan.agent.validation import read_config, read_encoding, read_scales, validate_params
 from counterplan.problem import Encoding, People, Problem
 from counterplan.problem.transitions import Bools, Floats
+from counterplan.storage.arrays import require_number
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 
 Single = npt.NDArray[np.float32]
@@ -107,10 +109,9 @@ def load_agent(folder: Path, problem: Problem) -> Agent:
     """The agent kept in `folder`; a PlanError says so if it is damaged, or was trained for another problem."""
 
     def build(params: dict[str, Any], facts: dict[str, Any]) -> Agent:
-        cuts = tuple(tuple(float(cut) for cut in cuts) for cuts in facts["cuts"])
-        return Agent(
-            problem, Encoding(problem.features, cuts), np.array(facts["mean"]), np.array(facts["spread"]),
-            float(facts["effort"]), params, NetworkConfig(**facts["network"]),
-        )  # fmt: skip
+        encoding, config = read_encoding(problem, facts["cuts"]), read_config(facts["network"])
+        mean, spread = read_scales(problem, facts["mean"], facts["spread"])
+        validate_params(params, problem, encoding, config)
+        return Agent(problem, encoding, mean, spread, require_number(facts, "effort", positive=True), params, config)
 
     return load_artifact(folder, WHAT, VERSION, problem, build)

@@ -26,7 +26,8 @@ from counterplan.errors import PlanError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.search.synthetic import crossover
-from counterplan.storage.checkpoints import TRAINING, CheckpointFormat
+from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
+from counterplan.storage.checkpoints import TRAINING, Checkpoint, CheckpointFormat
 
 CHECKPOINT, METRICS = TRAINING
 _KEPT = CheckpointFormat(
@@ -345,18 +346,46 @@ class Training:
             paid = dict(zip(keys, arrays["answers"].tolist(), strict=True))
             run = cls(problem, people, box, settings, seed, folder, invented, paid)
             kept.require_people(run.people_hash)
+            run._require_valid(kept)
             box.add_to_cache(problem, paid)
             kept.restore(run)
             if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, paid=paid)
-            run._restore_archive(arrays, facts["written"])
-            run.agent = run.agent.with_params(kept.with_prefix("params."), facts["effort"])
-            run.best_agent = run.agent.with_params(kept.with_prefix("best."), facts["best_effort"])
+            run._restore_archive(arrays, require_integer(facts, "written"))
+            effort, best_effort = (require_number(facts, name, positive=True) for name in ("effort", "best_effort"))
+            run.agent = run.agent.with_params(kept.with_prefix("params."), effort)
+            run.best_agent = run.agent.with_params(kept.with_prefix("best."), best_effort)
             leaves = kept.with_prefix("optimizer.")
             run.learner.restore(run.agent.params, [leaves[str(i)] for i in range(len(leaves))])
             if kept.budget != settings.budget:
                 run._allow(settings.budget)
         return run
+
+    def _require_valid(self, checkpoint: Checkpoint) -> None:
+        """Raise ValueError unless the arrays of `checkpoint` have the shapes, dtypes and values of this run's."""
+        people, actions = len(self.idle), len(self.problem.transitions)
+        width, longest = len(self.problem.features), self.problem.max_actions
+        spec = {
+            "order": ArraySpec(np.intp, ("*",), low=0, high=people - 1),
+            "idle": ArraySpec(np.intp, (people,), low=0),
+            "least": ArraySpec(float, self.least.shape),
+            "best_costs": ArraySpec(float, self.best_costs.shape),
+            "invented.states": ArraySpec(float, (len(self.invented[1]), width), nan=True),
+            "invented.rows": ArraySpec(np.intp, ("*",), low=0),
+            "answers": ArraySpec(bool, ("answers",)),
+            "answers.lengths": ArraySpec(np.intp, ("answers",), low=8 * width),
+            "answers.keys": ArraySpec(np.uint8, (int(checkpoint.arrays["answers.lengths"].sum()),)),
+            "archive.cost": ArraySpec(float, (people,)),
+            "archive.plans": ArraySpec(np.intp, (people, longest), low=-1, high=actions - 1),
+            "archive.refused_people": ArraySpec(np.intp, self.archive.refused_people.shape, low=0, high=people - 1),
+            "archive.refused_trails": ArraySpec(np.intp, self.archive.refused_trails.shape, low=-1, high=actions - 1),
+        }
+        if not self.archive.ordered:
+            spec["visits"] = ArraySpec.like(self.archive.book.policy)
+        for prefix in ("params", "best"):
+            spec |= {f"{prefix}.{name}": ArraySpec.like(array) for name, array in self.agent.params.items()}
+        spec |= {f"optimizer.{i}": ArraySpec.like(leaf) for i, leaf in enumerate(self.learner.state_leaves())}
+        validate_arrays(checkpoint.arrays, spec)
 
     def _restore_archive(self, arrays: dict[str, Any], written: int) -> None:
         for name in _ARCHIVED:

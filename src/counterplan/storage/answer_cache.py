@@ -1,7 +1,8 @@
-"""Answers that were paid for, kept so that no question is asked twice: a compressed table that anybody can read."""
+"""Answers of a model on disk: a compressed CSV file, so that no query is repeated."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -17,10 +18,18 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.storage.files import write_whole
+from counterplan.storage.arrays import DAMAGE
+from counterplan.storage.files import read_bounded, write_inside
+from counterplan.storage.json_files import parse_json
 
 FILE = "answers.csv.gz"
 VERSION = 1
+LIMIT = 1_000_000_000
+"""Most bytes of a file of answers, compressed or not."""
+_RATIO, _SMALL = 200, 64_000_000
+"""A file may unpack to this many times its size, and to so many bytes anyway; rows of answers shrink less."""
+_ROWS = 100_000
+"""Rows parsed at once."""
 _GZIP = b"\x1f\x8b"
 _EXTRAS = "counterplan: other columns"
 _ANSWER = "counterplan: favourable"
@@ -28,76 +37,112 @@ _ANSWER = "counterplan: favourable"
 
 @dataclass(frozen=True)
 class LabelledStates:
-    """What a model said about states of one problem, or of any that has the same features and the same outcome."""
+    """States of one problem, labelled by a model. They serve any problem with the same features and outcome."""
 
     states: Floats
     """[n, F]"""
     favourable: Bools
     """[n]"""
     extras: tuple[str, ...]
-    """[n] what the model saw of a person besides the features; empty if nothing."""
+    """[n] the part of each query key for columns besides the features; empty if there are none."""
     model: str = ""
-    """What the model calls itself."""
+    """The `model_id` of the black box."""
 
     def __len__(self) -> int:
         return len(self.states)
 
     @classmethod
     def from_cache(cls, box: BlackBox, problem: Problem) -> LabelledStates:
-        """Everything that `box` remembers about `problem`."""
+        """Return every answer that `box` has cached for `problem`."""
         return cls.from_keys(problem, box.cached_answers(problem), box.model_id)
 
     @classmethod
-    def from_keys(cls, problem: Problem, known: Mapping[bytes, bool], model: str) -> LabelledStates:
-        """What `model` said about `problem`, by what identifies each question to a black box."""
+    def from_keys(cls, problem: Problem, answers: Mapping[bytes, bool], model: str) -> LabelledStates:
+        """Return `answers` by query key, as labelled states of `problem`."""
         width = 8 * len(problem.features)
-        states = np.frombuffer(b"".join(key[:width] for key in known)).reshape(-1, len(problem.features)).copy()
-        extras = tuple(key[width:].decode() for key in known)
-        return cls(states, np.array(list(known.values()), bool), extras, model)
+        states = np.frombuffer(b"".join(key[:width] for key in answers)).reshape(-1, len(problem.features)).copy()
+        extras = tuple(key[width:].decode() for key in answers)
+        return cls(states, np.array(list(answers.values()), bool), extras, model)
 
     @property
     def keys(self) -> list[bytes]:
-        """What identifies each question to a black box."""
-        return [state.tobytes() + other.encode() for state, other in zip(self.states, self.extras, strict=True)]
+        """The query key of each state."""
+        return [state.tobytes() + extra.encode() for state, extra in zip(self.states, self.extras, strict=True)]
 
     @property
     def by_key(self) -> dict[bytes, bool]:
-        """The inverse of `of`."""
+        """The answers by query key; the inverse of `from_keys`."""
         return dict(zip(self.keys, self.favourable.tolist(), strict=True))
 
     def add_to_cache(self, box: BlackBox, problem: Problem) -> None:
-        """Have `box` remember them: they will not be asked again."""
+        """Add the answers to the cache of `box`, so that these states are not queried again."""
         box.add_to_cache(problem, self.by_key)
 
     def save(self, path: str | Path, problem: Problem) -> None:
-        """Write them as a compressed CSV, below one line that says what they are about."""
+        """Write a compressed CSV file with mode 0600, whose first line describes the answers as JSON.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; if it is a link, the link is replaced.
+        problem : Problem
+            The problem of the states.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        """
         text = self.head(problem) + self.rows(problem, header=True)
-        write_whole(path, gzip.compress(text.encode(), mtime=0))
+        write_inside(Path(path).parent, Path(path).name, gzip.compress(text.encode(), mtime=0), private=True)
 
     def head(self, problem: Problem) -> str:
-        """The first line of a file: what the answers are about."""
+        """Return the first line of a file: version, problem and model."""
         head = {"counterplan_answers": VERSION, "problem": problem.query_fingerprint, "model": self.model}
         return json.dumps(head) + "\n"
 
     def rows(self, problem: Problem, header: bool) -> str:
-        """The other lines, with or without the names of the columns."""
-        columns = {feature.name: _written(feature, self.states[:, feature.index]) for feature in problem.features}
-        table = pd.DataFrame(columns | {_EXTRAS: list(self.extras), _ANSWER: self.favourable.astype(int)})
-        return table.to_csv(index=False, header=header, lineterminator="\n")
+        """Return the remaining lines as CSV, with or without the column names."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        if header:
+            writer.writerow([*(feature.name for feature in problem.features), _EXTRAS, _ANSWER])
+        columns = [_formatted(feature, self.states[:, feature.index]) for feature in problem.features]
+        writer.writerows(zip(*columns, self.extras, self.favourable.astype(int).tolist(), strict=True))
+        return buffer.getvalue()
 
     @classmethod
-    def load(cls, path: str | Path, problem: Problem) -> LabelledStates:
-        """What `save` wrote, or a journal; a StorageError says so if it is damaged, or about another problem."""
+    def load(cls, path: str | Path, problem: Problem, *, follow_links: bool = True) -> LabelledStates:
+        """Read a file that `save` or a write-ahead log wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        problem : Problem
+            The problem that the answers must fit.
+        follow_links : bool, default True
+            Whether `path` may be a link; False for the files of a workspace.
+
+        Returns
+        -------
+        LabelledStates
+
+        Raises
+        ------
+        MissingFileError
+            If there is no such file.
+        StorageError
+            If it is damaged, too large, or belongs to another problem.
+        """
+        raw = read_bounded(path, LIMIT, follow_links=follow_links)
         try:
-            raw = Path(path).read_bytes()
-            # The last line of a journal may be half written.
-            text = (gzip.decompress(raw) if raw[:2] == _GZIP else raw[: raw.rfind(b"\n") + 1]).decode()
-            first, rest = text.split("\n", 1)
-            head = json.loads(first)
+            # The last line of a write-ahead log may be incomplete.
+            content = _unpacked(raw) if raw[:2] == _GZIP else raw[: raw.rfind(b"\n") + 1]
+            end = content.index(b"\n")
+            head = parse_json(content[:end], str(path))
             version = head["counterplan_answers"]
-        except FileNotFoundError:
-            raise StorageError(f"{path}: there is no such file") from None
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        except (*DAMAGE, StorageError, OSError, zlib.error) as error:
             raise StorageError(f"{path}: these are not answers of counterplan, or they are damaged ({error})") from None
         if version != VERSION:
             raise StorageError(f"{path}: written by another counterplan (version {version}; this one reads {VERSION})")
@@ -106,21 +151,40 @@ class LabelledStates:
                 f"{path}: the answers are about another problem than {problem.name}: its features or its outcome differ"
             )
         try:
-            table = pd.read_csv(io.StringIO(rest), dtype=str, keep_default_na=False)
-            columns = [_read(feature, table[feature.name]) for feature in problem.features]
-            states = np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
-            answers = np.array([{"0": False, "1": True}[text] for text in table[_ANSWER]], bool)
-            return cls(states, answers, tuple(table[_EXTRAS]), str(head.get("model", "")))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StorageError(f"{path}: damaged ({error}); remove it to ask the model again") from None
+            rows = io.BytesIO(content)
+            rows.seek(end + 1)
+            tables = pd.read_csv(rows, dtype=str, keep_default_na=False, chunksize=_ROWS)
+            states, answers, extras = zip(*(_parsed(problem, table) for table in tables), strict=True)
+            flat = tuple(text for part in extras for text in part)
+            return cls(np.concatenate(states), np.concatenate(answers), flat, str(head.get("model", "")))
+        except DAMAGE as error:
+            raise StorageError(f"{path}: damaged ({error}); remove it to query the model again") from None
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """Decompress at most `_RATIO` times the size of `raw`; ValueError if there is more."""
+    limit = min(LIMIT, max(_SMALL, _RATIO * len(raw)))
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"it unpacks to more than {limit:,} bytes")
+    return content
+
+
+def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[str]]:
+    """States [n, F], answers [n] and extras [n] of some rows of a file."""
+    columns = [_read(feature, table[feature.name]) for feature in problem.features]
+    states = np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
+    answers = np.array([{"0": False, "1": True}[text] for text in table[_ANSWER]], bool)
+    return states, answers, list(table[_EXTRAS])
 
 
 def _missing(feature: Feature) -> str:
-    """How a missing value is written: as a text that is no value."""
+    """The text of a missing value: one that is not a value of the feature."""
     return next(text for text in ("", "(missing)", "((missing))") if feature.is_number or text not in feature.values)
 
 
-def _written(feature: Feature, column: Floats) -> list[str]:
+def _formatted(feature: Feature, column: Floats) -> list[str]:
     if feature.is_number:
         return ["" if np.isnan(number) else repr(number) for number in column.tolist()]
     texts = [*feature.values, _missing(feature)]

@@ -1,4 +1,4 @@
-"""Runs that can be stopped at any time: what a checkpoint keeps of a run, and whether it is one of the same run."""
+"""Checkpoints of resumable runs, and the check that a checkpoint belongs to the run that is resumed."""
 
 from __future__ import annotations
 
@@ -12,20 +12,29 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import StorageError
+from counterplan.errors import CounterplanError, StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
-from counterplan.storage.files import read_arrays, with_prefix, write_arrays, write_whole
-from counterplan.storage.write_ahead import FILE as JOURNAL
+from counterplan.storage.arrays import (
+    DAMAGE,
+    ArraySpec,
+    read_arrays,
+    require_integer,
+    validate_arrays,
+    with_prefix,
+    write_arrays,
+)
+from counterplan.storage.files import MissingFileError, write_inside
+from counterplan.storage.write_ahead import FILE as WRITE_AHEAD
 
 LEARNING = ("learning.npz", "learning.jsonl")
-"""The checkpoint and the metrics of learning a surrogate."""
+"""Checkpoint and metrics of learning a surrogate."""
 TRAINING = ("training.npz", "metrics.jsonl")
-"""Those of training an agent."""
+"""Checkpoint and metrics of training an agent."""
 
 
 class CheckpointMismatch(StorageError):
-    """A checkpoint is of another run; `what` is different."""
+    """A checkpoint belongs to another run; `what` names the difference."""
 
     def __init__(self, message: str, what: str) -> None:
         super().__init__(message)
@@ -33,7 +42,7 @@ class CheckpointMismatch(StorageError):
 
 
 class Run(Protocol):
-    """What learning a surrogate and training an agent have in common."""
+    """The common attributes of runs that learn a surrogate or train an agent."""
 
     problem: Problem
     box: BlackBox
@@ -43,13 +52,13 @@ class Run(Protocol):
     folder: Path | None
     random: np.random.Generator
     people_hash: str
-    """A hash of the people it learns from."""
+    """A hash of the people that the run learns from."""
     metrics: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class CheckpointFormat:
-    """How runs of one kind are kept: in which files, and which of their attributes as they are."""
+    """File names of one kind of run, and the attributes that a checkpoint copies: integers, booleans and arrays."""
 
     file: str
     metrics: str
@@ -57,9 +66,9 @@ class CheckpointFormat:
     arrays: tuple[str, ...]
 
     def write(self, run: Run, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Write a checkpoint, with more `arrays` and `facts`, and the metrics; each whole or not at all."""
+        """Write a checkpoint with additional `arrays` and `facts`, and the metrics; each whole or not at all."""
         assert run.folder is not None
-        told = {name: getattr(run, name) for name in self.plain} | {
+        common = {name: getattr(run, name) for name in self.plain} | {
             "fingerprint": run.problem.fingerprint,
             "asking": run.problem.query_fingerprint,
             "model": run.box.model_id,
@@ -70,26 +79,36 @@ class CheckpointFormat:
             "metrics": run.metrics,
         }
         own = {name: getattr(run, name) for name in self.arrays}
-        write_arrays(run.folder / self.file, {**own, **arrays}, {**told, **facts})
+        write_arrays(run.folder / self.file, {**own, **arrays}, {**common, **facts})
         self.write_metrics(run)
 
     def write_metrics(self, run: Run) -> None:
         """Write the metrics, whole or not at all."""
         assert run.folder is not None
-        write_whole(run.folder / self.metrics, "".join(json.dumps(line) + "\n" for line in run.metrics))
+        write_inside(run.folder, self.metrics, "".join(json.dumps(line) + "\n" for line in run.metrics))
 
     def read(self, folder: Path) -> Checkpoint:
-        """The checkpoint in `folder`; a StorageError says so if it is damaged or not there."""
+        """Read the checkpoint in `folder`.
+
+        Raises
+        ------
+        MissingFileError
+            If there is none.
+        StorageError
+            If it is damaged.
+        """
         path = folder / self.file
         try:
             return Checkpoint(self, path, *read_arrays(path))
+        except MissingFileError:
+            raise
         except StorageError as error:
-            raise StorageError(f"{error}; {restart_hint(folder)}" if path.exists() else str(error)) from None
+            raise StorageError(f"{error}; {restart_hint(folder)}") from None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was read."""
+    """The content of a checkpoint file."""
 
     kind: CheckpointFormat
     path: Path
@@ -98,39 +117,54 @@ class Checkpoint:
 
     @contextmanager
     def reporting_damage(self) -> Iterator[None]:
-        """Within this, what is missing or senseless is told as damage."""
+        """Within this context, errors caused by missing or invalid content are raised as StorageError."""
         try:
             yield
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except CounterplanError:
+            raise
+        except DAMAGE as error:
             raise StorageError(f"{self.path}: damaged ({error!r}); {restart_hint(self.path.parent)}") from None
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
-        """Refuse a checkpoint of another run; only the budget of questions may be another one."""
-        now = json.loads(json.dumps(asdict(settings)))
-        of_use = self.facts.get("asking") == problem.query_fingerprint
-        self._same("a different problem", self.facts["fingerprint"], problem.fingerprint, of_use)
-        self._same("a different model", self.facts["model"], box.model_id, of_use=False)
-        self._same("a different seed", self.facts["seed"], seed)
-        self._same("different settings", self.facts["settings"] | {"budget": 0}, now | {"budget": 0})
+        """Raise CheckpointMismatch if the checkpoint is of another run; only the query budget may differ."""
+        current = json.loads(json.dumps(asdict(settings)))
+        reusable = self.facts.get("asking") == problem.query_fingerprint
+        self._require_equal("a different problem", self.facts["fingerprint"], problem.fingerprint, reusable)
+        self._require_equal("a different model", self.facts["model"], box.model_id, reusable=False)
+        self._require_equal("a different seed", self.facts["seed"], seed)
+        self._require_equal("different settings", self.facts["settings"] | {"budget": 0}, current | {"budget": 0})
+        require_integer(self.facts["settings"], "budget", high=2**63)
 
-    def require_people(self, whom: str) -> None:
-        """Refuse a checkpoint of a run on other people."""
-        self._same("different people", self.facts["people"], whom)
+    def require_people(self, people_hash: str) -> None:
+        """Raise CheckpointMismatch if the run learned from other people."""
+        self._require_equal("different people", self.facts["people"], people_hash)
 
-    def _same(self, what: str, stored: object, now: object, of_use: bool = True) -> None:
-        if stored != now:
-            way_out = restart_hint(self.path.parent) if of_use else "start again with --force"
+    def _require_equal(self, what: str, stored: object, current: object, reusable: bool = True) -> None:
+        if stored != current:
+            way_out = restart_hint(self.path.parent) if reusable else "start again with --force"
             raise CheckpointMismatch(f"{self.path}: was made with {what}; {way_out}", what)
 
     @property
     def budget(self) -> int:
-        """The most questions that the run was allowed."""
+        """The query budget of the run."""
         return int(self.facts["settings"]["budget"])
 
+    def validate(self, spec: Mapping[str, ArraySpec]) -> None:
+        """Raise ValueError if one of the arrays named in `spec` is missing or differs from its specification."""
+        validate_arrays({name: array for name, array in self.arrays.items() if name in spec}, spec)
+
     def restore(self, run: Run) -> None:
-        """Give `run` everything that is kept as it is, and write its metrics again: they may have been lost."""
-        for name in (*self.kind.plain, "metrics"):
+        """Copy the attributes of the format to `run`, which must have them with the same types; rewrite the metrics."""
+        for name in self.kind.plain:
+            if type(self.facts[name]) is not type(getattr(run, name)):
+                raise ValueError(f"'{name}' is of another type than expected")
+            if not isinstance(self.facts[name], bool):
+                require_integer(self.facts, name, high=2**53)
             setattr(run, name, self.facts[name])
+        metrics = self.facts["metrics"]
+        if not isinstance(metrics, list) or not all(isinstance(line, dict) for line in metrics):
+            raise ValueError("'metrics' should be a list of mappings")
+        run.metrics = metrics
         for name in self.kind.arrays:
             setattr(run, name, self.arrays[name])
         run.random.bit_generator.state = self.facts["random"]
@@ -138,11 +172,11 @@ class Checkpoint:
             self.kind.write_metrics(run)
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """The arrays whose names begin with `prefix`, by the rest of their names."""
+        """Select the arrays whose names start with `prefix`, which is removed."""
         return with_prefix(self.arrays, prefix)
 
 
 def restart_hint(folder: Path) -> str:
-    """How to start again without paying twice."""
-    kept = next((folder / name for name in (ANSWERS, JOURNAL) if (folder / name).exists()), None)
-    return "start again with --force" + (f" (--answers {kept} keeps what was paid for)" if kept else "")
+    """Say how to start again without repeating queries."""
+    answers = next((folder / name for name in (ANSWERS, WRITE_AHEAD) if (folder / name).exists()), None)
+    return "start again with --force" + (f" (--answers {answers} keeps what was paid for)" if answers else "")

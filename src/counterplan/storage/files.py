@@ -1,106 +1,243 @@
-"""Files that are either whole or not there."""
+"""Whole-or-absent files, bounded reads, and access to a workspace that never follows symbolic links.
+
+A workspace may come from a stranger, so its files are read and written with `read_inside`, `write_inside` and
+`append_inside`, which do not follow links. `write_whole` and `read_bounded` are for paths that the user names.
+"""
 
 from __future__ import annotations
 
 import errno
-import io
-import json
 import os
+import secrets
+import stat
 import tempfile
-import zipfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from counterplan.errors import StorageError
 
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_PLAIN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _PLAIN
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write `content` to a temporary file beside `path`, then rename it, so that a reader never sees half of it.
+FileId = tuple[int, int]
+"""Device and inode of a file."""
 
-    A link stays a link. StorageError if the file cannot be written, or `path` is a folder or a device.
+
+class MissingFileError(StorageError, FileNotFoundError):
+    """A file does not exist."""
+
+
+def write_whole(path: str | Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write a file atomically: a reader sees the previous content or the new one, never a part.
+
+    Parameters
+    ----------
+    path : str or Path
+        A path that the user names. If it is a link, the file that it points to is replaced and the link stays.
+    content : str or bytes
+        The content; text is encoded as UTF-8.
+    private : bool, default False
+        Create the file with mode 0600, for people's data.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be written, or `path` is a folder or a device.
     """
-    target = Path(path).resolve()
-    data = content.encode() if isinstance(content, str) else content
     try:
-        if target.exists() and not target.is_file():
-            raise OSError(errno.EINVAL, "it exists and is not a regular file", str(path))
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        _replace(Path(path).resolve(), content, private)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise _wrapped(path, "cannot be written", error) from None
+
+
+def write_inside(folder: str | Path, name: str, content: str | bytes, *, private: bool = False) -> FileId:
+    """Write the file `name` in a workspace atomically. A link of that name is replaced, never followed.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The workspace.
+    name : str
+        A file name without folders.
+    content : str or bytes
+        The content; text is encoded as UTF-8.
+    private : bool, default False
+        Create the file with mode 0600, for people's data.
+
+    Returns
+    -------
+    tuple of int
+        The identity of the file, as `append_inside` expects it.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be written, or `name` is a folder or a device.
+    """
+    path = _member(folder, name)
+    try:
+        return _replace(path, content, private)
     except OSError as error:
-        raise _storage_error(path, "cannot be written", error) from None
+        raise _wrapped(path, "cannot be written", error) from None
 
 
-def _storage_error(path: str | Path, problem: str, error: OSError) -> StorageError:
-    """A StorageError about `path` that keeps the operating system's `strerror`."""
-    wrapped = StorageError(f"{path}: {problem}: {error.strerror}")
-    wrapped.strerror = error.strerror
-    return wrapped
+def append_inside(folder: str | Path, name: str, content: str | bytes, file_id: FileId) -> bool:
+    """Append to the file `name` of a workspace if it still is the one that `write_inside` created.
+
+    Returns
+    -------
+    bool
+        False, with nothing written, if the file was removed or replaced since.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be written.
+    """
+    path = _member(folder, name)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _PLAIN)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+            return False
+        raise _wrapped(path, "cannot be written", error) from None
+    try:
+        with os.fdopen(handle, "ab") as file:
+            if _file_id(handle) != file_id:
+                return False
+            file.write(_encoded(content))
+    except OSError as error:
+        raise _wrapped(path, "cannot be written", error) from None
+    return True
+
+
+def read_inside(folder: str | Path, name: str, limit: int) -> bytes:
+    """Read the file `name` of a workspace without following links.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The workspace.
+    name : str
+        A file name without folders.
+    limit : int
+        Most bytes to read.
+
+    Returns
+    -------
+    bytes
+        The content.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    StorageError
+        If it is a link, not a regular file, larger than `limit`, or cannot be read.
+    """
+    return read_bounded(_member(folder, name), limit, follow_links=False)
+
+
+def read_bounded(path: str | Path, limit: int, *, follow_links: bool = True) -> bytes:
+    """Read a regular file of at most `limit` bytes; for parameters and errors see `read_inside`."""
+    try:
+        if not follow_links and Path(path).is_symlink():
+            raise OSError(errno.ELOOP, "")
+        handle = os.open(path, os.O_RDONLY | _PLAIN | (0 if follow_links else _NO_FOLLOW))
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise StorageError(f"{path}: cannot be read: not a regular file")
+            if status.st_size > limit:
+                raise _too_large(path, limit)
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: there is no such file") from None
+    except StorageError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.EMLINK) and not follow_links:
+            raise StorageError(
+                f"{path}: is a symbolic link; the files of a workspace are never read through links: replace it by "
+                "the file itself"
+            ) from None
+        if isinstance(error, IsADirectoryError):
+            raise StorageError(f"{path}: cannot be read: not a regular file") from None
+        raise _wrapped(path, "cannot be read", error) from None
+    if len(content) > limit:
+        raise _too_large(path, limit)
+    return content
 
 
 def make_writable(folder: str | Path) -> Path:
-    """`folder`, made if need be; a StorageError says so if nothing can be written there."""
+    """Create `folder` if necessary and return it; StorageError if nothing can be written there."""
     try:
-        where = Path(folder)
-        where.mkdir(parents=True, exist_ok=True)
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
     except TypeError:
         raise StorageError(f"a folder is a path, not {folder!r}") from None
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be made a folder: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise _wrapped(folder, "cannot be created as a folder", error) from None
     try:
-        with tempfile.TemporaryFile(dir=where):
-            return where
+        with tempfile.TemporaryFile(dir=path):
+            return path
     except OSError as error:
-        raise StorageError(f"{where}: nothing can be written there: {error.strerror}") from None
+        raise _wrapped(path, "no file can be written there", error) from None
 
 
 def require_writable(path: str | Path) -> None:
-    """A StorageError says so if no file can be written to `path`: before anything is paid for that would be lost."""
+    """Raise StorageError if no file can be written to `path`; call it before any query is spent."""
     target = Path(path)
     if not target.absolute().parent.is_dir():
         raise StorageError(f"{path}: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
-        raise StorageError(f"{path}: cannot be written: it is there, and not a file")
+        raise StorageError(f"{path}: cannot be written: it exists and is not a regular file")
     make_writable(target.parent)
 
 
-def with_prefix(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The arrays whose names begin with `prefix`, by the rest of their names."""
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+def _member(folder: str | Path, name: str) -> Path:
+    """The path of `name` directly in `folder`."""
+    if not name or name in (".", "..") or Path(name).name != name:
+        raise StorageError(f"{folder}: '{name}' is not the name of a file in it")
+    return Path(folder) / name
 
 
-def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any) -> None:
-    """Arrays and plain facts (as JSON) in one .npz file, whole or not at all; nothing in it is executable.
-
-    A StorageError says so if it cannot be written.
-    """
-    buffer = io.BytesIO()
-    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-    np.savez(buffer, **{"facts": text, **arrays})  # type: ignore[arg-type]
-    write_whole(path, buffer.getvalue())
-
-
-def read_arrays(path: str | Path) -> tuple[dict[str, npt.NDArray[Any]], Any]:
-    """The inverse of `write_arrays`; a StorageError says so if the file is damaged or not there."""
+def _replace(target: Path, content: str | bytes, private: bool) -> FileId:
+    """Write a new file under a fresh name and rename it to `target`, which a rename never follows."""
     try:
-        if Path(path).exists() and not zipfile.is_zipfile(path):
-            raise StorageError(f"{path}: the file is damaged: it is cut off, or never held arrays")
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return arrays, json.loads(arrays.pop("facts").tobytes())
+        if not stat.S_ISREG(target.lstat().st_mode) and not target.is_symlink():
+            raise OSError(errno.EINVAL, "it exists and is not a regular file")
     except FileNotFoundError:
-        raise StorageError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise StorageError(f"{path}: the file is damaged ({error})") from None
+        pass
+    fresh = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
+    handle = os.open(fresh, _NEW, 0o600 if private else 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_encoded(content))
+            file_id = _file_id(handle)
+        os.replace(fresh, target)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    return file_id
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _file_id(handle: int) -> FileId:
+    status = os.fstat(handle)
+    return status.st_dev, status.st_ino
+
+
+def _too_large(path: str | Path, limit: int) -> StorageError:
+    return StorageError(f"{path}: cannot be read: larger than {limit:,} bytes")
+
+
+def _wrapped(path: str | Path, problem: str, error: Exception) -> StorageError:
+    """A StorageError about `path` with the operating system's reason, which stays its `strerror`."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    wrapped = StorageError(f"{path}: {problem}: {reason}")
+    wrapped.strerror = reason
+    return wrapped

@@ -1,88 +1,116 @@
-"""Answers as they come in, appended to a file, so that a run that is killed has lost next to nothing."""
+"""Write-ahead log of answers: each is appended to a file as soon as it arrives, so that a killed run loses none."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from counterplan.errors import StorageError
 from counterplan.problem import Problem
-from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.answer_cache import LIMIT, LabelledStates
+from counterplan.storage.files import FileId, append_inside, read_inside, write_inside
 
 FILE = "answers.unfinished.csv"
-FLUSH_SECONDS = 1.0
-"""Seconds between two writings."""
 
 
 class WriteAheadLog:
-    """Notes what a model says about one problem, and writes it to a file in `folder`, if there is one.
+    """Listener for `BlackBox.recording` that logs the answers of a model for one problem.
 
-    One that cannot be written is an error if it is `required`, else nothing is written down any more.
+    Answers are written before the call that delivered them returns. The file is created under a fresh name, with
+    mode 0600, and never written through a link.
+
+    Parameters
+    ----------
+    problem : Problem
+        Answers for other problems are ignored.
+    model : str
+        The `model_id` of the black box.
+    folder : Path or None
+        The workspace; None logs to memory only.
+    required : bool, default True
+        Whether a file that cannot be written is an error; otherwise logging to the file stops.
+
+    Attributes
+    ----------
+    known : dict of bytes to bool
+        All answers, by query key.
     """
 
     def __init__(self, problem: Problem, model: str, folder: Path | None, required: bool = True) -> None:
         self.problem, self.model, self.required = problem, model, required
         self.path = None if folder is None else folder / FILE
         self.known: dict[bytes, bool] = {}
-        self._new: dict[bytes, bool] = {}
-        self._begun = self._taken = False
-        self._last = -math.inf
+        self._unwritten: dict[bytes, bool] = {}
+        self._file: FileId | None = None
+        """The file that this log created."""
+        self._recovered = False
 
     def __call__(self, problem: str, found: Mapping[bytes, bool]) -> None:
-        """Take down new answers about the problem with this `asking_fingerprint`."""
+        """Log new answers for the problem with this `query_fingerprint`."""
         if problem == self.problem.query_fingerprint:
             self.known.update(found)
-            self._new.update(found)
-            if time.monotonic() - self._last >= FLUSH_SECONDS:
-                self.flush()
+            self._unwritten.update(found)
+            self.flush()
 
     def flush(self) -> None:
-        """Write down what is new; if the file is not this journal's, or was removed, everything."""
-        if self.path is None or not self._new:
+        """Append unwritten answers to the file; if it was removed or is not this log's, write all answers.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written and is `required`.
+        """
+        if self.path is None or not self._unwritten:
             return
-        going_on = self._begun and self.path.exists()
-        answers = LabelledStates.from_keys(self.problem, self._new if going_on else self.known, self.model)
-        text = answers.rows(self.problem, header=not going_on)
         try:
-            with self.path.open("ab" if going_on else "wb") as file:
-                file.write((text if going_on else answers.head(self.problem) + text).encode())
-        except OSError as error:
+            if self._file is None or not self._append(self._file):
+                answers = LabelledStates.from_keys(self.problem, self.known, self.model)
+                text = answers.head(self.problem) + answers.rows(self.problem, header=True)
+                self._file = write_inside(self.path.parent, FILE, text, private=True)
+        except StorageError:
             if self.required:
-                raise StorageError(f"{self.path}: cannot be written: {error.strerror}") from None
+                raise
             self.path = None
-        self._begun, self._new, self._last = True, {}, time.monotonic()
+        self._unwritten = {}
+
+    def _append(self, file: FileId) -> bool:
+        """Append unwritten answers to `file`; False if it is gone."""
+        assert self.path is not None
+        answers = LabelledStates.from_keys(self.problem, self._unwritten, self.model)
+        return append_inside(self.path.parent, FILE, answers.rows(self.problem, header=False), file)
 
     def recover(self) -> LabelledStates | None:
-        """What a run that was killed has left in the folder, if anything.
+        """Return the answers that a killed run left in the folder, if any.
 
-        A StorageError says so if it is damaged, or was about another problem or another model: it is not to be lost.
+        Raises
+        ------
+        StorageError
+            If the file is damaged, or belongs to another problem or model; it is left untouched.
         """
-        if self.path is None or not _holds_something(self.path):
+        if self.path is None or not _has_rows(self.path):
             return None
-        answers = LabelledStates.load(self.path, self.problem)
+        answers = LabelledStates.load(self.path, self.problem, follow_links=False)
         if answers.model != self.model:
             raise StorageError(f"{self.path}: holds answers of {answers.model}, not of {self.model}")
         self.known.update(answers.by_key)
-        self._taken = True
+        self._recovered = True
         return answers
 
     @property
     def pending(self) -> bool:
-        """Whether there is something in the file, of this run or one that was killed, to be kept elsewhere."""
-        return self.path is not None and (self._begun or self._taken)
+        """Whether the file holds answers, of this run or a killed one, that are to be saved elsewhere."""
+        return self.path is not None and (self._file is not None or self._recovered)
 
     def close(self) -> None:
-        """Remove the file: what it holds is kept elsewhere by now."""
+        """Remove the file after its answers were saved elsewhere."""
         if self.path is not None and self.pending:
             self.path.unlink(missing_ok=True)
-            self._begun, self._taken, self._new = False, False, {}
+            self._file, self._recovered, self._unwritten = None, False, {}
 
 
-def _holds_something(path: Path) -> bool:
-    """Whether more was written than the head and the names of the columns."""
+def _has_rows(path: Path) -> bool:
+    """Whether the file has lines after the head and the column names; False if it cannot be read."""
     try:
-        return path.read_bytes().count(b"\n") > 2
-    except OSError:
+        return read_inside(path.parent, path.name, LIMIT).count(b"\n") > 2
+    except StorageError:
         return False

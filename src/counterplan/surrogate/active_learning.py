@@ -23,6 +23,7 @@ from counterplan.search.change_sets import Hints
 from counterplan.search.probes import probes
 from counterplan.search.synthetic import crossover, random_walk
 from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.arrays import ArraySpec, require_integer, validate_arrays
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import Guided, GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
@@ -341,6 +342,13 @@ class ActiveLearner:
             arrays |= {f"{name}.{key}": value for key, value in some.items()}
         _KEPT.write(self, arrays, facts)
 
+    def _plan_count(self, plan: Any, count: Any) -> tuple[tuple[int, ...], int]:
+        """An entry of `worked` as it was read; ValueError if it is not a plan of the problem, or not a count."""
+        actions = np.array(plan)
+        spec = ArraySpec(np.int64, (self.problem.max_actions,), low=-1, high=len(self.problem.transitions) - 1)
+        validate_arrays({"plan": actions}, {"plan": spec})
+        return tuple(actions.tolist()), require_integer({"count": count}, "count")
+
     @classmethod
     def resumed(
         cls, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int, folder: Path,
@@ -357,12 +365,16 @@ class ActiveLearner:
             kept.require(problem, box, settings, seed)
             run = cls(problem, people, box, settings, seed, folder)
             kept.require_people(run.people_hash)
+            rows = ArraySpec(np.intp, ("*",), low=0, high=len(run.people) - 1)
+            held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
+            kept.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
             kept.restore(run)
             run.ledger.restore(kept.arrays)
             if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers)
-            run.ledger.spent = kept.facts["spent"]
-            run.worked = Counter({tuple(plan): count for plan, count in kept.facts["worked"]})
+            require_integer(kept.facts, "learned", high=len(run.ledger))
+            run.ledger.spent = kept.facts["spent"] is True
+            run.worked = Counter(dict(run._plan_count(*entry) for entry in kept.facts["worked"]))
             run.surrogate = from_arrays(problem, kept.with_prefix("now."), kept.facts["now"])
             run.best = from_arrays(problem, kept.with_prefix("best."), kept.facts["best"])
             if kept.budget != settings.budget:

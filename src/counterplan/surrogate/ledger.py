@@ -11,6 +11,7 @@ from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.arrays import ArraySpec, validate_arrays, with_prefix
 
 
 class Ledger:
@@ -82,6 +83,16 @@ class Ledger:
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """The inverse of `to_arrays`; the black box remembers the answers too."""
+        width = len(self.problem.features)
+        spec = {
+            "states": ArraySpec(float, ("n", width), nan=True),
+            "answers": ArraySpec(bool, ("n",)),
+            "lengths": ArraySpec(np.intp, ("n",), low=8 * width),
+            "keys": ArraySpec(np.uint8, (int(arrays["ledger.lengths"].sum()),)),
+            "paid": ArraySpec(bool, ("n",)),
+            "given": ArraySpec(np.int64, (), low=0, high=len(arrays["ledger.paid"])),
+        }
+        validate_arrays(with_prefix(arrays, "ledger."), spec)
         keys = split_keys(arrays["ledger.lengths"], arrays["ledger.keys"])
         self._keys = dict.fromkeys(keys)
         self._states, self._answers = arrays["ledger.states"], arrays["ledger.answers"]

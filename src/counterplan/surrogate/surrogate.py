@@ -15,11 +15,12 @@ from counterplan.errors import PlanError, SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
-from counterplan.storage.files import with_prefix
+from counterplan.storage.arrays import with_prefix
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import Trees
+from counterplan.surrogate.validation import validate_arrays_of, validate_features
 
 PARTS = ("networks", "trees", "both")
 TOGETHER = 2048
@@ -203,11 +204,14 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
-    """The inverse of `to_arrays`."""
+    """The inverse of `to_arrays`; ValueError, KeyError or TypeError if the arrays or facts are invalid."""
+    view = StateFeatures.from_data(problem, facts["view"])
+    validate_features(view)
+    validate_arrays_of(problem, view, arrays, facts)
     hints = with_prefix(arrays, "hints.")
     return Surrogate(
         problem,
-        StateFeatures.from_data(problem, facts["view"]),
+        view,
         with_prefix(arrays, "networks."),
         Trees.from_arrays(with_prefix(arrays, "trees.")),
         {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
