@@ -75,7 +75,7 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("fit german --out german", "that is a benchmark's name"),
         ("fit german --out learned --preset papr", "there is no preset 'papr'"),
         ("fit german --out learned --method guide", "there is no method 'guide'; did you mean 'guided'"),
-        ("fit german --out learned --method guided --preset paper", "these settings are not for the method 'guided'"),
+        ("fit german --out learned --method guided --preset paper", "method='guided' expects LearningSettings"),
         ("fit german --out learned --answers nothing.csv.gz", "nothing.csv.gz: there is no such file"),
         ("fit german --out learned --answers people.csv", "people.csv: these are not answers of counterplan"),
         ("recommend german --person 5000", "there is no person 5000"),
@@ -124,9 +124,9 @@ def test_checks(run, folder: Path) -> None:
     (folder / "broken.yaml").write_text(broken)
     ran = run("check", "broken.yaml", "--json")
     assert ran.code == 2
-    told = json.loads(ran.out)
-    assert [finding["line"] for finding in told["findings"] if finding["severity"] == "error"] == [6, 10]
-    assert told["findings"][0]["place"] == ["features", "income", "kind"]
+    report = json.loads(ran.out)
+    assert [finding["line"] for finding in report["findings"] if finding["severity"] == "error"] == [6, 10]
+    assert report["findings"][0]["place"] == ["features", "income", "kind"]
     for name in benchmarks.NAMES:
         assert run("check", worlds.benchmark_file(name)).code == 0
 
@@ -235,7 +235,7 @@ def test_a_benchmarks_name_is_the_benchmark_and_a_folder_of_that_name_is_written
     assert "is a benchmark" not in there.err
     assert (there.code == 0) == ("distil" not in words), "there is nothing to distil from in it"
     assert "Refused." in run("recommend", "german", "--person", 0).out
-    assert "./german: whom to plan for?" in run("recommend", "./german").err
+    assert "./german: no people given" in run("recommend", "./german").err
 
 
 def test_fits_into_a_folder_with_the_name_of_a_benchmark_if_it_is_written_as_one(run, folder: Path) -> None:
@@ -279,9 +279,9 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
         wrong = run("distil", "learned", *words.split())
         assert wrong.code == 2
         assert message in wrong.err
-    told = run("recommend", "learned", "--planner", "program", "--refused", "--limit", 5).out
-    assert "because" in told
-    assert "0 questions asked." in told
+    printed = run("recommend", "learned", "--planner", "program", "--refused", "--limit", 5).out
+    assert "because" in printed
+    assert "0 questions asked." in printed
     plans = json.loads(run("recommend", "learned", "--limit", 5, "--json", "-").out)["plans"]
     assert all(step["reason"] and step["because"]["source"] for plan in plans for step in plan["steps"])
     assert run("fit", "syn", "--out", "learned", "--budget", "500", "--force").code == 0

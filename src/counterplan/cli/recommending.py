@@ -1,26 +1,35 @@
-"""Plans: `recommend`."""
+"""The command `recommend`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
-from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
-from counterplan.errors import ModelError, PeopleError, PlanError
+from counterplan.cli.common import ModelName, ProblemName, Threshold, recording, warn_of_foreign_answers
+from counterplan.cli.progress import progress_bar
+from counterplan.cli.terminal import echo, emit
+from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
+from counterplan.inputs import resolve
 from counterplan.plans.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
 from counterplan.storage.files import require_writable, write_or_say
 
 MOST_PRINTED = 20
-SLICE = 64
-"""People planned between two looks at the keyboard: what is finished by then is kept."""
+CHUNK = 64
+"""People planned at a time: an interrupt loses the current chunk only."""
 
 
 def recommend(
     problem: ProblemName,
+    other_problem: Annotated[
+        Path | None,
+        typer.Option(
+            "--problem",
+            help="Plan with this problem file instead of the folder's: other costs, limits or actions, same features.",
+        ),
+    ] = None,
     planner: Annotated[
         str | None,
         typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: guided or cascade if fitted, else exact)."),
@@ -37,9 +46,9 @@ def recommend(
     forbid: Annotated[
         list[str] | None, typer.Option(help="A function, or FUNCTION=argument, that cannot be done; repeatable.")
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=0, help="Most questions to the model for each person.")] = None,
+    budget: Annotated[int | None, typer.Option(min=0, help="Maximum number of queries per person.")] = None,
     refused: Annotated[
-        bool, typer.Option("--refused", help="The people are known to be refused: do not ask about them as they are.")
+        bool, typer.Option("--refused", help="The people are known to be refused: do not query their present state.")
     ] = False,
     ask_again: Annotated[
         bool, typer.Option("--ask-again", help="The model has changed: ignore and replace the answers in the folder.")
@@ -48,7 +57,7 @@ def recommend(
         float | None,
         typer.Option(
             min=0,
-            help="What a question costs in units of effort: guided asks if it may save more (default: 1.5 %).",
+            help="Cost of a query in units of plan cost: guided queries if it may save more (default: 1.5 %).",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
@@ -57,78 +66,80 @@ def recommend(
         Path | None, typer.Option("--csv", help="Write the plans as CSV, one row per step; - for the screen.")
     ] = None,
 ) -> None:
-    """Tell refused people what would change the decision."""
+    """Compute plans: which actions, in which order, would overturn the model's decision."""
     for target in (json_file, csv_file):
         if target is not None and str(target) != "-":
             require_writable(target)
     if json_file is not None and json_file == csv_file:
-        raise PlanError(f"--json and --csv cannot both go to {json_file}")
-    alone = planner == "program" and model is None
-    setting = setting_of(problem, people, model, threshold, seed, model_needed=not alone)
-    if not setting.asks:
-        budget, refused = 0, True  # the program needs no model, and everybody is taken to be refused
-    recourse = Recourse(setting.problem, setting.box)
-    if setting.folder is not None:
-        recourse = load(setting.folder, setting.box, ask_again, asks=setting.asks)
-    method = recourse.planner(planner or ("exact" if setting.folder is None else None), price=price)
-    setting.table = _chosen(setting.table, person, limit)
-    read = people_of(setting, people)
+        raise SettingError(f"--json and --csv cannot both go to {json_file}")
+    model_required = planner != "program" or model is not None
+    inputs = resolve(
+        problem,
+        people,
+        model,
+        threshold=threshold,
+        seed=seed,
+        model_required=model_required,
+        problem=other_problem,
+    )
+    if not inputs.has_model:
+        budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
+    recourse = Recourse(inputs.problem, inputs.box)
+    if inputs.workspace is not None:
+        recourse = Recourse.load(
+            inputs.workspace.folder,
+            inputs.box,
+            answers=inputs.has_model and not ask_again,
+            problem=None if other_problem is None else inputs.problem,
+        )
+        warn_of_foreign_answers(recourse, inputs.workspace)
+    method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
+    table = inputs.take(person, limit).people()
     plans = Plans(())
     stopped: BaseException | None = None
-    with keeping(recourse, setting.folder, ask_again), bar("Planning", len(read)) as advance:
+    with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
         try:
-            for first in range(0, len(read), SLICE):
-                some = read.take(slice(first, first + SLICE))
-                plans += method.plan(some, forbid=forbid or (), budget=budget, refused=refused, progress=advance)
+            for first in range(0, len(table), CHUNK):
+                chunk = table.take(slice(first, first + CHUNK))
+                plans += method.plan(chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance)
         except (KeyboardInterrupt, ModelError) as error:
             stopped = error
-    if setting.folder is not None:
+    if inputs.workspace is not None:
         plans = _explained(recourse, plans)
     if stopped is None or len(plans):
-        _hand_over(plans, json_file, csv_file)
+        _write(plans, json_file, csv_file)
     if stopped is not None:
-        typer.echo(f"Stopped: {len(plans):,} of {len(read):,} people are planned for, and kept.", err=True)
+        echo(f"Stopped: {len(plans):,} of {len(table):,} people have been planned for; these plans are kept.", err=True)
         if isinstance(stopped, ModelError):
             raise stopped
         raise typer.Exit(130)
 
 
 def _explained(recourse: Recourse, plans: Plans) -> Plans:
-    """Plans with reasons, if there is a program to give them; a damaged one is no reason to withhold plans."""
+    """Plans with reasons if there is a program; a damaged program does not prevent plans."""
     try:
         return plans if recourse.program_ is None else recourse.explain(plans)
-    except PlanError as error:
-        typer.echo(f"The plans have no reasons: {error}", err=True)
+    except CounterplanError as error:
+        echo(f"The plans have no reasons: {error}", err=True)
         return plans
 
 
-def _chosen(table: pd.DataFrame, rows: list[int] | None, limit: int | None) -> pd.DataFrame:
-    if rows:
-        for row in rows:
-            if not len(table):
-                raise PeopleError("there is nobody in the table")
-            if not 0 <= row < len(table):
-                raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
-        table = table.iloc[rows]
-    return table if limit is None else table.head(limit)
+def _write(plans: Plans, json_file: Path | None, csv_file: Path | None) -> None:
+    """Write plans to files, and print them as text unless JSON or CSV is printed.
 
-
-def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write plans where they are wanted; on the screen as text unless JSON or CSV goes there.
-
-    What cannot be written, because the disk is full, is no reason to withhold the rest.
+    A file that cannot be written, because the disk is full, does not prevent the other output.
     """
-    on_screen = "-" not in (str(json_file), str(csv_file))
-    failed: list[PlanError] = []
+    printed = "-" not in (str(json_file), str(csv_file))
+    errors: list[CounterplanError] = []
     for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
         if target is not None and str(target) == "-":
-            typer.echo(text().rstrip("\n"))
+            emit(text().rstrip("\n"))
         elif target is not None:
             try:
                 write_or_say(target, text())
-            except PlanError as error:
-                failed.append(error)
-    if on_screen:
-        typer.echo(plans.to_text(MOST_PRINTED))
-    if failed:
-        raise PlanError("\n".join(map(str, failed)))
+            except CounterplanError as error:
+                errors.append(error)
+    if printed:
+        echo(plans.to_text(MOST_PRINTED))
+    if errors:
+        raise StorageError("\n".join(map(str, errors)))
