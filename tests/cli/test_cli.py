@@ -313,3 +313,62 @@ def test_a_program_needs_no_model(run, folder: Path) -> None:
     held = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade", "--model", "bank:decide")
     assert held.code == 0
     assert "3 people: 1 found, 1 already favourable, 1 not found." in held.out
+
+
+@pytest.fixture
+def many_with_program(folder: Path) -> Path:
+    """A folder with a program, and 57 people."""
+    problem = Problem.load("loan.yaml")
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    begin, stop = Leaf((Choice(numbers["EARN=1000"]),)), Leaf((Choice(problem.transitions.stop),))
+    program = Program(problem, {"INTERVENE": begin, "EARN": stop})
+    Recourse(problem, lambda people: ["no"] * len(people), program=program).save(folder / "learned")
+    MANY.head(57).to_csv("many.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("model", [(), ("--model", "bank:decide")])
+def test_a_program_plans_in_chunks_of_bounded_memory(
+    run, many_with_program: Path, monkeypatch: pytest.MonkeyPatch, model: tuple[str, ...]
+) -> None:
+    words = ("recommend", "learned", "--people", "many.csv", "--planner", "program", *model)
+    run(*words)  # caches the answers of the model
+    whole = run(*words, "--csv", "whole.csv", "--json", "whole.json")
+    monkeypatch.setattr(recommending, "PROGRAM_CHUNK", 10)
+    chunked = run(*words, "--csv", "chunked.csv")
+    assert chunked.code == 0, chunked.err
+    assert chunked.out == whole.out
+    assert chunked.out.endswith(Plans.from_json(Path("whole.json").read_text()).to_text(20).split("\n\n")[-1] + "\n")
+    pd.testing.assert_frame_equal(pd.read_csv("chunked.csv"), pd.read_csv("whole.csv"))
+    printed = run(*words, "--csv", "-")
+    assert printed.out == Path("chunked.csv").read_text()
+    assert run(*words).out == whole.out
+    assert not list(many_with_program.glob(".chunked*"))
+
+
+def test_an_interrupted_program_leaves_the_finished_chunks(
+    run, many_with_program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from counterplan.planners import ProgramPlanner
+
+    monkeypatch.setattr(recommending, "PROGRAM_CHUNK", 10)
+    search, calls = ProgramPlanner.search, 0
+
+    def interrupted(self, *arguments):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt if Path("interrupt").exists() else ValueError("a bug")
+        return search(self, *arguments)
+
+    monkeypatch.setattr(ProgramPlanner, "search", interrupted)
+    words = ("recommend", "learned", "--people", "many.csv", "--planner", "program", "--csv", "plans.csv")
+    with pytest.raises(ValueError, match="a bug"):
+        run(*words)
+    assert not list(many_with_program.glob("*plans*"))
+    Path("interrupt").touch()
+    calls = 0
+    ran = run(*words)
+    assert ran.code == 130
+    assert "20 of 57 people are planned for" in ran.err
+    assert pd.read_csv("plans.csv")["person"].nunique() == 20

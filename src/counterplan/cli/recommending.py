@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +14,17 @@ from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
 from counterplan.inputs import resolve
+from counterplan.planners import ProgramPlanner
 from counterplan.plans.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
 from counterplan.storage.files import require_writable, write_or_say
+from counterplan.storage.streams import WholeFile
 
 MOST_PRINTED = 20
 CHUNK = 64
 """People planned at a time: an interrupt loses the current chunk only."""
+PROGRAM_CHUNK = 10_000
+"""The same for a program, which plans faster."""
 
 
 def recommend(
@@ -95,51 +101,145 @@ def recommend(
         warn_of_foreign_answers(recourse, inputs.workspace)
     method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
     table = inputs.take(person, limit).people()
-    plans = Plans(())
+    streams = isinstance(method, ProgramPlanner) and json_file is None
+    writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
+    size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
     stopped: BaseException | None = None
-    with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
-        try:
-            for first in range(0, len(table), CHUNK):
-                chunk = table.take(slice(first, first + CHUNK))
-                plans += method.plan(chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance)
-        except (KeyboardInterrupt, ModelError) as error:
-            stopped = error
-    if inputs.workspace is not None:
-        plans = _explained(recourse, plans)
-    if stopped is None or len(plans):
-        _write(plans, json_file, csv_file)
+    with writer:
+        with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
+            try:
+                for first in range(0, len(table), size):
+                    chunk = table.take(slice(first, first + size))
+                    plans = method.plan(
+                        chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
+                    )
+                    writer.add(plans)
+            except (KeyboardInterrupt, ModelError) as error:
+                stopped = error
+        if stopped is None or writer.people:
+            writer.finish()
     if stopped is not None:
-        echo(f"Stopped: {len(plans):,} of {len(table):,} people have been planned for; these plans are kept.", err=True)
+        echo(f"Stopped: {writer.people:,} of {len(table):,} people are planned for; their plans are written.", err=True)
         if isinstance(stopped, ModelError):
             raise stopped
         raise typer.Exit(130)
 
 
-def _explained(recourse: Recourse, plans: Plans) -> Plans:
-    """Plans with reasons if there is a program; a damaged program does not prevent plans."""
-    try:
-        return plans if recourse.program_ is None else recourse.explain(plans)
-    except CounterplanError as error:
-        echo(f"The plans have no reasons: {error}", err=True)
-        return plans
+class _Writer(AbstractContextManager[None]):
+    """Receives plans in chunks, and writes and prints them."""
+
+    people = 0
+
+    def __exit__(self, *_: object) -> None:
+        """Remove temporary files."""
+
+    def add(self, plans: Plans) -> None:
+        """Receive the plans of a chunk."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write and print the plans; raise a StorageError at the end if a file could not be written."""
+        raise NotImplementedError
 
 
-def _write(plans: Plans, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write plans to files, and print them as text unless JSON or CSV is printed.
+class _PlansWriter(_Writer):
+    """Collects all plans, adds reasons if there is a program, and writes them as JSON, CSV and text.
 
     A file that cannot be written, because the disk is full, does not prevent the other output.
     """
-    printed = "-" not in (str(json_file), str(csv_file))
-    errors: list[CounterplanError] = []
-    for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
-        if target is not None and str(target) == "-":
-            emit(text().rstrip("\n"))
-        elif target is not None:
+
+    def __init__(self, json_file: Path | None, csv_file: Path | None, recourse: Recourse) -> None:
+        self.json_file, self.csv_file, self.recourse = json_file, csv_file, recourse
+        self.chunks: list[Plans] = []
+
+    def add(self, plans: Plans) -> None:
+        self.people += len(plans)
+        self.chunks.append(plans)
+
+    def finish(self) -> None:
+        plans = self.explained(sum(self.chunks, Plans(())))
+        errors: list[CounterplanError] = []
+        for target, text in ((self.json_file, plans.to_json), (self.csv_file, lambda: _csv(plans))):
+            if target is not None and str(target) == "-":
+                emit(text().rstrip("\n"))
+            elif target is not None:
+                try:
+                    write_or_say(target, text())
+                except CounterplanError as error:
+                    errors.append(error)
+        if "-" not in (str(self.json_file), str(self.csv_file)):
+            echo(plans.to_text(MOST_PRINTED))
+        if errors:
+            raise StorageError("\n".join(map(str, errors)))
+
+    def explained(self, plans: Plans) -> Plans:
+        """The plans with reasons if there is a program; a damaged program does not prevent plans."""
+        try:
+            return plans if self.recourse.program_ is None else self.recourse.explain(plans)
+        except CounterplanError as error:
+            echo(f"The plans have no reasons: {error}", err=True)
+            return plans
+
+
+class _StreamWriter(_Writer):
+    """Writes plans of a program, which have reasons, as CSV chunk by chunk: memory does not grow with their number."""
+
+    def __init__(self, csv_file: Path | None) -> None:
+        self.printed = str(csv_file) == "-"
+        self.file = None if csv_file is None or self.printed else WholeFile(csv_file)
+        self.error: StorageError | None = None
+        self.first = Plans(())
+        self.counts: Counter[str] = Counter()
+        self.unverified = self.queries = self.cached = 0
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.discard()
+
+    def add(self, plans: Plans) -> None:
+        if self.printed:
+            emit(_csv(plans, header=not self.people).rstrip("\n"))
+        elif self.file is not None and self.error is None:
             try:
-                write_or_say(target, text())
-            except CounterplanError as error:
-                errors.append(error)
-    if printed:
-        echo(plans.to_text(MOST_PRINTED))
-    if errors:
-        raise StorageError("\n".join(map(str, errors)))
+                self.file.write(_csv(plans, header=not self.people))
+            except StorageError as error:
+                self.error = error
+        if len(self.first) < MOST_PRINTED:
+            self.first += plans[: MOST_PRINTED - len(self.first)]
+        self.people += len(plans)
+        self.counts.update(plans.counts)
+        self.unverified += sum(not plan.verified for plan in plans if plan.steps)
+        self.queries += plans.queries
+        self.cached += plans.cached
+
+    def finish(self) -> None:
+        if self.file is not None and self.error is None:
+            try:
+                self.file.commit()
+            except StorageError as error:
+                self.error = error
+        if not self.printed:
+            echo(self.text())
+        if self.error is not None:
+            raise self.error
+
+    def text(self) -> str:
+        """The same text as `Plans.to_text` of all plans."""
+        blocks = [f"Person {plan.person}\n{plan}" for plan in self.first]
+        if self.people > MOST_PRINTED:
+            blocks.append(f"… and {self.people - MOST_PRINTED:,} more.")
+        parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in self.counts.items() if count]
+        if self.unverified:
+            all_found = self.unverified == self.counts["found"]
+            parts[0] += " (not checked)" if all_found else f" ({self.unverified:,} not checked)"
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        total = self.queries + self.cached
+        asked = "1 question asked" if total == 1 else f"{total:,} questions asked"
+        if self.cached:
+            share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
+            asked += f", {share} answered from memory"
+        return "\n\n".join([*blocks, f"{people}: {', '.join(parts) or 'nothing to do'}. {asked}."])
+
+
+def _csv(plans: Plans, header: bool = True) -> str:
+    return plans.to_frame().to_csv(index=False, header=header)
