@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterplan import ExactPlanner, PlanError, Planner, Problem, Recourse
+from counterplan import ExactPlanner, PlanError, Planner, Problem, Recourse, SettingError
 from loans import LOAN, MANY
 
 MODULE = """\
@@ -49,9 +49,9 @@ def test_a_class_of_ones_own(recourse: Recourse) -> None:
     assert planner.box is recourse.box
     plans = recourse.recommend(MANY, Mine)
     assert plans.plans == recourse.recommend(MANY, "exact").plans
-    with pytest.raises(PlanError, match="price"):
+    with pytest.raises(SettingError, match="price"):
         recourse.planner(Mine, price=1)
-    with pytest.raises(PlanError, match="there is no planner"):
+    with pytest.raises(SettingError, match="there is no planner"):
         recourse.planner(int)  # type: ignore[arg-type]
 
 
@@ -63,7 +63,7 @@ def test_a_planner_by_the_name_a_package_gives_it(recourse: Recourse, tmp_path: 
     assert isinstance(planner, Planner)
     assert recourse.recommend(MANY, "other").plans == recourse.recommend(MANY, "exact").plans
     assert type(recourse.planner("exact")) is ExactPlanner, "our own names stay our own"
-    with pytest.raises(PlanError, match=r"did you mean 'other'\?; there are .*evolution.*, seven"):
+    with pytest.raises(SettingError, match=r"did you mean 'other'\?; there are .*evolution.*, seven"):
         recourse.planner("othr")
     with pytest.raises(PlanError, match="'seven' is offered as strange:no_planner, which is no"):
         recourse.planner("seven")

@@ -1,4 +1,4 @@
-"""The front door: fit, recommend, save and load, with a surrogate, an agent or both; nothing is paid for twice."""
+"""Recourse: fit, recommend, save and load, with a surrogate, an agent or both; no query is sent twice."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, LabelledStates, PlanError, Recourse, StorageError, benchmarks
-from counterplan.storage.workspace import ANSWERS, JOURNAL
+from counterplan import (
+    BlackBox,
+    LabelledStates,
+    ModelError,
+    NotFittedError,
+    Problem,
+    Recourse,
+    SettingError,
+    StorageError,
+    benchmarks,
+)
+from counterplan.errors import CounterplanError
+from counterplan.storage.workspace import ANSWERS, WRITE_AHEAD, Origin
 
 pytest.importorskip("jax")
 from counterplan.agent import NetworkConfig
@@ -36,7 +47,7 @@ def both() -> Recourse:
 
 
 @pytest.fixture
-def kept(both: Recourse, tmp_path: Path) -> Path:
+def saved(both: Recourse, tmp_path: Path) -> Path:
     both.save(tmp_path)
     return tmp_path
 
@@ -65,22 +76,22 @@ def test_the_settings_choose_the_method() -> None:
     assert recourse.surrogate_ is None
     assert recourse.agent_ is not None
     for method, settings in (("guided", SEARCH), ("guided", "paper"), ("search", GUIDED)):
-        with pytest.raises(PlanError, match=f"not for the method '{method}'"):
+        with pytest.raises(SettingError, match=f"method='{method}' expects"):
             recourse.fit(PEOPLE, method=method, settings=settings)
-    with pytest.raises(PlanError, match="did you mean 'guided'"):
+    with pytest.raises(SettingError, match="did you mean 'guided'"):
         recourse.fit(PEOPLE, method="guide")
-    with pytest.raises(PlanError, match="there is no preset 'papr'"):
+    with pytest.raises(CounterplanError, match="there is no preset 'papr'"):
         recourse.fit(PEOPLE, settings="papr")
-    with pytest.raises(PlanError, match="one or more"):
+    with pytest.raises(SettingError, match="one or more"):
         recourse.fit(PEOPLE, budget=0)
 
 
-def test_every_planner_comes_back_from_disk(both: Recourse, kept: Path) -> None:
-    loaded = Recourse.load(kept, SYN.model)
+def test_every_planner_comes_back_from_disk(both: Recourse, saved: Path) -> None:
+    loaded = Recourse.load(saved, SYN.model)
     assert [planner.name for planner in loaded.planner("cascade").planners] == ["policy", "guided", "search"]  # type: ignore[attr-defined]
     for planner in (None, "guided", "cascade", "search", "policy", "paper", "exact", "cascade+exact"):
-        mine, theirs = both.recommend(REFUSED, planner), loaded.recommend(REFUSED, planner)
-        assert [plan.actions for plan in mine] == [plan.actions for plan in theirs], planner
+        before, after = both.recommend(REFUSED, planner), loaded.recommend(REFUSED, planner)
+        assert [plan.actions for plan in before] == [plan.actions for plan in after], planner
     assert loaded.recommend(REFUSED).to_json() == loaded.recommend(REFUSED, "guided").to_json()
     everybody = loaded.recommend(REFUSED, "cascade+exact")
     assert everybody.counts["found"] == len(REFUSED)
@@ -89,72 +100,74 @@ def test_every_planner_comes_back_from_disk(both: Recourse, kept: Path) -> None:
 def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
     nothing = Recourse(SYN.problem, SYN.model)
     for planner in (None, "cascade", "cascade+exact"):
-        with pytest.raises(PlanError, match="needs an agent or a surrogate"):
+        with pytest.raises(NotFittedError, match="needs an agent or a surrogate"):
             nothing.recommend(REFUSED, planner)
-    with pytest.raises(PlanError, match=r"'guided' needs a surrogate.*method='guided'"):
+    with pytest.raises(NotFittedError, match=r"'guided' needs a surrogate.*method='guided'"):
         Recourse(SYN.problem, SYN.model, agent=both.agent_).planner("guided")
     for planner in ("search", "policy", "paper"):
-        with pytest.raises(PlanError, match=rf"'{planner}' needs an agent.*method='search'"):
+        with pytest.raises(NotFittedError, match=rf"'{planner}' needs an agent.*method='search'"):
             Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).planner(planner)
-    with pytest.raises(PlanError, match="nothing to save"):
+    with pytest.raises(NotFittedError, match="nothing to save"):
         nothing.save(tmp_path)
     both.save(tmp_path)
     for path in (*tmp_path.glob("agent.*"), *tmp_path.glob("surrogate.*")):
         path.unlink()
-    with pytest.raises(StorageError, match=r"surrogate\.json: there is no such file; make one with 'counterplan fit'"):
+    with pytest.raises(
+        CounterplanError, match=r"surrogate\.json: there is no such file; make one with 'counterplan fit'"
+    ):
         Recourse.load(tmp_path, SYN.model)
 
 
-def test_an_earlier_agent_does_not_outlive_a_surrogate_saved_in_its_place(both: Recourse, kept: Path) -> None:
-    Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).save(kept)
-    assert Recourse.load(kept, SYN.model).agent_ is None
+def test_an_earlier_agent_does_not_outlive_a_surrogate_saved_in_its_place(both: Recourse, saved: Path) -> None:
+    Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).save(saved)
+    assert Recourse.load(saved, SYN.model).agent_ is None
 
 
-def test_nothing_is_asked_twice(both: Recourse, kept: Path) -> None:
+def test_nothing_is_queried_twice(both: Recourse, saved: Path) -> None:
     others = SYN.refused_test.iloc[25:40]
-    recourse = Recourse.load(kept, SYN.model)
+    recourse = Recourse.load(saved, SYN.model)
     first = recourse.recommend(others)
     assert first.queries > 0
     again = recourse.recommend(others)
     assert again.queries == 0
-    recourse.save(kept)
-    later = Recourse.load(kept, SYN.model)
+    recourse.save(saved)
+    later = Recourse.load(saved, SYN.model)
     assert [plan.actions for plan in later.recommend(others)] == [plan.actions for plan in first]
     assert later.box.queries == 0
-    afresh = Recourse.load(kept, SYN.model, answers=False)
+    afresh = Recourse.load(saved, SYN.model, answers=False)
     assert [plan.actions for plan in afresh.recommend(others)] == [plan.actions for plan in first]
     assert afresh.box.queries > 0
 
 
-def test_another_models_answers_are_not_believed(kept: Path) -> None:
+def test_answers_of_another_model_are_not_used(saved: Path) -> None:
     def lenient(frame: pd.DataFrame) -> list[str]:
         return ["granted"] * len(frame)
 
-    plans = Recourse.load(kept, lenient).recommend(REFUSED)
+    plans = Recourse.load(saved, lenient).recommend(REFUSED)
     assert plans.counts["already_favourable"] == len(REFUSED)
     strict = BlackBox(lambda frame: np.full(len(frame), 0.6), threshold=0.5)
     recourse = Recourse(SYN.problem, strict)
     strict.favourable(SYN.problem, REFUSED)
-    recourse.save_answers(kept)
+    recourse.save_answers(saved)
     stricter = BlackBox(lambda frame: np.full(len(frame), 0.6), threshold=0.7)
-    assert Recourse.load(kept, stricter).recommend(REFUSED, budget=1).counts["already_favourable"] == 0
-    assert Recourse.load(kept, strict).box.favourable(SYN.problem, REFUSED).all()
+    assert Recourse.load(saved, stricter).recommend(REFUSED, budget=1).counts["already_favourable"] == 0
+    assert Recourse.load(saved, strict).box.favourable(SYN.problem, REFUSED).all()
 
 
 @pytest.mark.parametrize("damage", [b"", b"nothing", None])
-def test_damaged_answers_are_named(kept: Path, damage: bytes | None) -> None:
-    path = kept / ANSWERS
+def test_damaged_answers_are_named(saved: Path, damage: bytes | None) -> None:
+    path = saved / ANSWERS
     path.write_bytes(path.read_bytes()[:-50] if damage is None else damage)
-    with pytest.raises(StorageError, match=r"answers\.csv\.gz: .*nothing is lost but what its answers cost"):
-        Recourse.load(kept, SYN.model)
-    assert len(Recourse.load(kept, SYN.model, answers=False).recommend(REFUSED)) == len(REFUSED)
+    with pytest.raises(StorageError, match=r"answers\.csv\.gz: .*nothing is lost but the queries that it saves"):
+        Recourse.load(saved, SYN.model)
+    assert len(Recourse.load(saved, SYN.model, answers=False).recommend(REFUSED)) == len(REFUSED)
     path.unlink()
-    assert len(Recourse.load(kept, SYN.model).recommend(REFUSED)) == len(REFUSED)
+    assert len(Recourse.load(saved, SYN.model).recommend(REFUSED)) == len(REFUSED)
 
 
-def test_answers_handed_in_are_not_asked_again(both: Recourse, kept: Path) -> None:
+def test_given_answers_are_not_queried_again(both: Recourse, saved: Path) -> None:
     answers = LabelledStates.from_cache(both.box, SYN.problem)
-    for given in (answers, kept / ANSWERS, str(kept / ANSWERS)):
+    for given in (answers, saved / ANSWERS, str(saved / ANSWERS)):
         recourse = Recourse(SYN.problem, SYN.model)
         recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given)
         assert recourse.box.queries < GUIDED.people
@@ -163,13 +176,13 @@ def test_answers_handed_in_are_not_asked_again(both: Recourse, kept: Path) -> No
     def decide(frame: pd.DataFrame) -> list[str]:
         return ["refused"] * len(frame)
 
-    with pytest.raises(PlanError, match="these are answers of model of syn, not of model 'decide'"):
+    with pytest.raises(SettingError, match="these are answers of model of syn, not of model 'decide'"):
         Recourse(SYN.problem, decide).fit(PEOPLE, settings=GUIDED, answers=answers)
-    with pytest.raises(StorageError, match="no such file"):
+    with pytest.raises(CounterplanError, match="no such file"):
         Recourse(SYN.problem, SYN.model).fit(PEOPLE, settings=GUIDED, answers="nothing.csv.gz")
 
 
-def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_fit_leaves_the_best_so_far_and_resumes(tmp_path: Path) -> None:
     def impatient(report) -> None:  # type: ignore[no-untyped-def]
         if report.round == 0:
             raise KeyboardInterrupt
@@ -191,7 +204,7 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -
     broken = Recourse(SYN.problem, fragile)
     with pytest.raises(KeyboardInterrupt):
         broken.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path)
-    assert (tmp_path / JOURNAL).exists()
+    assert (tmp_path / WRITE_AHEAD).exists()
 
     def decide(frame: pd.DataFrame) -> np.ndarray:
         return SYN.model.labels(frame)
@@ -206,9 +219,9 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_goes_on(tmp_path: Path) -
     assert resumed.box.queries < whole.box.queries
 
 
-def test_a_larger_budget_goes_on_for_every_method(tmp_path: Path) -> None:
+def test_a_larger_budget_resumes_every_method(tmp_path: Path) -> None:
     first = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(PlanError, match="spent on the surrogate"):
+    with pytest.raises(SettingError, match="spent on the surrogate"):
         first.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=150, folder=tmp_path)
     assert first.budget_spent_
     second = Recourse(SYN.problem, SYN.model)
@@ -225,7 +238,7 @@ def test_a_larger_budget_goes_on_for_every_method(tmp_path: Path) -> None:
     assert asked[2] > 0
 
 
-def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
+def test_answers_given_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
     settings = replace(GUIDED, rounds=1)
     first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=settings, folder=tmp_path)
     answers = LabelledStates.from_cache(both.box, SYN.problem)
@@ -237,12 +250,12 @@ def test_answers_handed_in_when_resuming_are_learned_from(both: Recourse, tmp_pa
     assert (first.surrogate_.logit(states) != later.surrogate_.logit(states)).any()
 
 
-def test_a_box_that_remembers_nothing_keeps_what_it_was_told(tmp_path: Path) -> None:
+def test_a_box_without_a_cache_saves_its_answers(tmp_path: Path) -> None:
     forgetful = BlackBox(SYN.model, cache_size=0)
     recourse = Recourse(SYN.problem, forgetful).fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1))
     recourse.save(tmp_path)
-    kept = LabelledStates.load(tmp_path / ANSWERS, SYN.problem)
-    assert len(kept) == recourse.n_queries_["guided"] > 100
+    saved = LabelledStates.load(tmp_path / ANSWERS, SYN.problem)
+    assert len(saved) == recourse.n_queries_["guided"] > 100
     settings = replace(SEARCH, passes=1)
     agent = Recourse(SYN.problem, BlackBox(SYN.model, cache_size=0))
     agent.fit(SYN.refused_train.head(150), settings=settings, folder=tmp_path / "agent")
@@ -253,7 +266,7 @@ def test_a_box_that_remembers_nothing_keeps_what_it_was_told(tmp_path: Path) -> 
     assert again.box.queries == 0
 
 
-def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoints(tmp_path: Path) -> None:
+def test_discarded_answers_do_not_come_back_from_checkpoints(tmp_path: Path) -> None:
     Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path).save(tmp_path)
     assert (tmp_path / "learning.npz").exists()
     afresh = Recourse.load(tmp_path, SYN.model, answers=False)
@@ -271,7 +284,7 @@ def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoint
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"budget": "3"}, "the budget of questions is a whole number, one or more, not '3'"),
+        ({"budget": "3"}, "the query budget is a whole number, one or more, not '3'"),
         ({"budget": float("nan")}, "one or more, not nan"),
         ({"budget": True}, "one or more, not True"),
         ({"budget": 2.5}, "one or more, not 2.5"),
@@ -285,18 +298,18 @@ def test_answers_that_are_not_believed_any_more_do_not_come_back_from_checkpoint
         ({"folder": 3}, "a folder is a path, not 3"),
     ],
 )
-def test_wishes_that_make_no_sense_are_refused_before_anything_is_asked(wrong: dict, message: str) -> None:
+def test_invalid_parameters_of_fit_are_rejected_before_any_query(wrong: dict, message: str) -> None:
     recourse = Recourse(SYN.problem, SYN.model)
-    with pytest.raises((PlanError, StorageError), match=message):
+    with pytest.raises(SettingError, match=message):
         recourse.fit(PEOPLE, **wrong)
     assert recourse.box.queries == 0
     for planner in (3, 0, "", ["exact"]):
-        with pytest.raises(PlanError, match="there is no planner"):
+        with pytest.raises(SettingError, match="there is no planner"):
             recourse.recommend(REFUSED, planner)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("budget", [1, 5, 50, 300])
-def test_the_budget_is_kept(budget: int) -> None:
+def test_the_budget_is_respected(budget: int) -> None:
     recourse = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED, budget=budget)
     assert recourse.box.queries <= budget
     assert len(recourse.recommend(REFUSED.head(2))) == 2
@@ -308,14 +321,16 @@ def test_the_budget_is_for_both_together() -> None:
     assert recourse.box.queries <= 700
     assert recourse.agent_ is not None
     spent = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(PlanError, match="spent on the surrogate; raise it"):
+    with pytest.raises(SettingError, match="spent on the surrogate; raise it"):
         spent.fit(PEOPLE, settings=(GUIDED, SEARCH), budget=100)
     assert spent.surrogate_ is not None
 
 
 def test_odd_people() -> None:
     happy = Recourse(SYN.problem, lambda frame: ["granted"] * len(frame))
-    with pytest.raises(PlanError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
+    with pytest.raises(
+        CounterplanError, match=r"nobody among 72 people asked about was refused.*hand in people who were"
+    ):
         happy.fit(PEOPLE, settings=GUIDED)
     assert happy.surrogate_ is None
     sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
@@ -324,11 +339,11 @@ def test_odd_people() -> None:
     assert len(two.recommend(REFUSED)) == len(REFUSED)
     refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)
     assert refused.recommend(REFUSED).counts["found"] > 20
-    with pytest.raises(PlanError, match="nobody to learn from"):
+    with pytest.raises(CounterplanError, match="nobody to learn from"):
         two.fit(PEOPLE.head(0), settings=GUIDED)
 
 
-def test_a_model_that_answers_slowly_is_asked_in_batches() -> None:
+def test_queries_are_sent_in_batches() -> None:
     calls = []
 
     def service(frame: pd.DataFrame) -> list[str]:
@@ -344,25 +359,115 @@ def test_a_model_that_answers_slowly_is_asked_in_batches() -> None:
     assert len(calls) < box.queries / 5
 
 
-def test_a_price_says_what_a_question_is_worth(both: Recourse) -> None:
-    free, dear = (both.recommend(REFUSED, price=price) for price in (0, 1e9))
-    asked = [sum(plan.questions for plan in plans) for plans in (free, dear)]
+def test_the_price_of_a_query_limits_queries(both: Recourse) -> None:
+    free, expensive = (both.recommend(REFUSED, price=price) for price in (0, 1e9))
+    asked = [sum(plan.questions for plan in plans) for plans in (free, expensive)]
     assert asked[0] > asked[1]
-    assert sum(plan.cost for plan in free) <= sum(plan.cost for plan in dear)
+    assert sum(plan.cost for plan in free) <= sum(plan.cost for plan in expensive)
     assert both.recommend(REFUSED, "cascade", price=0).counts["found"] > 20
     for wrong in (-1, float("nan"), "1", True):
-        with pytest.raises(PlanError, match="the price of a question is a number"):
+        with pytest.raises(SettingError, match="the price of a query is a finite number"):
             both.recommend(REFUSED, price=wrong)  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="not for 'exact'"):
+    with pytest.raises(SettingError, match="not for 'exact'"):
         both.recommend(REFUSED, "exact", price=1)
-    with pytest.raises(PlanError, match="settings of its own"):
+    with pytest.raises(SettingError, match="settings of its own"):
         both.recommend(REFUSED, both.planner("guided"), price=1)
 
 
-def test_planning_needs_neither_jax_nor_matplotlib(kept: Path) -> None:
+def changed_problem(**changes: object) -> Problem:
+    """The syn problem with other costs, and as `changes` say."""
+    data = SYN.problem.to_dict() | changes
+    functions = {name: {**function, "cost": 7} for name, function in data["functions"].items()}
+    return Problem.from_dict(data | {"functions": functions})
+
+
+def test_other_costs_need_no_new_fit(both: Recourse, saved: Path) -> None:
+    for problem in (changed_problem(), changed_problem(max_actions=2)):
+        recourse = Recourse.load(saved, SYN.model, problem=problem)
+        assert recourse.agent_ is None
+        assert recourse.program_ is None
+        plans = recourse.recommend(REFUSED)
+        assert plans.counts["found"] > 15
+        for plan in plans:
+            assert plan.replay(problem, recourse.box).ok
+            assert len(plan.steps) <= problem.max_actions
+        assert recourse.box.cached > 0, "answers do not depend on costs"
+    recourse.save(saved / "changed")
+    again = Recourse.load(saved / "changed", SYN.model)
+    assert [plan.actions for plan in again.recommend(REFUSED)] == [plan.actions for plan in plans]
+    same = Recourse.load(saved, SYN.model, problem=Problem.from_dict(SYN.problem.to_dict()))
+    assert same.agent_ is not None
+
+
+def test_other_features_need_a_new_fit(saved: Path) -> None:
+    german = benchmarks.load("german")
+    with pytest.raises(SettingError, match="differ from those of german; only costs, limits"):
+        Recourse.load(saved, SYN.model, problem=german.problem)
+
+
+def test_fit_into_a_folder_saves_everything(tmp_path: Path) -> None:
+    recourse = Recourse(SYN.problem, SYN.model)
+    recourse.fit_into(tmp_path, PEOPLE, settings=replace(GUIDED, rounds=1), origin=Origin("syn", 0))
+    assert recourse.workspace is not None
+    assert recourse.workspace.load_origin() == Origin("syn", 0)
+    assert Recourse.load(tmp_path, SYN.model).recommend(REFUSED).counts["found"] > 15
+    with pytest.raises(StorageError, match="holds the results of an earlier run"):
+        Recourse(SYN.problem, SYN.model).fit_into(tmp_path, PEOPLE)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fail(people: pd.DataFrame) -> None:
+        raise RuntimeError("out of order")
+
+    with pytest.raises(ModelError, match="out of order"):
+        Recourse(SYN.problem, fail).fit_into(tmp_path, PEOPLE, force=True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    Recourse(SYN.problem, SYN.model).fit_into(tmp_path, PEOPLE, settings=replace(GUIDED, rounds=1), force=True)
+    assert recourse.workspace.load_origin() == Origin(None, 0)
+
+
+def test_an_interrupted_fit_into_a_folder_saves_the_best_so_far(tmp_path: Path) -> None:
+    def interrupt(report: object) -> None:
+        raise KeyboardInterrupt
+
+    recourse = Recourse(SYN.problem, SYN.model)
+    with pytest.raises(KeyboardInterrupt):
+        recourse.fit_into(tmp_path, PEOPLE, settings=GUIDED, progress=interrupt)
+    assert Recourse.load(tmp_path, SYN.model).surrogate_ is not None
+
+
+def test_recorded_answers_are_merged(both: Recourse, saved: Path) -> None:
+    recourse, other = Recourse.load(saved, SYN.model), Recourse.load(saved, SYN.model)
+    before = len(LabelledStates.load(saved / ANSWERS, SYN.problem))
+    new = SYN.refused_test.iloc[40:60]
+    with recourse.recording_answers(saved) as update:
+        recourse.recommend(new.head(10))
+        with other.recording_answers(saved):
+            other.recommend(new.tail(10))
+    assert other.box.queries > 0
+    assert update.saved == len(LabelledStates.load(saved / ANSWERS, SYN.problem))
+    assert update.saved >= before + other.box.queries
+    assert update.error is None
+    assert not (saved / WRITE_AHEAD).exists()
+
+
+def test_a_notebook_shows_what_is_fitted(both: Recourse) -> None:
+    shown = both._repr_html_()
+    assert "surrogate, agent" in shown
+    assert "syn" in shown
+    assert f"{both.box.queries:,} sent to the model" in shown
+    assert "surrogate, agent" in repr(both)
+    data = SYN.problem.to_dict() | {"name": "<script>\x1b[31m"}
+    shown = Recourse(Problem.from_dict(data), SYN.model)._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+    assert "\x1b" not in shown
+    assert "nothing yet: call fit(people)" in shown
+
+
+def test_planning_needs_neither_jax_nor_matplotlib(saved: Path) -> None:
     script = (
         "import sys; from counterplan import Recourse, benchmarks\n"
-        f"b = benchmarks.load('syn'); r = Recourse.load({str(kept)!r}, b.model)\n"
+        f"b = benchmarks.load('syn'); r = Recourse.load({str(saved)!r}, b.model)\n"
         "assert len(r.recommend(b.refused_test.head(2))) == 2\n"
         "assert not [name for name in sys.modules if name.startswith(('jax', 'optax', 'sklearn', 'matplotlib'))]\n"
         "import counterplan.cli\n"

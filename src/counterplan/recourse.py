@@ -1,16 +1,20 @@
-"""The front door: `Recourse(problem, model).fit(people).recommend(people)`."""
+"""Fit, plan, distil and explain with one object: `Recourse(problem, model).fit(people).recommend(people)`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import PlanError, StorageError
+from counterplan.agent import Agent, load_agent, save_agent
+from counterplan.blackbox import BlackBox
+from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
 from counterplan.planners import (
     CascadePlanner,
     EvolutionPlanner,
@@ -24,15 +28,16 @@ from counterplan.planners import (
 from counterplan.planners.base import is_whole
 from counterplan.plans.plan import Plans
 from counterplan.plugins import planner_plugin, plugin_names
-from counterplan.problem import People
-from counterplan.problem.values import did_you_mean
+from counterplan.problem import People, Problem
+from counterplan.problem.values import did_you_mean, visible
 from counterplan.program import Program
-from counterplan.storage.answer_cache import FILE as ANSWERS
+from counterplan.program.io import to_json as program_json
+from counterplan.search.change_sets import Hints
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import CheckpointMismatch
-from counterplan.storage.files import make_writable
-from counterplan.storage.workspace import METHODS, Learned, drop_checkpoints
-from counterplan.storage.write_ahead import WriteAheadLog
+from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
+from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
+from counterplan.storage.workspace import AGENT, METHODS, PROGRAM, SURROGATE, Origin, Workspace
+from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
@@ -41,17 +46,343 @@ if TYPE_CHECKING:
     from counterplan.surrogate.active_learning import LearningSettings, Progress
 
     Settings = TrainingSettings | LearningSettings | str
+    FitProgress = Callable[[Report | Progress], None]
 
+T = TypeVar("T")
 PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
 OWN = (*PLANNERS, "cascade+exact", "paper")
 
 
-class Recourse(Learned):
-    """A problem, a model, and what was learned about them.
+class Recourse:
+    """Algorithmic recourse for the decisions of one model: learn once, then plan for anybody.
 
-    Once `fit` or `load` has made them, there are a `surrogate_` (method "guided"), an `agent_` ("search"), or both;
-    once `distil` has, a `program_`.
+    Parameters
+    ----------
+    problem : Problem
+        Features, actions, costs and outcome.
+    model : BlackBox or object
+        The model whose decisions are to be overturned, or anything that `BlackBox` accepts.
+    agent : Agent, optional
+        An agent that was trained before.
+    surrogate : Surrogate, optional
+        A surrogate that was learned before.
+    program : Program, optional
+        A program that was distilled before.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem.
+    box : BlackBox
+        The model, with its queries counted and its answers cached.
+    workspace : Workspace or None
+        The folder that was loaded, fitted in or saved to last.
+    surrogate_ : Surrogate or None
+        A learned model of the black box, made by `fit(method="guided")`.
+    agent_ : Agent or None
+        A policy and value network, made by `fit(method="search")`.
+    n_queries_ : dict of str to int
+        Number of queries that `fit` needed, by method.
+    holdout_answers_ : LabelledStates or None
+        Answers that arrived too late for the surrogate to be fitted on: an unbiased test set for it.
+    budget_spent_ : bool
+        Whether `fit` ended because its query budget was exhausted; `resume=True` with a larger one continues.
+
+    Examples
+    --------
+    >>> from counterplan import Recourse, benchmarks
+    >>> syn = benchmarks.load("syn")
+    >>> recourse = Recourse(syn.problem, syn.model)
+    >>> plans = recourse.recommend(syn.refused_test.head(3), "exact")
+    >>> plans.counts["found"]
+    3
     """
+
+    def __init__(
+        self,
+        problem: Problem,
+        model: BlackBox | object,
+        *,
+        agent: Agent | None = None,
+        surrogate: Surrogate | None = None,
+        program: Program | None = None,
+    ) -> None:
+        self.problem = problem
+        self.box = model if isinstance(model, BlackBox) else BlackBox(model)
+        self.workspace: Workspace | None = None
+        self.agent_ = agent
+        self.surrogate_ = surrogate
+        self._program = program
+        self._unread_program: Workspace | None = None
+        self.n_queries_: dict[str, int] = {}
+        self.holdout_answers_: LabelledStates | None = None
+        self.budget_spent_ = False
+        self._recorder = AnswerRecorder(problem, self.box)
+
+    @property
+    def program_(self) -> Program | None:
+        """The program that `distil` made; a saved one is read from the workspace on first access."""
+        if self._unread_program is not None:
+            self._program = load_program(self._unread_program.folder, self.problem)
+            self._unread_program = None
+        return self._program
+
+    @program_.setter
+    def program_(self, program: Program | None) -> None:
+        self._program, self._unread_program = program, None
+
+    @property
+    def answers_(self) -> LabelledStates:
+        """All known answers of the model about the problem."""
+        return self._recorder.answers
+
+    @property
+    def foreign_model_(self) -> str | None:
+        """Identity of the model whose answers the workspace contains, if it is another one: these are not used."""
+        return self._recorder.foreign_model
+
+    @property
+    def unfinished_(self) -> bool:
+        """Whether a killed process left answers in the write-ahead log which `save_answers` has yet to merge."""
+        return self._recorder.pending
+
+    def __repr__(self) -> str:
+        fitted = ", ".join(self._fitted()) or "not fitted"
+        return f"Recourse({self.problem.name!r}: {fitted}; {self.box.queries:,} queries)"
+
+    def _repr_html_(self) -> str:
+        """Problem, model, fitted parts and queries as an HTML table, for notebooks."""
+        problem = self.problem
+        rows = {
+            "Problem": f"{problem.name}: {len(problem.features)} features, {len(problem.transitions) - 1} actions",
+            "Model": self.box.model.name,
+            "Fitted": ", ".join(self._fitted()) or "nothing yet: call fit(people)",
+            "Queries": f"{self.box.queries:,} sent to the model, {self.box.cached:,} answered from the cache",
+        }
+        if self.n_queries_:
+            rows["Queries to fit"] = ", ".join(f"{method}: {count:,}" for method, count in self.n_queries_.items())
+        if self.workspace is not None:
+            rows["Folder"] = str(self.workspace)
+        left = "style='text-align: left'"
+        cells = [
+            f"<tr><th {left}>{name}</th><td {left}>{escape(visible(text))}</td></tr>" for name, text in rows.items()
+        ]
+        return f"<table><caption>Recourse</caption>{''.join(cells)}</table>"
+
+    def _fitted(self) -> list[str]:
+        """Names of the learned parts."""
+        parts = {
+            "surrogate": self.surrogate_ is not None,
+            "agent": self.agent_ is not None,
+            "program": self._has_program,
+        }
+        return [name for name, present in parts.items() if present]
+
+    @property
+    def _has_program(self) -> bool:
+        return self._program is not None or self._unread_program is not None
+
+    def save(self, folder: str | Path) -> None:
+        """Save the problem, the learned parts and all known answers in a folder; the model is not saved.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder, which is created if necessary. Learned parts of an earlier `save` are replaced or removed.
+
+        Raises
+        ------
+        NotFittedError
+            If there is nothing to save.
+        StorageError
+            If the folder cannot be written.
+        """
+        if not self._fitted():
+            raise NotFittedError("there is nothing to save yet: call fit first")
+        workspace = Workspace(folder)
+        try:
+            workspace.folder.mkdir(parents=True, exist_ok=True)
+            workspace.save_problem(self.problem)
+            if self.agent_ is not None:
+                save_agent(self.agent_, workspace.folder)
+            if self.surrogate_ is not None:
+                save_surrogate(self.surrogate_, workspace.folder)
+            if self.n_queries_:
+                workspace.save_query_counts(self.n_queries_)
+            self._save_program(workspace)
+            workspace.remove(*(AGENT if self.agent_ is None else ()), *(SURROGATE if self.surrogate_ is None else ()))
+        except CounterplanError:
+            raise
+        except OSError as error:
+            raise StorageError(f"{workspace}: cannot be written: {error.strerror}") from None
+        self.save_answers(folder)
+        self.workspace = workspace
+
+    def _save_program(self, workspace: Workspace) -> None:
+        unread = self._unread_program
+        if unread is not None and unread.folder.resolve() == workspace.folder.resolve():
+            return
+        if (program := self.program_) is not None:
+            workspace.write(PROGRAM, program_json(program))
+        else:
+            workspace.remove(PROGRAM)
+
+    def save_program(self, folder: str | Path) -> Path:
+        """Save only the program in a folder; return the path of its file.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no program.
+        StorageError
+            If the file cannot be written.
+        """
+        if (program := self.program_) is None:
+            raise NotFittedError(_missing("program"))
+        workspace = Workspace(folder)
+        workspace.write(PROGRAM, program_json(program))
+        return workspace.path(PROGRAM)
+
+    def save_answers(self, folder: str | Path) -> int:
+        """Save all known answers about the problem in a folder.
+
+        If the object was loaded with `answers=False`, checkpoints in the folder are removed, because they contain
+        the answers that are replaced.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            An existing folder.
+
+        Returns
+        -------
+        int
+            Number of answers in the folder.
+        """
+        return self._recorder.save(Workspace(folder))
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        model: BlackBox | object,
+        *,
+        answers: bool = True,
+        problem: Problem | None = None,
+    ) -> Self:
+        """Load what `save` wrote, for use with a model.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            A folder written by `save` or by 'counterplan fit'.
+        model : BlackBox or object
+            The model. Saved answers are added to its cache if the same model gave them (same name, same content).
+        answers : bool, default=True
+            Whether to use saved answers. Pass False for a service that has changed behind its address: everything is
+            queried again.
+        problem : Problem, optional
+            Another problem over the same features and outcome, with other costs, limits or actions. The surrogate, a
+            model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
+
+        Returns
+        -------
+        Recourse
+
+        Raises
+        ------
+        StorageError
+            If a file is missing or damaged.
+        SettingError
+            If `problem` has other features or another outcome than the saved one.
+        """
+        workspace = Workspace(folder)
+        saved = workspace.load_problem()
+        changed = problem is not None and problem.fingerprint != saved.fingerprint
+        recourse = cls(problem if problem is not None else saved, model)
+        if problem is not None and changed:
+            recourse.surrogate_ = _surrogate_for(problem, workspace, saved)
+            recourse.n_queries_ = workspace.load_query_counts()
+        else:
+            recourse._load_learned(workspace)
+        recourse.workspace = workspace
+        recourse._recorder.discard_saved = not answers
+        recourse.box.model_id  # noqa: B018 -- identify the model before its first query, which may change it
+        if answers:
+            recourse._recorder.load(workspace)
+        return recourse
+
+    @classmethod
+    def resuming(cls, folder: str | Path, problem: Problem, model: BlackBox | object, method: str) -> Self:
+        """Load the learned parts in a folder, if there are any, to continue with `fit(..., method, resume=True)`.
+
+        A damaged surrogate or agent is ignored if `fit` restores it from its checkpoint.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder of an earlier fit.
+        problem : Problem
+            The problem of the earlier fit.
+        model : BlackBox or object
+            The model.
+        method : {"guided", "search", "both"}
+            The method that `fit` will use.
+
+        Returns
+        -------
+        Recourse
+
+        Raises
+        ------
+        StorageError
+            If the folder was fitted to another problem.
+        """
+        recourse, workspace = cls(problem, model), Workspace(folder)
+        if workspace.holds(AGENT[1], SURROGATE[1]):
+            workspace.require_problem(problem)
+            checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}
+            restored = [
+                part
+                for part, (fitted_by, file) in checkpoints.items()
+                if method in (fitted_by, "both") and workspace.holds(file)
+            ]
+            recourse._load_learned(workspace, restored)
+        recourse.workspace = workspace
+        return recourse
+
+    def _load_learned(self, workspace: Workspace, restored: Sequence[str] | None = None) -> None:
+        """Load the learned parts; those that `fit` restores from checkpoints may be damaged."""
+        folder, damaged_ok = workspace.folder, restored or ()
+        has_agent, has_surrogate = workspace.holds(AGENT[1]), workspace.holds(SURROGATE[1])
+        if workspace.holds(PROGRAM):
+            self._unread_program = workspace
+        if has_agent:
+            self.agent_ = _load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
+        if has_surrogate or (restored is None and not has_agent and self._unread_program is None):
+            self.surrogate_ = _load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
+        self.n_queries_ = workspace.load_query_counts()
+
+    @contextmanager
+    def recording_answers(self, folder: str | Path) -> Iterator[AnswerUpdate]:
+        """Record answers in a folder as they arrive, so that a killed process loses next to nothing.
+
+        Inside the context, answers are appended to a write-ahead log in the folder; on exit they are merged with the
+        saved ones. Answers of another model are left as they are, and a folder that cannot be written does not
+        prevent planning: the reason is in the `error` of the result.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            A folder written by `save`.
+
+        Yields
+        ------
+        AnswerUpdate
+            What changed in the folder; filled in on exit.
+        """
+        with self._recorder.recording(Workspace(folder)) as update:
+            yield update
 
     def fit(
         self,
@@ -64,141 +395,236 @@ class Recourse(Learned):
         folder: str | Path | None = None,
         resume: bool = False,
         answers: str | Path | LabelledStates | None = None,
-        progress: Callable[[Report | Progress], None] | None = None,
-    ) -> Recourse:
-        """Learn about the model from people; the same seed, people and answers, the same result.
+        progress: FitProgress | None = None,
+    ) -> Self:
+        """Learn about the model from people. The result is determined by seed, people, settings and answers.
 
-        The method "guided" learns a surrogate of the model, from people of both outcomes; "search" trains an agent on
-        people who were refused; "both" does one after the other. `settings` are LearningSettings (guided),
-        TrainingSettings (search) or the name of a preset, "default" or "paper"; a tuple has some for both. They choose
-        the method if none is named; else it is "guided". `budget` limits the questions to the model in all.
+        An interrupt (Ctrl-C) leaves the best surrogate or agent so far.
 
-        With a `folder`, answers, checkpoints and metrics are kept there, and `resume` goes on from them, also with
-        another budget, but not with another model. `answers` that were paid for before are learned from and not asked
-        again. Ctrl-C leaves the best so far.
+        Parameters
+        ----------
+        people : DataFrame or People
+            People to learn from: of both outcomes for "guided", refused ones for "search".
+        method : {"guided", "search", "both"}, optional
+            "guided" learns a surrogate of the model, "search" trains an agent, "both" does one after the other.
+            Default: the method that `settings` are for, otherwise "guided".
+        seed : int, default=0
+            Seed of the random numbers.
+        settings : LearningSettings, TrainingSettings, str or tuple of these, default="default"
+            Settings of "guided" (LearningSettings), of "search" (TrainingSettings), a preset ("default" or "paper"),
+            or a tuple with settings for both methods.
+        budget : int, optional
+            Maximum number of queries in total.
+        folder : str or pathlib.Path, optional
+            Where to write answers, checkpoints and metrics during the fit.
+        resume : bool, default=False
+            Continue the fit in `folder`, possibly with another budget, but not with another model.
+        answers : str, pathlib.Path or LabelledStates, optional
+            Known answers of the model, which are learned from and not queried again.
+        progress : callable, optional
+            Called with a report after every round.
+
+        Returns
+        -------
+        Recourse
+            The object itself.
+
+        Raises
+        ------
+        SettingError
+            If parameters are invalid or contradict each other, or the budget is too small.
+        StorageError
+            If `folder` cannot be written, or belongs to another model.
         """
-        how = _Fit.wished(method, settings, budget, seed)
-        read = self.problem.read(people)
-        told = self._told(answers)
+        options = _FitOptions.validated(method, settings, budget, seed)
+        table = self.problem.read(people)
+        given = self._given_answers(answers)
         if folder is None and resume:
-            raise PlanError("there is nothing to resume without a folder: name the one that was fitted in")
-        where = None if folder is None else make_writable(folder)
-        if self._afresh and where is not None:
-            drop_checkpoints(where)
-            self._afresh = resume = False
-        self._journal = WriteAheadLog(self.problem, self.box.model_id, where)
-        if resume and where is not None:
-            self._recall(where)
-            if self.foreign_model_ is not None:
-                raise PlanError(
-                    f"{where / ANSWERS}: holds answers of {self.foreign_model_}, not of {self.box.model_id}; "
-                    "start again with --force"
-                )
-            try:
-                self._take_up(self._journal)
-            except StorageError as error:
-                raise StorageError(f"{error}; start again with --force") from None
-        if told is not None:
-            self._journal(self.problem.query_fingerprint, told.by_key)
-        show = progress or (lambda report: None)
-        try:
-            with self.box.recording(self._journal):
-                self._fit(how, read, where, resume, told, show)
-        finally:
-            self._paid |= self._journal.known
-            self._journal.flush()
+            raise SettingError("there is nothing to resume without a folder: name the one that was fitted in")
+        workspace = None if folder is None else Workspace(folder).create()
+        if self._recorder.discard_saved and workspace is not None:
+            workspace.remove_checkpoints()
+            self._recorder.discard_saved = resume = False
+        self.workspace = workspace or self.workspace
+        with self._recorder.fitting(workspace, resume) as log:
+            if given is not None:
+                log(self.problem.query_fingerprint, given.by_key)
+            where = None if workspace is None else workspace.folder
+            run = _FitRun(options.seed, where, resume, given, progress or (lambda report: None))
+            self._fit(options, table, run)
         return self
 
-    def _fit(
-        self, how: _Fit, people: People, folder: Path | None, resume: bool, answers: LabelledStates | None,
-        show: Callable[[Report | Progress], None],
-    ) -> None:  # fmt: skip
+    def fit_into(
+        self,
+        folder: str | Path,
+        people: pd.DataFrame | People,
+        *,
+        resume: bool = False,
+        force: bool = False,
+        origin: Origin | None = None,
+        progress: FitProgress | None = None,
+        **options: Any,
+    ) -> Self:
+        """Fit and save everything in a folder, whose content is replaced only once something new was learned.
+
+        If the fit is interrupted or fails, the best surrogate or agent so far is saved before the exception is
+        raised again. If nothing was learned yet, the answers are saved instead; a folder that was to be replaced is
+        left as it is, except for the answers in its write-ahead log.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder, which is created if necessary.
+        people : DataFrame or People
+            See `fit`.
+        resume : bool, default=False
+            Continue the fit in the folder.
+        force : bool, default=False
+            Replace the results of an earlier fit in the folder.
+        origin : Origin, optional
+            Provenance to save in the folder. Default: not a benchmark.
+        progress : callable, optional
+            See `fit`.
+        **options
+            Further parameters of `fit`: method, seed, settings, budget, answers.
+
+        Returns
+        -------
+        Recourse
+            The object itself.
+
+        Raises
+        ------
+        StorageError
+            If the folder is in use, and neither `resume` nor `force` is given.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from counterplan import Recourse, benchmarks
+        >>> syn = benchmarks.load("syn")
+        >>> folder = tempfile.mkdtemp()
+        >>> recourse = Recourse(syn.problem, syn.model)
+        >>> _ = recourse.fit_into(folder, syn.train, budget=100)
+        >>> Recourse.load(folder, syn.model).surrogate_ is not None
+        True
+        """
+        workspace = Workspace(folder)
+        if not (resume or force):
+            workspace.require_unused()
+        replaces = workspace.in_use and not resume
+        provenance = origin or Origin(None, int(options.get("seed", 0)))
+        learned = False
+
+        def save() -> None:
+            self.save(folder)
+            workspace.save_origin(provenance)
+
+        def report_progress(report: Report | Progress) -> None:
+            nonlocal learned
+            if not learned and replaces:
+                workspace.remove_outdated()
+                save()
+            learned = True
+            if progress is not None:
+                progress(report)
+
+        try:
+            self.fit(people, folder=folder, resume=resume, progress=report_progress, **options)
+        except (KeyboardInterrupt, CounterplanError):
+            if learned:
+                save()
+            elif not replaces and self.box.queries and workspace.folder.is_dir():
+                self.save_answers(folder)
+            raise
+        save()
+        return self
+
+    def _fit(self, options: _FitOptions, people: People, run: _FitRun) -> None:
         """Learn a surrogate, train an agent, or both within one budget."""
         self.budget_spent_ = False
-        if how.method == "search":
-            self._train(people, how.agent, how.seed, folder, resume, show)
+        if options.method == "search":
+            self._train_agent(people, options.agent, run)
             return
-        asked = self._learn(people, how.guide, how.seed, folder, resume, answers, show)
-        if how.method == "guided":
+        queries = self._learn_surrogate(people, options.surrogate, run)
+        if options.method == "guided":
             return
-        agent = how.agent
-        if how.budget is not None:
-            agent = replace(agent, budget=how.budget - asked)
-            if agent.budget < 1:
+        settings = options.agent
+        if options.budget is not None:
+            settings = replace(settings, budget=options.budget - queries)
+            if settings.budget < 1:
                 self.budget_spent_ = True
-                raise PlanError("the budget is spent on the surrogate; raise it to train an agent too, or fit 'guided'")
+                raise SettingError(
+                    "the budget is spent on the surrogate; raise it to train an agent too, or fit 'guided'"
+                )
         assert self.surrogate_ is not None
         refused = np.flatnonzero(self.surrogate_.logit(people.states) < 0)
-        some = people.take(refused) if len(refused) else people
+        trainees = people.take(refused) if len(refused) else people
         try:
-            self._train(some, agent, how.seed, folder, resume, show)
-        except CheckpointMismatch as other:  # a surrogate that has learned more takes others to be refused
-            if other.what != "different people":
+            self._train_agent(trainees, settings, run)
+        except CheckpointMismatch as mismatch:  # a surrogate fitted on more answers predicts other people to be refused
+            if mismatch.what != "different people":
                 raise
-            self._train(some, agent, how.seed, folder, False, show)
+            self._train_agent(trainees, settings, replace(run, resume=False))
 
-    def _learn(
-        self, people: People, settings: LearningSettings, seed: int, folder: Path | None, resume: bool,
-        answers: LabelledStates | None, progress: Callable[[Progress], None],
-    ) -> int:  # fmt: skip
-        """Learn a surrogate; says how many questions that took."""
-        from counterplan.surrogate.active_learning import CHECKPOINT, ActiveLearner
+    def _learn_surrogate(self, people: People, settings: LearningSettings, run: _FitRun) -> int:
+        """Learn a surrogate; return the number of queries."""
+        from counterplan.surrogate.active_learning import ActiveLearner
 
-        if resume and folder is not None and (folder / CHECKPOINT).exists():
-            learning = ActiveLearner.resumed(self.problem, people, self.box, settings, seed, folder, answers)
+        if run.folder is not None and run.resumes(LEARNING[0]):
+            learner = ActiveLearner.resumed(self.problem, people, self.box, settings, run.seed, run.folder, run.answers)
         else:
-            learning = ActiveLearner(self.problem, people, self.box, settings, seed, folder, answers)
+            learner = ActiveLearner(self.problem, people, self.box, settings, run.seed, run.folder, run.answers)
 
-        def show(report: Progress) -> None:
-            self.surrogate_ = learning.best
-            progress(report)
+        def report(progress: Progress) -> None:
+            self.surrogate_ = learner.best
+            run.progress(progress)
 
-        self.program_ = None  # it was made from what was learned before
+        self.program_ = None  # it was distilled from an earlier surrogate
         try:
-            learning.run(show)
+            learner.run(report)
         finally:
-            self.surrogate_ = learning.best or self.surrogate_
-            self.n_queries_["guided"] = learning.queries
-            self.budget_spent_ |= learning.limited
-            ledger, late = learning.ledger, slice(learning.learned, None)
-            unseen = ledger.answers[late]
-            self.holdout_answers_ = LabelledStates(ledger.states[late], unseen, ("",) * len(unseen), self.box.model_id)
-        return learning.queries
+            self.surrogate_ = learner.best or self.surrogate_
+            self.n_queries_["guided"] = learner.queries
+            self.budget_spent_ |= learner.limited
+            ledger, late = learner.ledger, slice(learner.learned, None)
+            answers = ledger.answers[late]
+            self.holdout_answers_ = LabelledStates(
+                ledger.states[late], answers, ("",) * len(answers), self.box.model_id
+            )
+        return learner.queries
 
-    def _train(
-        self, people: People, settings: TrainingSettings, seed: int, folder: Path | None, resume: bool,
-        progress: Callable[[Report], None],
-    ) -> None:  # fmt: skip
+    def _train_agent(self, people: People, settings: TrainingSettings, run: _FitRun) -> None:
         """Train an agent."""
-        from counterplan.agent.training import CHECKPOINT, Training
+        from counterplan.agent.training import Training
 
-        if resume and folder is not None and (folder / CHECKPOINT).exists():
-            training = Training.resumed(self.problem, people, self.box, settings, seed, folder)
+        if run.folder is not None and run.resumes(TRAINING[0]):
+            training = Training.resumed(self.problem, people, self.box, settings, run.seed, run.folder)
         else:
-            training = Training(self.problem, people, self.box, settings, seed, folder)
+            training = Training(self.problem, people, self.box, settings, run.seed, run.folder)
 
-        def show(report: Report) -> None:
+        def report(progress: Report) -> None:
             self.agent_ = training.best_agent
-            progress(report)
+            run.progress(progress)
 
         try:
-            training.run(show)
+            training.run(report)
         finally:
             self.agent_ = training.best_agent
             self.n_queries_["search"] = training.queries
             self.budget_spent_ |= training.limited
 
-    def _told(self, answers: str | Path | LabelledStates | None) -> LabelledStates | None:
-        """Answers that were handed in, which the black box now remembers; another model's are refused."""
+    def _given_answers(self, answers: str | Path | LabelledStates | None) -> LabelledStates | None:
+        """Validate answers passed to `fit` and add them to the cache; those of another model are refused."""
         if answers is None:
             return None
         if not isinstance(answers, (str, Path, LabelledStates)):
-            raise PlanError(f"answers are Answers, or the path of a file of them, not {answers!r}")
-        told = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
-        if told.model not in ("", self.box.model_id):
-            raise PlanError(f"these are answers of {told.model}, not of {self.box.model_id}")
-        told.add_to_cache(self.box, self.problem)
-        return told
+            raise SettingError(f"answers are LabelledStates, or the path of a file of them, not {answers!r}")
+        given = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
+        if given.model not in ("", self.box.model_id):
+            raise SettingError(f"these are answers of {given.model}, not of {self.box.model_id}")
+        given.add_to_cache(self.box, self.problem)
+        return given
 
     def distil(
         self,
@@ -213,32 +639,69 @@ class Recourse(Learned):
         seed: int = 0,
         progress: DistilProgress | None = None,
     ) -> Program:
-        """Write what was learned down as a program, kept as `program_`: the same seed and people, the same program.
+        """Distil a program: an automaton with a decision tree in each node. Same seed and people, same program.
 
-        The "default" preset searches for the program that does best on the surrogate, which takes no question;
-        `traces` is then how many refused people, if need be invented ones, it is made for (default 16,000), and
-        `rounds` how often it is improved. It balances success, effort and short rules; `prefer` one of "success",
-        "effort" and "short". The preset "paper" imitates `traces` (default 250) of the agent's plans.
-        `max_conditions` limits the features that a rule tests. No rule tests a protected feature unless `protected`
-        says so.
+        Some of the people are held out to evaluate the program with queries; the results are in `program_.card`.
 
-        Some of the people are held back to try the program on, with real questions: see `program_.card`.
+        Parameters
+        ----------
+        people : DataFrame or People
+            People to distil for, as for `fit`.
+        traces : int, optional
+            Number of refused people, synthetic ones if necessary, that the program is optimized for (default 16,000);
+            with the preset "paper", number of the agent's plans to imitate (default 250).
+        rounds : int, optional
+            Maximum number of rounds of policy search.
+        max_conditions : int, optional
+            Maximum number of features that a rule tests.
+        prefer : {"success", "effort", "short"}, optional
+            Objective to favour: success, low cost, or short rules. Default: a balance of the three.
+        preset : {"default", "paper"}, default="default"
+            "default" searches for the program with the best expected result on the surrogate, without queries;
+            "paper" imitates plans of the agent.
+        protected : bool, default=False
+            Whether rules may test protected features.
+        seed : int, default=0
+            Seed of the random numbers.
+        progress : callable, optional
+            Called with the name of the stage, the steps done and their total.
+
+        Returns
+        -------
+        Program
+            The program, also available as `program_`.
+
+        Raises
+        ------
+        NotFittedError
+            If the surrogate (default) or the agent ("paper") is missing.
         """
         from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
 
-        wishes = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
-        read, show = self.problem.read(people), progress or (lambda what, done, total: None)
-        run = ProgramDistiller(
-            self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show, self.n_queries_
+        options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        table, report = self.problem.read(people), progress or (lambda stage, done, total: None)
+        distiller = ProgramDistiller(
+            self.problem, table, self.box, self.agent_, self.surrogate_, options, report, self.n_queries_
         )
-        self.program_ = run.run()
+        self.program_ = distiller.run()
         return self.program_
 
     def explain(self, plans: Plans, *, ask: bool = False) -> Plans:
-        """The same plans with a reason for every step: the program's rule where it would do the same, else a contrast.
+        """Add a reason to every step: the program's rule if it takes the same step, otherwise a contrast.
 
-        A contrast says what follows without the step. It uses what the model is known to answer; `ask` allows one
-        question a step for what is not known.
+        A contrast states the outcome without the step. It is based on known answers of the model.
+
+        Parameters
+        ----------
+        plans : Plans
+            Plans for this problem.
+        ask : bool, default=False
+            Allow one query per step for contrasts that are not known.
+
+        Returns
+        -------
+        Plans
+            The same plans with reasons.
         """
         from counterplan.explanation.explain import explain
 
@@ -250,32 +713,68 @@ class Recourse(Learned):
         planner: str | Planner | type[Planner] | None = None,
         *,
         price: float | None = None,
-        **wishes: Any,
+        **options: Any,
     ) -> Plans:
-        """A plan for each of `people`; `wishes` as for `Planner.plan`: forbid, allowed, budget, refused, progress.
+        """Compute a plan for each person.
 
-        Without a `planner`, it is "guided" if there is a surrogate, else "cascade"; `price` as for `planner`.
+        Parameters
+        ----------
+        people : DataFrame or People
+            The people.
+        planner : str, Planner or type, optional
+            A planner, or the name of one: see `planner`. Default: "guided" with a surrogate, otherwise "cascade".
+        price : float, optional
+            Cost of a query: see `planner`.
+        **options
+            Parameters of `Planner.plan`: forbid, allowed, budget, refused, progress.
+
+        Returns
+        -------
+        Plans
+            One plan per person, in the same order.
+
+        Raises
+        ------
+        NotFittedError
+            If the planner needs something that was not learned yet.
         """
         if isinstance(planner, Planner):
             if price is not None:
-                raise PlanError("a price belongs to a planner by name; this one has settings of its own")
-            return planner.plan(people, **wishes)
-        return self.planner(planner, price=price).plan(people, **wishes)
+                raise SettingError("a price is for a planner given by name; this one has settings of its own")
+            return planner.plan(people, **options)
+        return self.planner(planner, price=price).plan(people, **options)
 
     def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
-        """A planner by name: guided, program, search, policy, exact, evolution, paper, or several in a row; also one of
-        another package, by the name of its entry point in the group `counterplan.planners`, or a class of your own.
+        """Create a planner that uses the learned parts.
 
-        cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
-        has a last resort. `price` is what a question costs in units of effort: "guided", also in a cascade, asks one
-        only if it may save more.
+        Parameters
+        ----------
+        name : str or type, optional
+            One of guided, program, search, policy, exact, evolution, paper, cascade, cascade+exact; the name of an
+            entry point in the group `counterplan.planners`; or a subclass of `Planner`. "cascade" is program (policy
+            if there is none), guided and search, as far as they are available; "cascade+exact" ends with exact.
+            Default: "guided" with a surrogate, otherwise "cascade".
+        price : float, optional
+            Cost of a query in units of plan cost, for "guided", also in a cascade: a query is sent only if it may
+            save more.
+
+        Returns
+        -------
+        Planner
+
+        Raises
+        ------
+        NotFittedError
+            If the planner needs something that was not learned yet.
+        SettingError
+            If there is no such planner, or it takes no price.
         """
-        guide = None if price is None else GuideSettings(price=_price(price))
+        guide = None if price is None else GuideSettings(price=_query_price(price))
         if price is not None and name not in (None, "guided", "cascade", "cascade+exact"):
-            raise PlanError(f"a price of questions is for the planner 'guided' or a cascade, not for {name!r}")
+            raise SettingError(f"a price of queries is for the planner 'guided' or a cascade, not for {name!r}")
         problem, box, agent = self.problem, self.box, self.agent_
-        usual = "cascade" if self.surrogate_ is None else "guided"
-        match usual if name is None else name:
+        default = "cascade" if self.surrogate_ is None else "guided"
+        match default if name is None else name:
             case "exact":
                 return ExactPlanner(problem, box)
             case "evolution":
@@ -290,109 +789,191 @@ class Recourse(Learned):
                 return SearchPlanner(problem, box, agent, settings="paper")
             case "policy" if agent is not None:
                 return PolicyPlanner(problem, box, agent)
-            case "cascade" if parts := self._in_a_row(price):
+            case "cascade" if parts := self._cascade(price):
                 return CascadePlanner(problem, box, parts)
-            case "cascade+exact" if parts := self._in_a_row(price):
+            case "cascade+exact" if parts := self._cascade(price):
                 return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
-            case type() as own if issubclass(own, Planner):
-                return own(problem, box)
-            case str(other) if other not in OWN and (theirs := planner_plugin(other)):
-                return theirs(problem, box)
-            case other:
-                raise PlanError(_lacking(other))
+            case type() as custom if issubclass(custom, Planner):
+                return custom(problem, box)
+            case str(other) if other not in OWN and (plugin := planner_plugin(other)):
+                return plugin(problem, box)
+            case "program" | "guided" | "search" | "paper" | "policy" | "cascade" | "cascade+exact" as known:
+                raise NotFittedError(_missing(known))
+            case unknown:
+                known_names = (*OWN, *plugin_names())
+                hint = did_you_mean(str(unknown), known_names)
+                raise SettingError(f"there is no planner '{unknown}'{hint}; there are {', '.join(known_names)}")
 
-    def _in_a_row(self, price: float | None) -> list[Planner]:
-        """The parts of a cascade, from the one that asks least."""
-        there = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
+    def _cascade(self, price: float | None) -> list[Planner]:
+        """The planners of a cascade, those with the fewest queries first."""
+        parts = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
         if self.program_ is not None:
-            del there["policy"]
+            del parts["policy"]
         return [
             self.planner(name, price=price if name == "guided" else None)
-            for name, learned in there.items()
-            if learned is not None
+            for name, part in parts.items()
+            if part is not None
         ]
 
 
+def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
+    """Load the program in a learned folder.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        A folder in which a program was distilled.
+    problem : Problem, optional
+        The problem that the program has to be about.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    StorageError
+        If there is no program, it is damaged, or it is about another problem.
+    """
+    path = Workspace(folder).path(PROGRAM)
+    if not path.exists():
+        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
+    program = Program.load(path)
+    if problem is not None and program.problem.fingerprint != problem.fingerprint:
+        raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
+    return program
+
+
+def _load_part(load: Callable[[Path, Problem], T], folder: Path, problem: Problem, damaged_ok: bool) -> T | None:
+    """Load an agent or a surrogate; None if it is damaged and that is acceptable."""
+    try:
+        return load(folder, problem)
+    except CounterplanError:
+        if not damaged_ok:
+            raise
+        return None
+
+
+def _surrogate_for(problem: Problem, workspace: Workspace, saved: Problem) -> Surrogate | None:
+    """The surrogate in a workspace for another problem over the same features and outcome, if there is one.
+
+    Plans that worked for the saved problem are dropped from its hints: they number the actions of that problem.
+    """
+    missing = [[feature.missing for feature in one.features] for one in (problem, saved)]
+    if problem.query_fingerprint != saved.query_fingerprint or missing[0] != missing[1]:
+        raise SettingError(
+            f"{workspace} was fitted to features or an outcome that differ from those of {problem.name}; only costs, "
+            "limits, conditions and actions may change without a new fit"
+        )
+    if not workspace.holds(SURROGATE[1]):
+        return None
+    surrogate = load_surrogate(workspace.folder, saved)
+    hints = surrogate.hints
+    if hints is not None:
+        hints = Hints(hints.anchors, np.empty((0, problem.max_actions), hints.examples.dtype))
+    return replace(surrogate, problem=problem, hints=hints)
+
+
 @dataclass(frozen=True)
-class _Fit:
-    """What a call of `fit` asks for, once it makes sense."""
+class _FitRun:
+    """How a fit is run: seed, folder of checkpoints, whether to resume, known answers, progress callback."""
+
+    seed: int
+    folder: Path | None
+    resume: bool
+    answers: LabelledStates | None
+    progress: FitProgress
+
+    def resumes(self, checkpoint: str) -> bool:
+        """Whether to continue from the file `checkpoint`."""
+        return self.resume and self.folder is not None and (self.folder / checkpoint).exists()
+
+
+@dataclass(frozen=True)
+class _FitOptions:
+    """Validated parameters of `fit`."""
 
     method: str
-    guide: LearningSettings
+    surrogate: LearningSettings
     agent: TrainingSettings
     budget: int | None
-    """For all together; for one method alone, it is in its settings."""
+    """For both methods together; the budget of a single method is also in its settings."""
     seed: int
 
     @classmethod
-    def wished(
+    def validated(
         cls, method: str | None, settings: Settings | tuple[Settings, ...], budget: int | None, seed: int
-    ) -> _Fit:
-        """Settings choose the method if none is named; a PlanError says so if something makes no sense."""
+    ) -> _FitOptions:
+        """Validate parameters of `fit`; without a method, the settings determine it."""
         from counterplan.agent.training import TrainingSettings
         from counterplan.surrogate.active_learning import LearningSettings
 
-        guide, agent = _settings(settings)
-        chosen = method or ("both" if agent and guide else "search" if agent else "guided")
+        surrogate, agent = _split_settings(settings)
+        chosen = method or ("both" if agent and surrogate else "search" if agent else "guided")
         if chosen not in METHODS:
             hint = did_you_mean(str(chosen), METHODS)
-            raise PlanError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
-        if (chosen == "guided" and agent) or (chosen == "search" and guide):
-            raise PlanError(f"these settings are not for the method '{chosen}' but for the other one")
+            raise SettingError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
+        if chosen == "guided" and agent:
+            raise SettingError(
+                "method='guided' expects LearningSettings, got TrainingSettings or a preset of them; "
+                "pass method='search' or LearningSettings"
+            )
+        if chosen == "search" and surrogate:
+            raise SettingError(
+                "method='search' expects TrainingSettings, got LearningSettings; "
+                "pass method='guided' or TrainingSettings"
+            )
         if budget is not None and not is_whole(budget, 1):
-            raise PlanError(f"the budget of questions is a whole number, one or more, not {budget!r}")
+            raise SettingError(f"the query budget is a whole number, one or more, not {budget!r}")
         if not is_whole(seed):
-            raise PlanError(f"the seed is a whole number, zero or more, not {seed!r}")
-        guide, agent = guide or LearningSettings(), agent or TrainingSettings()
+            raise SettingError(f"the seed is a whole number, zero or more, not {seed!r}")
+        surrogate, agent = surrogate or LearningSettings(), agent or TrainingSettings()
         if budget is not None:
             budget = int(budget)
-            guide, agent = replace(guide, budget=budget), replace(agent, budget=budget)
-        return cls(chosen, guide, agent, budget, int(seed))
+            surrogate, agent = replace(surrogate, budget=budget), replace(agent, budget=budget)
+        return cls(chosen, surrogate, agent, budget, int(seed))
 
 
-def _price(price: object) -> float:
-    """What a question costs, once it makes sense."""
+def _query_price(price: object) -> float:
+    """Validate the cost of a query."""
     number = isinstance(price, (int, float, np.integer, np.floating)) and not isinstance(price, bool)
     if not number or not 0 <= float(price) < np.inf:  # type: ignore[arg-type]
-        raise PlanError(f"the price of a question is a number of units of effort, zero or more, not {price!r}")
+        raise SettingError(f"the price of a query is a finite number in units of cost, zero or more, not {price!r}")
     return float(price)  # type: ignore[arg-type]
 
 
-def _settings(
+def _split_settings(
     settings: Settings | tuple[Settings, ...],
 ) -> tuple[LearningSettings | None, TrainingSettings | None]:
-    """What `settings` say about a surrogate, and about an agent; the default preset says nothing."""
+    """Settings for a surrogate and for an agent; None for those that are not given or the default preset."""
     from counterplan.agent.training import TrainingSettings
     from counterplan.surrogate.active_learning import LearningSettings
 
-    guide, agent = None, None
+    surrogate, agent = None, None
     for one in settings if isinstance(settings, tuple) else (settings,):
         if isinstance(one, LearningSettings):
-            guide = one
+            surrogate = one
         elif isinstance(one, TrainingSettings):
             agent = one
         elif not isinstance(one, str):
-            raise PlanError(f"settings are LearningSettings, TrainingSettings or the name of a preset, not {one!r}")
+            raise SettingError(f"settings are LearningSettings, TrainingSettings or the name of a preset, not {one!r}")
         elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
             agent = preset
-    return guide, agent
+    return surrogate, agent
 
 
-def _lacking(planner: object) -> str:
-    """Why there is no such planner."""
+def _missing(planner: str) -> str:
+    """Which part a planner needs, and how to make it."""
     match planner:
         case "program":
             return "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
         case "guided":
-            what, method = "a surrogate", "guided"
-        case "search" | "policy" | "paper":
-            what, method = "an agent", "search"
+            part, method = "a surrogate", "guided"
         case "cascade" | "cascade+exact":
-            what, method = "an agent or a surrogate", "guided"
+            part, method = "an agent or a surrogate", "guided"
         case _:
-            known = (*OWN, *plugin_names())
-            return f"there is no planner '{planner}'{did_you_mean(str(planner), known)}; there are {', '.join(known)}"
+            part, method = "an agent", "search"
     return (
-        f"the planner '{planner}' needs {what}: call fit(people, method='{method}'), "
+        f"the planner '{planner}' needs {part}: call fit(people, method='{method}'), "
         f"or 'counterplan fit --method {method}', first"
     )

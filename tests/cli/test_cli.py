@@ -75,7 +75,7 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("fit german --out german", "that is a benchmark's name"),
         ("fit german --out learned --preset papr", "there is no preset 'papr'"),
         ("fit german --out learned --method guide", "there is no method 'guide'; did you mean 'guided'"),
-        ("fit german --out learned --method guided --preset paper", "these settings are not for the method 'guided'"),
+        ("fit german --out learned --method guided --preset paper", "method='guided' expects LearningSettings"),
         ("fit german --out learned --answers nothing.csv.gz", "nothing.csv.gz: there is no such file"),
         ("fit german --out learned --answers people.csv", "people.csv: these are not answers of counterplan"),
         ("recommend german --person 5000", "there is no person 5000"),
@@ -124,9 +124,9 @@ def test_checks(run, folder: Path) -> None:
     (folder / "broken.yaml").write_text(broken)
     ran = run("check", "broken.yaml", "--json")
     assert ran.code == 2
-    told = json.loads(ran.out)
-    assert [finding["line"] for finding in told["findings"] if finding["severity"] == "error"] == [6, 10]
-    assert told["findings"][0]["place"] == ["features", "income", "kind"]
+    report = json.loads(ran.out)
+    assert [finding["line"] for finding in report["findings"] if finding["severity"] == "error"] == [6, 10]
+    assert report["findings"][0]["place"] == ["features", "income", "kind"]
     for name in benchmarks.NAMES:
         assert run("check", worlds.benchmark_file(name)).code == 0
 
@@ -235,7 +235,7 @@ def test_a_benchmarks_name_is_the_benchmark_and_a_folder_of_that_name_is_written
     assert "is a benchmark" not in there.err
     assert (there.code == 0) == ("distil" not in words), "there is nothing to distil from in it"
     assert "Refused." in run("recommend", "german", "--person", 0).out
-    assert "./german: whom to plan for?" in run("recommend", "./german").err
+    assert "./german: no people given" in run("recommend", "./german").err
 
 
 def test_fits_into_a_folder_with_the_name_of_a_benchmark_if_it_is_written_as_one(run, folder: Path) -> None:
@@ -279,9 +279,9 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
         wrong = run("distil", "learned", *words.split())
         assert wrong.code == 2
         assert message in wrong.err
-    told = run("recommend", "learned", "--planner", "program", "--refused", "--limit", 5).out
-    assert "because" in told
-    assert "0 questions asked." in told
+    printed = run("recommend", "learned", "--planner", "program", "--refused", "--limit", 5).out
+    assert "because" in printed
+    assert "0 questions asked." in printed
     plans = json.loads(run("recommend", "learned", "--limit", 5, "--json", "-").out)["plans"]
     assert all(step["reason"] and step["because"]["source"] for plan in plans for step in plan["steps"])
     assert run("fit", "syn", "--out", "learned", "--budget", "500", "--force").code == 0
@@ -313,3 +313,62 @@ def test_a_program_needs_no_model(run, folder: Path) -> None:
     held = run("recommend", "learned", "--people", "people.csv", "--planner", "cascade", "--model", "bank:decide")
     assert held.code == 0
     assert "3 people: 1 found, 1 already favourable, 1 not found." in held.out
+
+
+@pytest.fixture
+def many_with_program(folder: Path) -> Path:
+    """A folder with a program, and 57 people."""
+    problem = Problem.load("loan.yaml")
+    numbers = {str(action): action.index for action in problem.transitions.actions}
+    begin, stop = Leaf((Choice(numbers["EARN=1000"]),)), Leaf((Choice(problem.transitions.stop),))
+    program = Program(problem, {"INTERVENE": begin, "EARN": stop})
+    Recourse(problem, lambda people: ["no"] * len(people), program=program).save(folder / "learned")
+    MANY.head(57).to_csv("many.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("model", [(), ("--model", "bank:decide")])
+def test_a_program_plans_in_chunks_of_bounded_memory(
+    run, many_with_program: Path, monkeypatch: pytest.MonkeyPatch, model: tuple[str, ...]
+) -> None:
+    words = ("recommend", "learned", "--people", "many.csv", "--planner", "program", *model)
+    run(*words)  # caches the answers of the model
+    whole = run(*words, "--csv", "whole.csv", "--json", "whole.json")
+    monkeypatch.setattr(recommending, "PROGRAM_CHUNK", 10)
+    chunked = run(*words, "--csv", "chunked.csv")
+    assert chunked.code == 0, chunked.err
+    assert chunked.out == whole.out
+    assert chunked.out.endswith(Plans.from_json(Path("whole.json").read_text()).to_text(20).split("\n\n")[-1] + "\n")
+    pd.testing.assert_frame_equal(pd.read_csv("chunked.csv"), pd.read_csv("whole.csv"))
+    printed = run(*words, "--csv", "-")
+    assert printed.out == Path("chunked.csv").read_text()
+    assert run(*words).out == whole.out
+    assert not list(many_with_program.glob(".chunked*"))
+
+
+def test_an_interrupted_program_leaves_the_finished_chunks(
+    run, many_with_program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from counterplan.planners import ProgramPlanner
+
+    monkeypatch.setattr(recommending, "PROGRAM_CHUNK", 10)
+    search, calls = ProgramPlanner.search, 0
+
+    def interrupted(self, *arguments):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt if Path("interrupt").exists() else ValueError("a bug")
+        return search(self, *arguments)
+
+    monkeypatch.setattr(ProgramPlanner, "search", interrupted)
+    words = ("recommend", "learned", "--people", "many.csv", "--planner", "program", "--csv", "plans.csv")
+    with pytest.raises(ValueError, match="a bug"):
+        run(*words)
+    assert not list(many_with_program.glob("*plans*"))
+    Path("interrupt").touch()
+    calls = 0
+    ran = run(*words)
+    assert ran.code == 130
+    assert "20 of 57 people are planned for" in ran.err
+    assert pd.read_csv("plans.csv")["person"].nunique() == 20

@@ -13,7 +13,16 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import BlackBox, PlanError, Problem, Program, Recourse, benchmarks
+from counterplan import (
+    BlackBox,
+    NotFittedError,
+    PlanError,
+    Problem,
+    Program,
+    Recourse,
+    StorageError,
+    benchmarks,
+)
 from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
 from counterplan.distillation.trial import Trial, card_of
 from counterplan.problem import Encoding
@@ -155,7 +164,7 @@ def test_a_program_goes_with_what_it_was_made_from(recourse: Recourse, tmp_path:
     foreign = json.loads((tmp_path / "alone" / "problem.json").read_text())
     assert foreign != other.problem.to_dict()
     (tmp_path / "alone" / "problem.json").write_text(json.dumps(other.problem.to_dict()))
-    with pytest.raises(PlanError, match="made for another problem than german"):
+    with pytest.raises(StorageError, match="made for another problem than german"):
         Recourse.load(tmp_path / "alone", other.model).recommend(other.refused_test, "program")
 
 
@@ -326,7 +335,7 @@ def test_what_is_missing_is_named(recourse: Recourse) -> None:
         Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
     with pytest.raises(PlanError, match=r"imitates an agent: call fit\(people, method='search'\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
-    with pytest.raises(PlanError, match=r"needs a program: call distil\(people\)"):
+    with pytest.raises(NotFittedError, match=r"needs a program: call distil\(people\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
     with pytest.raises(PlanError, match="there is nobody"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE.head(0))

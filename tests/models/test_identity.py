@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 
-from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan import BlackBox, LabelledStates, Recourse, SettingError, benchmarks
 from counterplan.models import HttpModel
 
 X = np.random.default_rng(0).normal(size=(200, 4))
@@ -275,7 +275,7 @@ def test_answers_of_a_retrained_model_are_not_believed(tmp_path: Path) -> None:
     first.box.favourable(german.problem, people)
     first.save_answers(tmp_path)
     answers = tmp_path / "answers.csv.gz"
-    with pytest.raises(PlanError, match=r"these are answers of model 'LogisticRegression' \(\w+\), not of"):
+    with pytest.raises(SettingError, match=r"these are answers of model 'LogisticRegression' \(\w+\), not of"):
         trained(900).fit(people, answers=answers)
     told = LabelledStates.load(answers, german.problem)
     assert told.model == trained(2_500).box.model_id != trained(900).box.model_id

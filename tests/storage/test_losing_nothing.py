@@ -1,4 +1,4 @@
-"""Commands that are stopped, killed, refused or find damage: what was paid for is not lost, and the way out is told."""
+"""Commands that are stopped, killed, refused or find damage: no answer is lost, and the message names the way out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ import pandas as pd
 import pytest
 
 import worlds
-from counterplan import ExactPlanner, LabelledStates, PlanError, Plans, Problem, Program, StorageError
+from counterplan import ExactPlanner, LabelledStates, Plans, Problem, Program, StorageError
 from counterplan.cli import recommending
+from counterplan.errors import CounterplanError, SettingError
 from counterplan.program import Choice, Leaf
 from counterplan.storage.files import write_whole
 from loans import IMPATIENT, LOAN, MANY, MODEL, SLOW
 
 
-def test_no_question_is_paid_for_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_query_is_sent_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments):
         raise StorageError("the disk is full")
 
@@ -50,15 +51,15 @@ def test_no_question_is_paid_for_twice(run, folder: Path, monkeypatch: pytest.Mo
     unkept = run("recommend", "learned", "--limit", 9)
     assert unkept.code == 0
     assert "9 people" in unkept.out
-    assert "The answers could not be kept: the disk is full" in unkept.err
+    assert "The answers could not be saved: the disk is full" in unkept.err
     answers.write_bytes(b"broken")
     broken = run("recommend", "learned", "--limit", 5)
     assert broken.code == 2
-    assert "nothing is lost but what its answers cost" in broken.err
+    assert "nothing is lost but the queries that it saves" in broken.err
     assert run("recommend", "learned", "--limit", 5, "--ask-again").code == 0
 
 
-def test_another_models_answers_stay_as_they_are(run, folder: Path) -> None:
+def test_answers_of_another_model_are_unchanged(run, folder: Path) -> None:
     (folder / "bank.py").write_text(MODEL + "\ndef lenient(people):\n    return ['yes'] * len(people)\n")
     words = ("--people", "people.csv", "--model")
     assert run("fit", "loan.yaml", *words, "bank:decide", "--out", "learned").code == 0
@@ -86,7 +87,7 @@ def test_answers_survive_a_fit_that_stops_before_anything_is_learned(run, folder
     words = ("fit", "loan.yaml", "--people", "many.csv", "--model", "bank:impatient", "--out", "learned")
     ran = run(*words)
     assert ran.code == code
-    assert "60 answers kept in learned" in ran.err
+    assert "60 answers saved in learned" in ran.err
     assert "--resume" in run(*words).err
     (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=70, error=error).replace("rows += len(people)", ""))
     sys.modules.pop("bank")
@@ -95,12 +96,12 @@ def test_answers_survive_a_fit_that_stops_before_anything_is_learned(run, folder
     assert "those of" not in resumed.err
 
 
-def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(run, folder: Path) -> None:
+def test_a_fit_that_exhausted_its_budget_resumes_with_a_larger_one(run, folder: Path) -> None:
     first = run("fit", "german", "--out", "learned", "--budget", "1")
     assert first.code == 0
     assert "nothing could be validated; 1 question asked" in first.out
-    assert "Warning: too few questions to validate what was learned: plans may fail" in first.err
-    assert "--resume with a larger --budget goes on" in first.err
+    assert "Warning: too few queries to validate the surrogate: plans may fail" in first.err
+    assert "--resume with a larger --budget continues" in first.err
     second = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
     assert second.code == 0, second.err
     assert "of validation people have a plan" in second.out
@@ -110,7 +111,7 @@ def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(run, folder: Path
     both = run("fit", "german", "--out", "learned", "--budget", "600", "--resume", "--method", "both")
     assert both.code == 2
     assert "spent on the surrogate" in both.err
-    assert "--resume with a larger --budget goes on" in both.err
+    assert "--resume with a larger --budget continues" in both.err
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -118,7 +119,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("error", "code"), [("KeyboardInterrupt", 130), ("RuntimeError('out of order')", 2)])
-def test_what_is_there_stays_until_there_is_something_to_replace_it(run, folder: Path, error: str, code: int) -> None:
+def test_results_stay_until_there_are_new_ones_to_replace_them(run, folder: Path, error: str, code: int) -> None:
     MANY.to_csv(folder / "many.csv", index=False)
     (folder / "bank.py").write_text(MODEL + IMPATIENT.format(rows=70, error=error))
     words = ("--people", "many.csv", "--out", "learned", "--model")
@@ -127,7 +128,7 @@ def test_what_is_there_stays_until_there_is_something_to_replace_it(run, folder:
     (folder / "loan.yaml").write_text(LOAN.replace("max_actions: 2", "max_actions: 1"))
     ran = run("fit", "loan.yaml", *words, "bank:impatient", "--force")
     assert ran.code == code
-    assert "what is in learned stays as it is" in ran.err
+    assert "so learned is unchanged" in ran.err
     after = contents(folder / "learned")
     unfinished = after.pop("answers.unfinished.csv")
     assert after == before
@@ -180,7 +181,7 @@ service.identity = ""
 """
 
 
-def test_answers_that_were_replaced_do_not_come_back(run, folder: Path) -> None:
+def test_replaced_answers_do_not_come_back(run, folder: Path) -> None:
     MANY.to_csv(folder / "many.csv", index=False)
     (folder / "bank.py").write_text(MODEL + CHANGING)
     words = ("--people", "many.csv", "--model", "bank:service")
@@ -207,7 +208,7 @@ model = LogisticRegression(max_iter=1000).fit(people, np.where(people["income"] 
 """
 
 
-def test_a_retrained_model_is_asked_again(run, folder: Path) -> None:
+def test_a_retrained_model_is_queried_again(run, folder: Path) -> None:
     MANY.to_csv(folder / "many.csv", index=False)
     (folder / "bank.py").write_text(TRAINED.format(limit=2_000))
     words = ("--people", "many.csv", "--model", "bank:model")
@@ -229,7 +230,7 @@ def test_a_retrained_model_is_asked_again(run, folder: Path) -> None:
     assert run("recommend", "learned", *words).err == ""
 
 
-def test_what_cannot_be_written_is_told(run, folder: Path) -> None:
+def test_an_unwritable_file_is_reported(run, folder: Path) -> None:
     (folder / "learned").mkdir()
     (folder / "learned" / "learning.jsonl").mkdir()
     ran = run("fit", "german", "--out", "learned", "--budget", "60", "--force")
@@ -244,7 +245,7 @@ def test_what_cannot_be_written_is_told(run, folder: Path) -> None:
         assert "/proc: nothing can be written there" in unwritable.err, "before anything is asked"
 
 
-def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_is_usable_and_resumes(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from counterplan.surrogate.active_learning import ActiveLearner
 
     advance = ActiveLearner.advance
@@ -259,7 +260,7 @@ def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch
     ran = run(*words)
     assert ran.code == 130
     assert "Interrupted in 1 round" in ran.out
-    assert "--resume goes on" in ran.err
+    assert "--resume continues" in ran.err
     assert "3 people" in run("recommend", "learned", "--limit", 3).out
     monkeypatch.undo()
     monkeypatch.chdir(folder)
@@ -271,8 +272,8 @@ def test_an_interrupted_fit_is_usable_and_goes_on(run, folder: Path, monkeypatch
     assert kept[0] == kept[1]
 
 
-def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recommending, "SLICE", 1)
+def test_finished_plans_survive_an_interrupt(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recommending, "CHUNK", 1)
     calls = 0
     plan = ExactPlanner.plan
 
@@ -290,8 +291,8 @@ def test_what_is_done_survives_an_interruption(run, folder: Path, monkeypatch: p
     assert len(Plans.from_json((folder / "kept.json").read_text())) == 2
 
 
-def test_what_is_done_survives_a_model_that_fails(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recommending, "SLICE", 1)
+def test_finished_plans_survive_a_model_that_fails(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recommending, "CHUNK", 1)
     flaky = (
         MODEL
         + """
@@ -358,7 +359,7 @@ def killed(folder: Path, *words: str, asked: int = 3) -> int:
     return sum(rows[:-1])
 
 
-def test_going_on_with_another_model_is_refused_and_loses_no_answer(run, bank: Path) -> None:
+def test_resuming_with_another_model_is_refused_and_loses_no_answer(run, bank: Path) -> None:
     killed(bank, *fit_words("bank:slow"))
     before = contents(bank / "learned")
     assert set(before) == {"answers.unfinished.csv"}
@@ -384,27 +385,27 @@ def test_a_model_that_refuses_nobody_replaces_nothing(run, learned: Path) -> Non
     ran = run(*fit_words("bank:everybody", "--force"))
     assert ran.code == 2
     assert "nobody among 60 people asked about was refused" in ran.err
-    assert "what is in learned stays as it is" in ran.err
+    assert "so learned is unchanged" in ran.err
     after = contents(learned)
     assert after.pop("answers.unfinished.csv")
     assert after == before
 
 
-def test_a_model_without_answers_is_told_as_it_is(run, learned: Path) -> None:
+def test_a_model_without_answers_is_reported(run, learned: Path) -> None:
     before = contents(learned)
     ran = run(*fit_words("bank:silent", "--force"))
-    assert "stays as it is" in ran.err
+    assert "is unchanged" in ran.err
     assert "answers.unfinished.csv" not in ran.err
     assert contents(learned) == before
     fresh = run(*fit_words("bank:silent"), "--out", "fresh")
-    assert "returned no answer" in fresh.err
+    assert "gave no answer" in fresh.err
     assert "kept" not in fresh.err
 
 
 def test_a_model_that_grants_nothing_needs_people_with_a_favourable_decision(run, bank: Path) -> None:
     ran = run(*fit_words("bank:nobody"), "--budget", "1000")
     assert ran.code == 0, ran.err
-    assert "hand in people with a favourable decision too" in ran.err
+    assert "add people with a favourable decision" in ran.err
     assert "who were refused" not in ran.err
 
 
@@ -427,13 +428,13 @@ def test_kill_9_while_planning_loses_next_to_nothing(run, bank: Path) -> None:
     assert len(LabelledStates.load(bank / "learned" / "answers.csv.gz", problem)) == kept + left + asked
 
 
-def test_answers_are_kept_whatever_ends_planning(run, learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_saved_however_planning_ends(run, learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     MANY.assign(income=MANY["income"] + 7).to_csv("others.csv", index=False)
     answers = learned / "answers.csv.gz"
     before = len(LabelledStates.load(answers, Problem.load("loan.yaml")))
 
     def fail(*_: object) -> None:
-        raise PlanError("something else")
+        raise SettingError("something else")
 
     monkeypatch.setattr("counterplan.planners.base.plans_from", fail)
     assert run("recommend", "learned", "--people", "others.csv", "--model", "bank:decide").code == 2
@@ -441,7 +442,7 @@ def test_answers_are_kept_whatever_ends_planning(run, learned: Path, monkeypatch
     assert not (learned / "answers.unfinished.csv").exists()
 
 
-def test_other_costs_cost_no_question(run, learned: Path) -> None:
+def test_a_fit_with_other_costs_needs_no_query(run, learned: Path) -> None:
     (learned.parent / "loan.yaml").write_text(LOAN.replace("cost: 2", "cost: 3"))
     ran = run(*fit_words("bank:decide", "--resume"))
     assert ran.code == 2
@@ -513,7 +514,7 @@ def test_kill_9_while_a_program_is_tried_loses_next_to_nothing(run, bank: Path) 
 
 
 @pytest.mark.parametrize("name", ["surrogate.json", "surrogate.safetensors", "problem.json", "learning.jsonl"])
-def test_what_the_checkpoint_holds_comes_back_from_it(run, learned: Path, name: str) -> None:
+def test_a_damaged_surrogate_is_restored_from_its_checkpoint(run, learned: Path, name: str) -> None:
     before = contents(learned)
     (learned / name).write_bytes(before[name][:20])
     if name != "learning.jsonl":
@@ -527,7 +528,7 @@ def test_what_the_checkpoint_holds_comes_back_from_it(run, learned: Path, name: 
 
 
 @pytest.mark.parametrize("name", ["agent.json", "agent.safetensors"])
-def test_a_damaged_agent_comes_back_from_its_checkpoint(run, learned: Path, name: str) -> None:
+def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, name: str) -> None:
     search = ("--resume", "--method", "search", "--budget", "60")
     assert run(*fit_words("bank:decide", *search)).code == 0
     before = contents(learned)
@@ -553,7 +554,7 @@ def test_a_damaged_agent_comes_back_from_its_checkpoint(run, learned: Path, name
 
 
 @pytest.mark.parametrize("target", ["bank.py/plans.EXT", "nowhere/plans.EXT", "/proc/plans.EXT", "taken.EXT"])
-def test_what_cannot_be_written_is_told_before_anything_is_asked(run, folder: Path, target: str) -> None:
+def test_an_unwritable_output_is_reported_before_any_query(run, folder: Path, target: str) -> None:
     if target.startswith("/proc") and not Path("/proc/self").exists():
         pytest.skip("every folder can be written to here")
     (folder / "bank.py").write_text("def asked(people):\n    raise RuntimeError('asked')\n")
@@ -588,17 +589,17 @@ def test_plans_are_shown_even_if_they_cannot_be_written(run, folder: Path, monke
     assert not [path for path in folder.iterdir() if "plans" in path.name], "no half-written file is left"
 
 
-def test_what_is_no_file_is_never_put_away(folder: Path) -> None:
+def test_only_regular_files_are_replaced(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("plans.json")
-    with pytest.raises(StorageError, match="pipe: cannot be written: it exists and is not a regular file"):
+    with pytest.raises(CounterplanError, match="pipe: cannot be written: it is there, and not a file"):
         write_whole(folder / "pipe", "text")
     write_whole(folder / "link", "text")
     assert (folder / "link").is_symlink()
     assert (folder / "plans.json").read_text() == "text"
 
 
-def test_damage_is_told_with_a_way_out(run, learned: Path) -> None:
+def test_messages_about_damage_name_the_way_out(run, learned: Path) -> None:
     (learned / "learning.npz").write_bytes(b"garbage")
     ran = run(*fit_words("bank:decide", "--resume"))
     assert ran.code == 2
@@ -615,14 +616,39 @@ def test_damage_is_told_with_a_way_out(run, learned: Path) -> None:
     assert run(*words, "--planner", "program").code == 2
 
 
-def test_asking_again_without_a_question_replaces_nothing(run, learned: Path) -> None:
+def test_asking_again_without_a_query_replaces_nothing(run, learned: Path) -> None:
     before = contents(learned)
     words = ("recommend", "learned", "--people", "many.csv", "--model", "bank:decide")
     ran = run(*words, "--ask-again", "--budget", "0")
     assert ran.code == 0
-    assert "Nothing was asked, so the answers in learned stay as they are" in ran.err
+    assert "No query was sent, so the answers in learned are unchanged" in ran.err
     assert contents(learned) == before
     assert run(*words, "--price", "0").code == 0
     wrong = run(*words, "--price", "1", "--planner", "exact")
     assert wrong.code == 2
-    assert "a price of questions is for the planner 'guided' or a cascade" in wrong.err
+    assert "a price of queries is for the planner 'guided' or a cascade" in wrong.err
+
+
+def test_distil_reports_an_unwritable_folder_before_any_query(run, learned: Path) -> None:
+    (learned.parent / "bank.py").write_text("def decide(people):\n    raise RuntimeError('queried')\n")
+    (learned / "program.json").mkdir()
+    before = sorted(learned.rglob("*"))
+    ran = run("distil", "learned", *PLANNED)
+    assert ran.code == 2
+    assert "program.json: cannot be written" in ran.err
+    assert sorted(learned.rglob("*")) == before
+
+
+def test_other_costs_need_no_new_fit(run, learned: Path) -> None:
+    (learned.parent / "costly.yaml").write_text(LOAN.replace("cost: 2", "cost: 30"))
+    before = contents(learned)
+    ran = run("recommend", "learned", *PLANNED, "--problem", "costly.yaml", "--person", 18, "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    assert ran.err == ""
+    after = contents(learned)
+    assert {name for name in before if after[name] != before[name]} <= {"answers.csv.gz"}
+    assert Plans.from_json(Path("plans.json").read_text())[0].cost > 30
+    (learned.parent / "other.yaml").write_text(LOAN.replace("none, clerk", "nothing, clerk"))
+    ran = run("recommend", "learned", *PLANNED, "--problem", "other.yaml")
+    assert ran.code == 2
+    assert "only costs, limits, conditions and actions may change" in ran.err or "nothing" in ran.err

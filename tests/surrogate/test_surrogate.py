@@ -13,7 +13,7 @@ import pytest
 
 import worlds
 from counterplan import PlanError, Problem, SettingError, StorageError
-from counterplan.figures.surrogate import judge
+from counterplan.figures.surrogate import assess
 from counterplan.search.change_sets import Hints
 from counterplan.surrogate import StateFeatures, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
@@ -152,11 +152,11 @@ def test_a_part_that_did_not_learn_from_an_answer_judges_it() -> None:
         few, some = surrogate.with_parts(parts).held_out(states[rows[:20]])
         assert few.tolist() == list(range(20))
         np.testing.assert_allclose(some, logits[:20], atol=1e-4)
-    judged = judge(surrogate, states, coins, unseen=False)
+    judged = assess(surrogate, states, coins, holdout=False)
     assert judged is not None
     assert judged.error < 0.1
-    assert str(judged) == f"{len(judged.answers):,} answers, by parts that did not learn from them"
-    assert judge(surrogate, states[:20], coins[:20], unseen=True) is None
+    assert str(judged) == f"{len(judged.answers):,} answers, by cross-validation"
+    assert assess(surrogate, states[:20], coins[:20], holdout=True) is None
     apart = surrogate.trees.apart(states, QUICK.forests)
     np.testing.assert_allclose(apart.mean(axis=0), surrogate.trees(states), atol=1e-4)
 

@@ -1,7 +1,8 @@
-"""The benchmarks: `benchmarks`."""
+"""The command `benchmarks`."""
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Annotated
 
@@ -11,7 +12,8 @@ from rich.table import Table
 
 from counterplan import benchmarks
 from counterplan.benchmarks.summary import COLUMNS, describe
-from counterplan.cli.common import bar
+from counterplan.cli.progress import progress_bar
+from counterplan.cli.terminal import echo, emit
 
 
 def benchmarks_table(
@@ -23,12 +25,12 @@ def benchmarks_table(
     """Describe the four benchmark problems, and what an exact search finds possible in them."""
     rows = []
     chosen = names or list(benchmarks.NAMES)
-    with bar("Solving", len(chosen)) as advance:
+    with progress_bar("Solving", len(chosen)) as bar:
         for name in chosen:
             rows.append(describe(benchmarks.load(name, seed), people))
-            advance(1)
+            bar.advance()
     if as_json:
-        typer.echo(json.dumps(rows, indent=1))
+        emit(json.dumps(rows, indent=1))
         return
     table = Table(title=f"Benchmarks, seed {seed}")
     table.add_column("")
@@ -36,4 +38,6 @@ def benchmarks_table(
         table.add_column(str(row["name"]), justify="right")
     for key, label, form in COLUMNS:
         table.add_row(label, *("–" if row[key] is None else format(row[key], form) for row in rows))
-    Console().print(table)
+    printed = Console(file=io.StringIO(), width=Console().width)
+    printed.print(table)
+    echo(printed.file.getvalue().rstrip("\n"))  # type: ignore[attr-defined]

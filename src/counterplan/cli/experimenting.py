@@ -1,4 +1,4 @@
-"""The paper's evaluation, reproduced and extended: `experiment`."""
+"""The command `experiment`: the paper's evaluation, reproduced and extended."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from counterplan.benchmarks import NAMES
 from counterplan.cli.common import count
-from counterplan.errors import PlanError
+from counterplan.cli.progress import progress_bar
+from counterplan.cli.terminal import echo
+from counterplan.errors import CounterplanError, SettingError, StorageError
 
 if TYPE_CHECKING:
     from counterplan.experiments.running import Progress, Show
 
 
 def experiment(
-    out: Annotated[Path, typer.Option(help="The folder to keep everything in: rows, figures, report.")],
+    out: Annotated[Path, typer.Option(help="The folder to write everything to: rows, figures, report.")],
     benchmarks: Annotated[
         list[str] | None,
         typer.Option(help="Which ones, with commas or several times (default: all four); yours: MODULE:FUNCTION."),
@@ -42,99 +41,96 @@ def experiment(
     paper_training: Annotated[
         bool, typer.Option("--paper-training", help="Train an agent the paper's way too: takes long.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Remove what an earlier experiment left there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the experiment in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Remove the results of an earlier experiment there.")] = False,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Run nothing: make tables, figures and report from the rows there.")
     ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at a time (default: one for each core).")] = None,
 ) -> None:
-    """Repeat the paper's evaluation, and ours: tables, figures and one page that tells what came out."""
+    """Repeat the paper's evaluation, and ours: tables, figures and a report of the results."""
     if str(out) in NAMES:
-        raise PlanError(f"--out {out}: that is a benchmark's name; choose another folder")
+        raise SettingError(f"--out {out}: that is a benchmark's name; choose another folder")
     if sum((resume, force, report_only)) > 1:
-        raise PlanError("--resume, --force and --report-only exclude each other")
+        raise SettingError("--resume, --force and --report-only exclude each other")
     try:
         from counterplan.experiments import folder, report, running
         from counterplan.experiments.rows import Rows
         from counterplan.experiments.settings import FIRST_SEED, QUICK_SEEDS, SEEDS, Options, Settings
     except ImportError as error:
-        raise PlanError(f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'") from None
+        raise CounterplanError(
+            f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'"
+        ) from None
     if report_only:
-        Rows.read(out)  # says so if there are none, before anything is written
+        Rows.read(out)  # raises if there are none, before anything is written
         with folder.alone(out):
             report.write(out, Rows.read(out))
-        typer.echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
+        echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
     before = folder.options_in(out) if resume else None
     if resume and before is None:
-        raise PlanError(f"{out}: there is no experiment to go on with; leave --resume out")
-    usual = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
-    begin = usual.seeds[0] if first_seed is None else first_seed
+        raise StorageError(f"{out}: there is no experiment to go on with; leave --resume out")
+    default = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
+    begin = default.seeds[0] if first_seed is None else first_seed
     options = Options(
-        _words(benchmarks) or usual.benchmarks, tuple(range(begin, begin + (seeds or len(usual.seeds)))),
-        people or usual.people, quick or usual.quick, paper_training or usual.paper_training,
-        _words(planners) or usual.planners,
-    )  # fmt: skip
+        _words(benchmarks) or default.benchmarks,
+        tuple(range(begin, begin + (seeds or len(default.seeds)))),
+        people or default.people,
+        quick or default.quick,
+        paper_training or default.paper_training,
+        _words(planners) or default.planners,
+    )
     with folder.alone(out):
         folder.begin(out, options, resume=resume, force=force)
-        with _shown() as show:
+        with _progress() as show:
             run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
             try:
                 rows = run.run()
             except KeyboardInterrupt:
                 rows = None
         for line in run.told:
-            typer.echo(line, err=True)
+            echo(line, err=True)
         if rows is None:
             done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
-            typer.echo(f"Interrupted: {done}. Go on with: counterplan experiment --out {out} --resume", err=True)
+            echo(f"Interrupted: {done}. Continue with: counterplan experiment --out {out} --resume", err=True)
             raise typer.Exit(130)
         rows.write(out)
         report.write(out, rows)
-        typer.echo(f"Wrote {out / report.FILE}, and beside it rows (CSV), tables and figures.")
+        echo(f"Wrote {out / report.FILE}, and beside it rows (CSV), tables and figures.")
 
 
 def _words(given: list[str] | None) -> tuple[str, ...]:
-    """Words that were given with commas, or several times."""
-    return tuple(word for some in given or () for word in some.replace(",", " ").split())
+    """Split values of a repeatable option at commas."""
+    return tuple(word for value in given or () for word in value.replace(",", " ").split())
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
-def _shown() -> Iterator[Show]:
-    """A way to show progress on the error stream: a bar on a terminal, otherwise a line for each cell."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        seen = 0
+def _progress() -> Iterator[Show]:
+    """Display progress on the error stream: a bar on a terminal, otherwise a line for each cell."""
+    with progress_bar("Running") as bar:
+        printed = 0
 
-        def write(progress: Progress) -> None:
-            nonlocal seen
-            if progress.done > seen:
-                seen = progress.done
-                typer.echo(f"[{progress.done}/{progress.total}] {progress.last}; {_left(progress)}", err=True)
+        def show(progress: Progress) -> None:
+            nonlocal printed
+            if bar.shown:
+                detail = f"{_remaining(progress)}; {', '.join(progress.running)}"
+                bar.update(progress.done, progress.total, detail=detail)
+            elif progress.done > printed:
+                printed = progress.done
+                echo(f"[{progress.done}/{progress.total}] {progress.last}; {_remaining(progress)}", err=True)
 
-        yield write
-        return
-    columns = (TextColumn("Running"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("running", total=None, told="")
-
-        def move(progress: Progress) -> None:
-            told = f"{_left(progress)}; {', '.join(progress.running)}"
-            bar.update(task, total=progress.total, completed=progress.done, told=told)
-
-        yield move
+        yield show
 
 
-def _left(progress: Progress) -> str:
-    """About how long it will take, in words."""
+def _remaining(progress: Progress) -> str:
+    """Estimated time remaining, in words."""
     if progress.left is None:
-        return "no telling yet how long"
+        return "time left not known yet"
     if progress.left < 90:
         return f"about {progress.left:.0f} s left"
     return f"about {progress.left / 60:.0f} min left"

@@ -1,43 +1,40 @@
-"""Learning about a model once, to plan for everybody: `fit`."""
+"""The command `fit`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from counterplan import benchmarks
-from counterplan.agent.agent import FACTS as AGENT
-from counterplan.cli.common import ORIGIN, ModelName, Threshold, count, people_of, setting_of
-from counterplan.errors import CounterplanError, PlanError, StorageError
+from counterplan.cli.common import ModelName, Threshold, count
+from counterplan.cli.progress import ProgressBar, progress_bar
+from counterplan.cli.terminal import echo
+from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
-from counterplan.figures.surrogate import FEWEST, draw_learning, draw_reliability, judge
-from counterplan.problem import People, Problem
+from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
+from counterplan.inputs import resolve
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
-from counterplan.storage.files import write_whole
-from counterplan.storage.workspace import KEPT, PROGRAM, QUESTIONS, load_problem
-from counterplan.storage.write_ahead import FILE as JOURNAL
-from counterplan.surrogate.surrogate import FACTS as SURROGATE
-
-LEARNED = (*KEPT, ORIGIN)
-"""What a run of 'fit' leaves that another one would overwrite."""
-FIGURES = ("learning.png", "reliability.png", "training.png")
-OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUESTIONS, *FIGURES)
-"""What an earlier run leaves that another one does not overwrite in any case."""
+from counterplan.storage.workspace import (
+    FIGURES,
+    LEARNING_FIGURE,
+    LEARNING_METRICS,
+    RELIABILITY_FIGURE,
+    TRAINING_FIGURE,
+    TRAINING_METRICS,
+    WRITE_AHEAD,
+    Workspace,
+)
 
 Stopped = KeyboardInterrupt | CounterplanError
 
 
 def fit(
     problem: Annotated[str, typer.Argument(help="A benchmark's name, or a problem file.")],
-    out: Annotated[str, typer.Option(help="The folder to keep what was learned in.")],
+    out: Annotated[str, typer.Option(help="The folder to save everything in.")],
     people: Annotated[
         Path | None,
         typer.Option(
@@ -51,221 +48,174 @@ def fit(
         typer.Option(help="What to learn: guided (a surrogate of the model; the default), search (an agent), or both."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same result.")] = 0,
-    budget: Annotated[int | None, typer.Option(min=1, help="Most questions to the model in all.")] = None,
+    budget: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries in total.")] = None,
     answers: Annotated[
-        Path | None, typer.Option(help="Answers of the model paid for earlier: the answers.csv.gz of any folder.")
+        Path | None, typer.Option(help="Known answers of the model: the answers.csv.gz of any folder.")
     ] = None,
     preset: Annotated[str, typer.Option(help="How to train an agent: default, or paper.")] = "default",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from what is in the folder, also with another --budget.")
+        bool, typer.Option("--resume", help="Continue the fit in the folder, also with another --budget.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace what an earlier run left in the folder, its answers too.")
+        bool, typer.Option("--force", help="Replace the results of an earlier run in the folder, its answers too.")
     ] = False,
 ) -> None:
     """Learn about the model once, to plan for everybody."""
     if out in benchmarks.NAMES:
-        raise PlanError(f"--out {out}: that is a benchmark's name; choose another, or write ./{out} for the folder")
-    folder = Path(out)
-    used = any((folder / name).exists() for name in LEARNED)
-    if used and not (resume or force):
-        raise PlanError(f"{out}: holds what an earlier run left; go on with --resume, or {restart_hint(folder)}")
+        raise SettingError(f"--out {out}: that is a benchmark's name; choose another, or write ./{out} for the folder")
+    workspace = Workspace(out)
+    if not (resume or force):
+        workspace.require_unused()
+    replaces = workspace.in_use and not resume
     method = method or ("search" if preset == "paper" else "guided")
-    setting = setting_of(problem, people, model, threshold, seed, "refused_train" if method == "search" else "train")
-    read = people_of(setting, people)
-    recourse = Recourse(setting.problem, setting.box)
-    if resume and any((folder / name).exists() for name in (AGENT, SURROGATE)):
-        _require_same(folder, setting.problem)
-        recourse = Recourse.resuming(folder, setting.problem, setting.box, method)
-    own = problem in benchmarks.NAMES and people is None and model is None and threshold is None
-    origin = json.dumps({"benchmark": problem if own else None, "seed": seed})
-
-    def keep() -> None:
-        recourse.save(folder)
-        write_whole(folder / ORIGIN, origin)
-
-    def begin() -> None:
-        """Only now is there something to put in the place of what was there."""
-        if used and not resume:
-            _remove(folder, OUTDATED)
-            keep()
-
-    begun, stopped = _fit(
-        recourse, read, begin, method=method, seed=seed, settings=preset, budget=budget, folder=folder, resume=resume,
-        answers=answers,
-    )  # fmt: skip
-    if stopped is not None and not begun:
-        _keep_answers(recourse, folder, stays=used and not resume)
+    split = "refused_train" if method == "search" else "train"
+    inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split)
+    table = inputs.people()
+    recourse = Recourse(inputs.problem, inputs.box)
+    if resume:
+        recourse = Recourse.resuming(out, inputs.problem, inputs.box, method)
+    stopped: Stopped | None = None
+    with progress_bar("Learning") as bar:
+        display = _FitDisplay(bar)
+        try:
+            recourse.fit_into(
+                out,
+                table,
+                resume=resume,
+                force=force,
+                origin=inputs.origin,
+                progress=display,
+                method=method,
+                seed=seed,
+                settings=preset,
+                budget=budget,
+                answers=answers,
+            )
+        except (KeyboardInterrupt, CounterplanError) as error:
+            stopped = error
+    if stopped is not None and not display.reported:
+        _print_saved_answers(recourse, workspace, replaces)
         _end(recourse, stopped)
-    keep()
-    _tell(recourse, folder, f"{setting.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
-    needed = "" if own else " --people FILE --model MODEL"
-    typer.echo(f"Kept in {out}. Plan with: counterplan recommend {out}{needed}")
+    _print_results(recourse, workspace, f"{inputs.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
+    needed = "" if inputs.origin.benchmark else " --people FILE --model MODEL"
+    echo(f"Saved in {out}. Plan with: counterplan recommend {out}{needed}")
     if stopped is not None and not recourse.budget_spent_:
-        typer.echo("What was learned so far is usable; --resume goes on.", err=True)
+        echo("The results so far are usable; --resume continues.", err=True)
     _end(recourse, stopped)
 
 
-def _require_same(folder: Path, problem: Problem) -> None:
-    """Refuse to go on with another problem than the one that `folder` was fitted to, as far as that can be read."""
-    try:
-        before = load_problem(folder)
-    except (PlanError, StorageError):
-        return  # what was learned says itself what it is about
-    if before.fingerprint != problem.fingerprint:
-        same = before.query_fingerprint == problem.query_fingerprint
-        way_out = restart_hint(folder) if same else "start again with --force"
-        raise PlanError(f"{folder}: was fitted to another problem than {problem.name}; {way_out}")
+class _FitDisplay:
+    """Shows the reports of a fit; `reported` once there was one, which means that something was learned."""
 
+    def __init__(self, bar: ProgressBar) -> None:
+        self.bar = bar
+        self.reported = False
 
-def _fit(recourse: Recourse, people: People, begin: Callable[[], None], **how: Any) -> tuple[bool, Stopped | None]:
-    """Fit with a progress bar, and call `begin` when something has been learned.
-
-    Gives whether that was so, and what stopped it, if anything did.
-    """
-    console = Console(stderr=True)
-    columns = (TextColumn("ActiveLearner"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
-    begun = False
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("learning", total=None, told="")
-
-        def show(report: Any) -> None:
-            nonlocal begun
-            if not begun:
-                begin()
-                begun = True
-            if hasattr(report, "round"):
-                bar.update(task, completed=report.round + 1, told=f"round {report.round + 1}: {report}")
-            else:
-                told = f"{report.solved:.0%} with a plan, effort {report.cost:.1f}; {report.queries:,} asked"
-                bar.update(task, total=report.total, completed=report.done, told=told)
-
-        try:
-            recourse.fit(people, progress=show, **how)
-        except (KeyboardInterrupt, CounterplanError) as error:
-            return begun, error
-    return begun, None
+    def __call__(self, report: Any) -> None:
+        self.reported = True
+        if hasattr(report, "round"):
+            self.bar.update(report.round + 1, detail=f"round {report.round + 1}: {report}")
+        else:
+            detail = f"{report.solved:.0%} with a plan, mean cost {report.cost:.1f}; {report.queries:,} queries"
+            self.bar.update(report.done, report.total, detail=detail)
 
 
 def _end(recourse: Recourse, stopped: Stopped | None) -> None:
-    """Say how to go on if the budget is spent, and end as whatever stopped the run asks for."""
+    """Print how to continue if the budget is exhausted, and exit as the exception that stopped the fit requires."""
     if recourse.budget_spent_:
-        typer.echo(
-            "The budget leaves no questions for another round; --resume with a larger --budget goes on.", err=True
-        )
+        echo("The budget leaves no queries for another round; --resume with a larger --budget continues.", err=True)
     if isinstance(stopped, KeyboardInterrupt):
         raise typer.Exit(130)
     if stopped is not None:
         raise stopped
 
 
-def _remove(folder: Path, names: tuple[str, ...]) -> None:
-    for name in names:
-        try:
-            (folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise PlanError(f"{folder / name}: cannot be removed: {error.strerror}") from None
-
-
-def _keep_answers(recourse: Recourse, folder: Path, stays: bool) -> None:
-    """When fitting stopped before anything was learned: what was paid for is not lost.
-
-    If what is in the folder `stays`, because the run was to replace it, new answers are kept beside it.
-    """
-    if not recourse.box.queries or not folder.is_dir():
+def _print_saved_answers(recourse: Recourse, workspace: Workspace, replaces: bool) -> None:
+    """Print where the answers of a fit are that stopped before anything was learned."""
+    if not recourse.box.queries or not workspace.folder.is_dir():
         return
-    known, path = len(recourse.answers_), folder / JOURNAL
-    if stays:
-        told = f"Nothing new was learned, so what is in {folder} stays as it is."
-        if known and path.exists():
-            told += f" What was asked is kept in {path}: --force --answers {path} does not ask it again."
-        typer.echo(told, err=True)
-        return
-    if not known:
-        return
-    kept = recourse.save_answers(folder)
-    before = recourse.agent_ or recourse.surrogate_
-    nothing = "Nothing was learned yet" if before is None else "Nothing new was learned"
-    typer.echo(
-        f"{nothing}; {count(kept, 'answer')} kept in {folder}: --resume does not ask them again.",
-        err=True,
-    )
+    known, log = len(recourse.answers_), workspace.path(WRITE_AHEAD)
+    if replaces:
+        message = f"Nothing new was learned, so {workspace} is unchanged."
+        if known and log.exists():
+            message += f" New answers are in {log}: --force --answers {log} does not query them again."
+        echo(message, err=True)
+    elif known:
+        before = recourse.agent_ or recourse.surrogate_
+        nothing = "Nothing was learned yet" if before is None else "Nothing new was learned"
+        echo(f"{nothing}; {count(known, 'answer')} saved in {workspace}: --resume does not query them again.", err=True)
 
 
-def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
-    """Draw figures of what came out, and say it in words."""
+def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: str) -> None:
+    """Draw figures of the results, and print a summary."""
     from counterplan.surrogate.active_learning import Progress as LearningProgress
 
-    rounds, groups = (_metrics(folder / name) for name in (LEARNING[1], TRAINING[1]))
+    rounds, groups = (_metrics(workspace, name) for name in (LEARNING_METRICS, TRAINING_METRICS))
     if recourse.surrogate_ is not None and rounds:
-        _draw(draw_learning, rounds, folder / "learning.png", title)
+        _draw(draw_learning, rounds, workspace.path(LEARNING_FIGURE), title)
         _warn(rounds[-1]["success"], recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
-        typer.echo(f"{how} in {count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
-        _tell_reliability(recourse, folder / "reliability.png", title)
+        echo(f"{how} in {count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
+        _print_reliability(recourse, workspace.path(RELIABILITY_FIGURE), title)
     if recourse.agent_ is not None and groups:
-        _draw(draw_curve, groups, folder / "training.png", title)
+        _draw(draw_curve, groups, workspace.path(TRAINING_FIGURE), title)
         last = groups[-1]
         if not last["solved"]:
-            typer.echo("Warning: no plan was found for anybody in training: the agent has learned nothing.", err=True)
-        typer.echo(
-            f"{how} by search: {last['solved']:.1%} of the people in training have a plan, mean effort "
-            f"{last['cost']:.1f}; {count(last['queries'], 'question')} asked."
+            echo("Warning: no plan was found for anybody in training: the agent has learned nothing.", err=True)
+        echo(
+            f"{how} by search: {last['solved']:.1%} of the people in training have a plan, mean cost "
+            f"{last['cost']:.1f}; {last['queries']:,} {'query' if last['queries'] == 1 else 'queries'}."
         )
-    drawn = [name for name in FIGURES if (folder / name).exists()]
+    drawn = [name for name in FIGURES if workspace.holds(name)]
     if drawn:
-        typer.echo(f"Look at {', '.join(drawn)}.")
+        echo(f"Look at {', '.join(drawn)}.")
 
 
 def _warn(success: float | None, budget_spent: bool, favourable: bool) -> None:
-    """Say so if it is not known whether the surrogate is of any use, or known that it is not."""
+    """Print a warning if the surrogate could not be validated, or failed validation."""
     if not favourable and not budget_spent:
-        typer.echo(
-            "Warning: not one answer was favourable, so nothing is known of what would be; "
-            "hand in people with a favourable decision too, or see whether the favourable outcome is right.",
+        echo(
+            "Warning: no answer was favourable, so the surrogate has seen no favourable state; add people with a "
+            "favourable decision, or check the favourable outcome of the problem.",
             err=True,
         )
         return
-    way_out = "raise --budget" if budget_spent else "hand in more people who were refused"
+    hint = "raise --budget" if budget_spent else "add more people who were refused"
     if success is None:
-        few = "questions" if budget_spent else "refused people"
-        typer.echo(
-            f"Warning: too few {few} to validate what was learned: plans may fail, or be left unchecked; {way_out}.",
-            err=True,
-        )
+        few = "queries" if budget_spent else "refused people"
+        echo(f"Warning: too few {few} to validate the surrogate: plans may fail, or be unverified; {hint}.", err=True)
     elif success == 0:
-        typer.echo(
-            "Warning: no plan was found for anybody held out to validate, so the surrogate may know little; "
-            f"{way_out}.",
+        echo(
+            f"Warning: no plan was found for anybody in the validation set, so the surrogate may be poor; {hint}.",
             err=True,
         )
 
 
-def _tell_reliability(recourse: Recourse, path: Path, title: str) -> None:
-    """Judge the surrogate by answers that came after it; if they are few, by all, as its parts would without them."""
-    surrogate, unseen = recourse.surrogate_, recourse.holdout_answers_
+def _print_reliability(recourse: Recourse, path: Path, title: str) -> None:
+    """Assess the surrogate on held-out answers; if they are few, on all answers by cross-validation."""
+    surrogate, holdout = recourse.surrogate_, recourse.holdout_answers_
     assert surrogate is not None
-    if unseen is None and path.exists():  # nothing new was learned
+    if holdout is None and path.exists():  # nothing new was learned
         return
-    fresh = unseen is not None and len(unseen) >= FEWEST
-    answers = unseen if fresh and unseen is not None else LabelledStates.from_cache(recourse.box, recourse.problem)
-    judged = judge(surrogate, answers.states, answers.favourable, unseen=fresh)
-    if judged is None:
+    enough = holdout is not None and len(holdout) >= FEWEST_ANSWERS
+    answers = holdout if enough and holdout is not None else LabelledStates.from_cache(recourse.box, recourse.problem)
+    assessment = assess(surrogate, answers.states, answers.favourable, holdout=enough)
+    if assessment is None:
         return
-    _draw(draw_reliability, judged, path, title)
-    typer.echo(f"Its chances are off by {100 * judged.error:.0f} points on average, on {judged}.")
+    _draw(draw_reliability, assessment, path, title)
+    echo(f"Its probabilities are off by {100 * assessment.error:.0f} points on average, on {assessment}.")
 
 
-def _draw(draw: Callable[..., None], *what: Any, **how: Any) -> None:
-    """Draw a figure; one that cannot be written is no reason to stop."""
+def _draw(draw: Callable[..., None], *arguments: Any) -> None:
+    """Draw a figure; one that cannot be drawn or written does not stop the command."""
     try:
-        draw(*what, **how)
+        draw(*arguments)
     except OSError as error:
-        typer.echo(f"A figure could not be drawn: {error}", err=True)
+        echo(f"A figure could not be drawn: {error}", err=True)
 
 
-def _metrics(path: Path) -> list[dict[str, Any]]:
+def _metrics(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     try:
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    except (OSError, ValueError):
-        typer.echo(f"{path}: damaged, and left out: it is only a record.", err=True)
+        return workspace.load_metrics(name)
+    except StorageError as error:
+        echo(error, err=True)
         return []

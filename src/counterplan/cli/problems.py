@@ -1,4 +1,4 @@
-"""Problem files: `check`, `init`, `schema`."""
+"""The commands on problem files: `check`, `init`, `schema`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import count
-from counterplan.errors import PlanError
+from counterplan.cli.terminal import echo, emit
+from counterplan.errors import StorageError
 from counterplan.problem import json_schema
 from counterplan.problem.draft import draft_from
 from counterplan.problem.lint import check as check_file
@@ -21,25 +22,25 @@ def check(
     file: Annotated[Path, typer.Argument(help="A problem file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Say everything that is wrong or doubtful in a problem file, with line numbers."""
+    """Report everything wrong or doubtful in a problem file, with line numbers."""
     problem, findings = check_file(file)
     errors = [finding for finding in findings if finding.severity == "error"]
     if as_json:
-        told = [
+        listed = [
             {"severity": f.severity, "line": f.line, "place": list(f.location), "message": f.message} for f in findings
         ]
-        typer.echo(json.dumps({"file": str(file), "ok": not errors, "findings": told}, ensure_ascii=False, indent=1))
+        emit(json.dumps({"file": str(file), "ok": not errors, "findings": listed}, ensure_ascii=False, indent=1))
     else:
         for finding in findings:
-            typer.echo(f"{finding.severity}: {finding.text(str(file))}", err=finding.severity == "error")
+            echo(f"{finding.severity}: {finding.text(str(file))}", err=finding.severity == "error")
         warnings = len(findings) - len(errors)
         if problem is not None:
-            typer.echo(
+            echo(
                 f"{file}: fine: {len(problem.features)} features, {len(problem.transitions.functions)} functions, "
                 f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}"
             )
         else:
-            typer.echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)
+            echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)
     if errors:
         raise typer.Exit(2)
 
@@ -48,26 +49,26 @@ def init(
     data: Annotated[Path, typer.Argument(help="A table of people: CSV or Parquet.")],
     outcome: Annotated[str, typer.Option(help="The column that holds the decision.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the file (default: beside the table).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented problem file to start from, inferred from a table of people."""
     text = draft_from(data, outcome)
     name = data.name.split(".")[0]
     target = out if out is not None else data.parent / f"{name}.yaml"
     if target.exists() and not force:
-        raise PlanError(f"{target}: is already there; choose another name with --out, or overwrite it with --force")
+        raise StorageError(f"{target}: is already there; choose another name with --out, or overwrite it with --force")
     write_whole(target, text)
-    typer.echo(f"Wrote {target}. Choose the functions in it, then run: counterplan check {target}")
+    echo(f"Wrote {target}. Choose the functions in it, then run: counterplan check {target}")
 
 
 def schema(
     out: Annotated[Path | None, typer.Option(help="Write it to a file instead of the screen.")] = None,
-    program: Annotated[bool, typer.Option("--program", help="That of program.json instead.")] = False,
+    program: Annotated[bool, typer.Option("--program", help="The schema of program.json instead.")] = False,
 ) -> None:
     """Print the JSON Schema of problem files, with which editors complete and check them."""
-    kept = files("counterplan.program").joinpath("program.schema.json")
-    text = kept.read_text("utf-8").rstrip() if program else json.dumps(json_schema(), indent=1)
+    packaged = files("counterplan.program").joinpath("program.schema.json")
+    text = packaged.read_text("utf-8").rstrip() if program else json.dumps(json_schema(), indent=1)
     if out is None:
-        typer.echo(text)
+        emit(text)
     else:
         write_whole(out, text + "\n")

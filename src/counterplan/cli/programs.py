@@ -1,4 +1,4 @@
-"""Programs: `distil`, `show`, `export`."""
+"""The commands on programs: `distil`, `show`, `export`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from counterplan.cli.common import ModelName, Threshold, keeping, load, path_named, people_of, setting_of
-from counterplan.errors import PlanError
+from counterplan.cli.common import ModelName, Threshold, recording, warn_of_foreign_answers
+from counterplan.cli.progress import progress_bar
+from counterplan.cli.terminal import echo, emit
+from counterplan.errors import SettingError
+from counterplan.inputs import folder_or_file, resolve
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
 from counterplan.program.text import card_text
+from counterplan.recourse import Recourse, load_program
 from counterplan.storage.files import require_writable
-from counterplan.storage.workspace import PROGRAM, load_problem, load_program
+from counterplan.storage.workspace import PROGRAM, Workspace
 
 
 def distil(
@@ -40,31 +42,33 @@ def distil(
     protected: Annotated[bool, typer.Option("--protected", help="Let rules test protected features too.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
 ) -> None:
-    """Write what was learned down as a program that people can read, and that needs no model."""
-    where = path_named(folder)
-    if not where.is_dir():
-        raise PlanError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
-    own = "refused_train" if preset == "paper" else "train"
-    load_problem(where)
-    setting = setting_of(folder, people, model, threshold, 0, own)
-    recourse = load(where, setting.box)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    with keeping(recourse, where), Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("ProgramDistiller", total=None)
-
-        def show_progress(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what.capitalize(), completed=done, total=total)
-
+    """Distil a program from a fitted folder: rules that people can read, and that need no model."""
+    path = folder_or_file(folder)
+    if not path.is_dir():
+        raise SettingError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
+    workspace = Workspace(path)
+    workspace.load_problem()
+    require_writable(workspace.path(PROGRAM))
+    split = "refused_train" if preset == "paper" else "train"
+    inputs = resolve(folder, people, model, threshold=threshold, split=split)
+    recourse = Recourse.load(path, inputs.box)
+    warn_of_foreign_answers(recourse, workspace)
+    with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
-            people_of(setting, people), traces=traces, rounds=rounds, max_conditions=max_conditions, prefer=prefer,
-            preset=preset, protected=protected, seed=seed, progress=show_progress,
-        )  # fmt: skip
-    program.save(where / PROGRAM)
-    typer.echo(_card(program))
-    typer.echo(f"Kept in {where / PROGRAM}. Read it: counterplan show {folder}")
-    typer.echo(f"Make a page of it: counterplan export {folder} --to {where / 'program.html'}")
+            inputs.people(),
+            traces=traces,
+            rounds=rounds,
+            max_conditions=max_conditions,
+            prefer=prefer,
+            preset=preset,
+            protected=protected,
+            seed=seed,
+            progress=lambda stage, done, total: bar.update(done, total, label=stage.capitalize()),
+        )
+    saved = recourse.save_program(path)
+    echo(_card(program))
+    echo(f"Saved in {saved}. Read it: counterplan show {folder}")
+    echo(f"Make a page of it: counterplan export {folder} --to {workspace.path('program.html')}")
 
 
 def show(
@@ -74,10 +78,10 @@ def show(
     """Print a program, rule by rule, and its card."""
     program = _program(folder)
     if as_json:
-        typer.echo(program_json(program).rstrip("\n"))
+        emit(program_json(program).rstrip("\n"))
         return
-    typer.echo(program.to_text())
-    typer.echo(f"\nThe card:\n{_card(program)}")
+    echo(program.to_text())
+    echo(f"\nThe card:\n{_card(program)}")
 
 
 def export(
@@ -90,14 +94,14 @@ def export(
     program = _program(folder)
     require_writable(to)
     export_program(program, to)
-    typer.echo(f"Wrote {to}.")
+    echo(f"Wrote {to}.")
 
 
 def _program(name: str) -> Program:
-    """The program in a folder or a file."""
-    return load_program(name) if path_named(name).is_dir() else Program.load(name)
+    """Load the program in a folder or a file."""
+    return load_program(name) if folder_or_file(name).is_dir() else Program.load(name)
 
 
 def _card(program: Program) -> str:
-    """A program's card, without what is there for drawings and forms."""
+    """A program's card, without the parts that are meant for drawings and forms."""
     return card_text({key: value for key, value in program.card.items() if key not in ("transitions", "examples")})

@@ -1,26 +1,41 @@
-"""Plans: `recommend`."""
+"""The command `recommend`."""
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
-from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
-from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
+from counterplan.cli.common import ModelName, ProblemName, Threshold, recording, warn_of_foreign_answers
+from counterplan.cli.progress import progress_bar
+from counterplan.cli.terminal import echo, emit
+from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
+from counterplan.inputs import resolve
+from counterplan.planners import ProgramPlanner
 from counterplan.plans.plan import Plans
 from counterplan.recourse import PLANNERS, Recourse
 from counterplan.storage.files import require_writable, write_whole
+from counterplan.storage.streams import WholeFile
 
 MOST_PRINTED = 20
-SLICE = 64
-"""People planned between two looks at the keyboard: what is finished by then is kept."""
+CHUNK = 64
+"""People planned at a time: an interrupt loses the current chunk only."""
+PROGRAM_CHUNK = 10_000
+"""The same for a program, which plans faster."""
 
 
 def recommend(
     problem: ProblemName,
+    other_problem: Annotated[
+        Path | None,
+        typer.Option(
+            "--problem",
+            help="Plan with this problem file instead of the folder's: other costs, limits or actions, same features.",
+        ),
+    ] = None,
     planner: Annotated[
         str | None,
         typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: guided or cascade if fitted, else exact)."),
@@ -37,9 +52,9 @@ def recommend(
     forbid: Annotated[
         list[str] | None, typer.Option(help="A function, or FUNCTION=argument, that cannot be done; repeatable.")
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=0, help="Most questions to the model for each person.")] = None,
+    budget: Annotated[int | None, typer.Option(min=0, help="Maximum number of queries per person.")] = None,
     refused: Annotated[
-        bool, typer.Option("--refused", help="The people are known to be refused: do not ask about them as they are.")
+        bool, typer.Option("--refused", help="The people are known to be refused: do not query their present state.")
     ] = False,
     ask_again: Annotated[
         bool, typer.Option("--ask-again", help="The model has changed: ignore and replace the answers in the folder.")
@@ -48,7 +63,7 @@ def recommend(
         float | None,
         typer.Option(
             min=0,
-            help="What a question costs in units of effort: guided asks if it may save more (default: 1.5 %).",
+            help="Cost of a query in units of plan cost: guided queries if it may save more (default: 1.5 %).",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
@@ -57,78 +72,174 @@ def recommend(
         Path | None, typer.Option("--csv", help="Write the plans as CSV, one row per step; - for the screen.")
     ] = None,
 ) -> None:
-    """Tell refused people what would change the decision."""
+    """Compute plans: which actions, in which order, would overturn the model's decision."""
     for target in (json_file, csv_file):
         if target is not None and str(target) != "-":
             require_writable(target)
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
-    alone = planner == "program" and model is None
-    setting = setting_of(problem, people, model, threshold, seed, model_needed=not alone)
-    if not setting.asks:
-        budget, refused = 0, True  # the program needs no model, and everybody is taken to be refused
-    recourse = Recourse(setting.problem, setting.box)
-    if setting.folder is not None:
-        recourse = load(setting.folder, setting.box, ask_again, asks=setting.asks)
-    method = recourse.planner(planner or ("exact" if setting.folder is None else None), price=price)
-    setting.table = _chosen(setting.table, person, limit)
-    read = people_of(setting, people)
-    plans = Plans(())
+    model_required = planner != "program" or model is not None
+    inputs = resolve(
+        problem,
+        people,
+        model,
+        threshold=threshold,
+        seed=seed,
+        model_required=model_required,
+        problem=other_problem,
+    )
+    if not inputs.has_model:
+        budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
+    recourse = Recourse(inputs.problem, inputs.box)
+    if inputs.workspace is not None:
+        recourse = Recourse.load(
+            inputs.workspace.folder,
+            inputs.box,
+            answers=inputs.has_model and not ask_again,
+            problem=None if other_problem is None else inputs.problem,
+        )
+        warn_of_foreign_answers(recourse, inputs.workspace)
+    method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
+    table = inputs.take(person, limit).people()
+    streams = isinstance(method, ProgramPlanner) and json_file is None
+    writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
+    size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
     stopped: BaseException | None = None
-    with keeping(recourse, setting.folder, ask_again), bar("Planning", len(read)) as advance:
-        try:
-            for first in range(0, len(read), SLICE):
-                some = read.take(slice(first, first + SLICE))
-                plans += method.plan(some, forbid=forbid or (), budget=budget, refused=refused, progress=advance)
-        except (KeyboardInterrupt, ModelError) as error:
-            stopped = error
-    if setting.folder is not None:
-        plans = _explained(recourse, plans)
-    if stopped is None or len(plans):
-        _hand_over(plans, json_file, csv_file)
+    with writer:
+        with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
+            try:
+                for first in range(0, len(table), size):
+                    chunk = table.take(slice(first, first + size))
+                    plans = method.plan(
+                        chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
+                    )
+                    writer.add(plans)
+            except (KeyboardInterrupt, ModelError) as error:
+                stopped = error
+        if stopped is None or writer.people:
+            writer.finish()
     if stopped is not None:
-        typer.echo(f"Stopped: {len(plans):,} of {len(read):,} people are planned for, and kept.", err=True)
+        echo(f"Stopped: {writer.people:,} of {len(table):,} people are planned for; their plans are written.", err=True)
         if isinstance(stopped, ModelError):
             raise stopped
         raise typer.Exit(130)
 
 
-def _explained(recourse: Recourse, plans: Plans) -> Plans:
-    """Plans with reasons, if there is a program to give them; a damaged one is no reason to withhold plans."""
-    try:
-        return plans if recourse.program_ is None else recourse.explain(plans)
-    except CounterplanError as error:
-        typer.echo(f"The plans have no reasons: {error}", err=True)
-        return plans
+class _Writer(AbstractContextManager[None]):
+    """Receives plans in chunks, and writes and prints them."""
+
+    people = 0
+
+    def __exit__(self, *_: object) -> None:
+        """Remove temporary files."""
+
+    def add(self, plans: Plans) -> None:
+        """Receive the plans of a chunk."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write and print the plans; raise a StorageError at the end if a file could not be written."""
+        raise NotImplementedError
 
 
-def _chosen(table: pd.DataFrame, rows: list[int] | None, limit: int | None) -> pd.DataFrame:
-    if rows:
-        for row in rows:
-            if not len(table):
-                raise PeopleError("there is nobody in the table")
-            if not 0 <= row < len(table):
-                raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
-        table = table.iloc[rows]
-    return table if limit is None else table.head(limit)
+class _PlansWriter(_Writer):
+    """Collects all plans, adds reasons if there is a program, and writes them as JSON, CSV and text.
 
-
-def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> None:
-    """Write plans where they are wanted; on the screen as text unless JSON or CSV goes there.
-
-    What cannot be written, because the disk is full, is no reason to withhold the rest.
+    A file that cannot be written, because the disk is full, does not prevent the other output.
     """
-    on_screen = "-" not in (str(json_file), str(csv_file))
-    failed: list[StorageError] = []
-    for target, text in ((json_file, plans.to_json), (csv_file, lambda: plans.to_frame().to_csv(index=False))):
-        if target is not None and str(target) == "-":
-            typer.echo(text().rstrip("\n"))
-        elif target is not None:
+
+    def __init__(self, json_file: Path | None, csv_file: Path | None, recourse: Recourse) -> None:
+        self.json_file, self.csv_file, self.recourse = json_file, csv_file, recourse
+        self.chunks: list[Plans] = []
+
+    def add(self, plans: Plans) -> None:
+        self.people += len(plans)
+        self.chunks.append(plans)
+
+    def finish(self) -> None:
+        plans = self.explained(sum(self.chunks, Plans(())))
+        errors: list[CounterplanError] = []
+        for target, text in ((self.json_file, plans.to_json), (self.csv_file, lambda: _csv(plans))):
+            if target is not None and str(target) == "-":
+                emit(text().rstrip("\n"))
+            elif target is not None:
+                try:
+                    write_whole(target, text())
+                except CounterplanError as error:
+                    errors.append(error)
+        if "-" not in (str(self.json_file), str(self.csv_file)):
+            echo(plans.to_text(MOST_PRINTED))
+        if errors:
+            raise StorageError("\n".join(map(str, errors)))
+
+    def explained(self, plans: Plans) -> Plans:
+        """The plans with reasons if there is a program; a damaged program does not prevent plans."""
+        try:
+            return plans if self.recourse.program_ is None else self.recourse.explain(plans)
+        except CounterplanError as error:
+            echo(f"The plans have no reasons: {error}", err=True)
+            return plans
+
+
+class _StreamWriter(_Writer):
+    """Writes plans of a program, which have reasons, as CSV chunk by chunk: memory does not grow with their number."""
+
+    def __init__(self, csv_file: Path | None) -> None:
+        self.printed = str(csv_file) == "-"
+        self.file = None if csv_file is None or self.printed else WholeFile(csv_file)
+        self.error: StorageError | None = None
+        self.first = Plans(())
+        self.counts: Counter[str] = Counter()
+        self.unverified = self.queries = self.cached = 0
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.discard()
+
+    def add(self, plans: Plans) -> None:
+        if self.printed:
+            emit(_csv(plans, header=not self.people).rstrip("\n"))
+        elif self.file is not None and self.error is None:
             try:
-                write_whole(target, text())
+                self.file.write(_csv(plans, header=not self.people))
             except StorageError as error:
-                failed.append(error)
-    if on_screen:
-        typer.echo(plans.to_text(MOST_PRINTED))
-    if failed:
-        raise StorageError("\n".join(map(str, failed)))
+                self.error = error
+        if len(self.first) < MOST_PRINTED:
+            self.first += plans[: MOST_PRINTED - len(self.first)]
+        self.people += len(plans)
+        self.counts.update(plans.counts)
+        self.unverified += sum(not plan.verified for plan in plans if plan.steps)
+        self.queries += plans.queries
+        self.cached += plans.cached
+
+    def finish(self) -> None:
+        if self.file is not None and self.error is None:
+            try:
+                self.file.commit()
+            except StorageError as error:
+                self.error = error
+        if not self.printed:
+            echo(self.text())
+        if self.error is not None:
+            raise self.error
+
+    def text(self) -> str:
+        """The same text as `Plans.to_text` of all plans."""
+        blocks = [f"Person {plan.person}\n{plan}" for plan in self.first]
+        if self.people > MOST_PRINTED:
+            blocks.append(f"… and {self.people - MOST_PRINTED:,} more.")
+        parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in self.counts.items() if count]
+        if self.unverified:
+            all_found = self.unverified == self.counts["found"]
+            parts[0] += " (not checked)" if all_found else f" ({self.unverified:,} not checked)"
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        total = self.queries + self.cached
+        asked = "1 question asked" if total == 1 else f"{total:,} questions asked"
+        if self.cached:
+            share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
+            asked += f", {share} answered from memory"
+        return "\n\n".join([*blocks, f"{people}: {', '.join(parts) or 'nothing to do'}. {asked}."])
+
+
+def _csv(plans: Plans, header: bool = True) -> str:
+    return plans.to_frame().to_csv(index=False, header=header)

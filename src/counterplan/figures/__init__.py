@@ -1,1 +1,1 @@
-"""Figures of training and calibration; matplotlib comes with the extra `[train]`."""
+"""Figures of training and calibration. They know surrogates and storage; matplotlib comes with the extra `[train]`."""

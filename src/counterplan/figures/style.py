@@ -1,4 +1,4 @@
-"""What figures have in common; matplotlib comes with the extra `[train]`."""
+"""Colours, and how figures are created and written; matplotlib comes with the extra `[train]`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterplan.errors import PlanError
+from counterplan.errors import SettingError
 from counterplan.storage.files import write_whole
 
 if TYPE_CHECKING:
@@ -16,16 +16,39 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
 
 
 def new_figure(width: float = 7, height: float = 5) -> Figure:
-    """An empty figure."""
+    """Create an empty figure.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    SettingError
+        If matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise PlanError("figures need matplotlib; pip install 'counterplan[train]'") from error
+        raise SettingError("figures need matplotlib; pip install 'counterplan[train]'") from error
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write `figure` to `path`, whole or not at all."""
+    """Write a figure, whole or not at all.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : pathlib.Path
+        The file, whose extension determines the format.
+    """
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=120)
     write_whole(path, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""How learning went, and how far a surrogate can be trusted, as figures."""
+"""The learning curve of a surrogate, and its reliability diagram."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ from counterplan.figures.style import BLUE, GREY, ORANGE, new_figure, write_figu
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.surrogate.surrogate import Surrogate, reliability_of, sigmoid
 
-FEWEST = 50
-"""Fewer answers than this tell little about chances."""
+FEWEST_ANSWERS = 50
+"""Minimum number of answers to estimate calibration from."""
 
 
 def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
-    """Success, cost and questions a validation person, round by round, over the questions asked."""
+    """Draw success rate, cost and queries per validation person against queries, round by round.
+
+    Parameters
+    ----------
+    metrics : sequence of mappings
+        One report per round.
+    path : pathlib.Path
+        The file to write.
+    title : str
+        Title of the figure.
+    """
     figure = new_figure(7, 6)
     axes = figure.subplots(3, 1, sharex=True)
-    labels = {"success": "people with a plan", "cost": "mean effort of plans", "questions": "questions each"}
+    labels = {"success": "success rate", "cost": "mean cost of plans", "questions": "queries per person"}
     for axis, (key, label) in zip(axes, labels.items(), strict=True):
         axis.plot([row["queries"] for row in metrics], [row[key] for row in metrics], "o-", color=ORANGE, markersize=4)
         axis.set_ylabel(label)
@@ -26,51 +36,86 @@ def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) 
     axes[0].set_title(f"{title}: validation people")
     axes[0].set_ylim(-0.05, 1.05)
     axes[2].set_ylim(bottom=0)
-    axes[2].set_xlabel("questions to the black box")
+    axes[2].set_xlabel("queries to the black box")
     write_figure(figure, path)
 
 
-class Judged(NamedTuple):
-    """Chances [n] that a surrogate gives without having learned from the `answers` [n], and how that was done."""
+class Assessment(NamedTuple):
+    """Probabilities of a surrogate for states that the predicting parts were not fitted on, and the true answers.
 
-    chance: Floats
+    Attributes
+    ----------
+    probability : ndarray of float, shape [n]
+        Predicted probability of a favourable answer.
+    answers : ndarray of bool, shape [n]
+        Answers of the black box.
+    description : str
+        How the states were held out.
+    """
+
+    probability: Floats
     answers: Bools
-    how: str
+    description: str
 
     def __str__(self) -> str:
-        return f"{len(self.answers):,} answers{self.how}"
+        return f"{len(self.answers):,} answers{self.description}"
 
     @property
     def error(self) -> float:
-        """How far chances are from shares, on average."""
-        rows = reliability_of(self.chance, self.answers)
-        return sum(abs(chance - share) * count for chance, share, count in rows) / max(1, len(self.answers))
+        """Expected calibration error: mean distance between predicted probability and favourable share, over bins."""
+        rows = reliability_of(self.probability, self.answers)
+        return sum(abs(mean - share) * count for mean, share, count in rows) / max(1, len(self.answers))
 
 
-def judge(surrogate: Surrogate, states: Floats, answers: Bools, unseen: bool) -> Judged | None:
-    """Judge a surrogate by `answers` [n] about `states` [n, F]; None if too few are of use.
+def assess(surrogate: Surrogate, states: Floats, answers: Bools, holdout: bool) -> Assessment | None:
+    """Assess a surrogate on answers of the black box.
 
-    Unless all of them are `unseen`, each is judged by the network and the forest that did not learn from it.
+    Parameters
+    ----------
+    surrogate : Surrogate
+        The surrogate.
+    states : ndarray of float, shape [n, F]
+        States with known answers.
+    answers : ndarray of bool, shape [n]
+        The answers.
+    holdout : bool
+        Whether the surrogate was fitted on none of them. Otherwise each state is predicted by the network and the
+        forest that were not fitted on it.
+
+    Returns
+    -------
+    Assessment or None
+        None if there are too few usable answers.
     """
-    if unseen:
-        judged = Judged(surrogate(states), answers, " that it did not learn from")
+    if holdout:
+        assessment = Assessment(surrogate(states), answers, " held out from training")
     else:
         rows, logits = surrogate.held_out(states)
-        judged = Judged(sigmoid(logits), answers[rows], ", by parts that did not learn from them")
-    return judged if len(judged.answers) >= FEWEST else None
+        assessment = Assessment(sigmoid(logits), answers[rows], ", by cross-validation")
+    return assessment if len(assessment.answers) >= FEWEST_ANSWERS else None
 
 
-def draw_reliability(judged: Judged, path: Path, title: str) -> None:
-    """What share of answers is favourable, over the chance that the surrogate gives them."""
-    rows = reliability_of(judged.chance, judged.answers)
+def draw_reliability(assessment: Assessment, path: Path, title: str) -> None:
+    """Draw a reliability diagram: share of favourable answers against predicted probability.
+
+    Parameters
+    ----------
+    assessment : Assessment
+        Probabilities and answers.
+    path : pathlib.Path
+        The file to write.
+    title : str
+        Title of the figure.
+    """
+    rows = reliability_of(assessment.probability, assessment.answers)
     figure = new_figure(5, 5)
     axis = figure.subplots()
     axis.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
     axis.scatter([row[0] for row in rows], [row[1] for row in rows], s=[8 + row[2] ** 0.5 * 6 for row in rows], c=BLUE)
-    for chance, share, count in rows:
-        axis.annotate(f"{count:,}", (chance, share), (6, -10), textcoords="offset points", fontsize=8)
-    axis.set_title(f"{title}\n{judged}")
-    axis.set_xlabel("chance that the surrogate gives")
-    axis.set_ylabel("share that the black box favours")
+    for probability, share, count in rows:
+        axis.annotate(f"{count:,}", (probability, share), (6, -10), textcoords="offset points", fontsize=8)
+    axis.set_title(f"{title}\n{assessment}")
+    axis.set_xlabel("predicted probability of a favourable decision")
+    axis.set_ylabel("share of favourable decisions")
     axis.grid(alpha=0.3)
     write_figure(figure, path)

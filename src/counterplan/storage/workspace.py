@@ -1,296 +1,248 @@
-"""What was learned about a problem and a model, in memory and in a folder: whatever is stopped or killed there,
-nothing that was paid for is lost."""
+"""A learned folder: the names of its files, its provenance, its problem and its answers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any
 
-from counterplan.agent import Agent, load_agent, save_agent
-from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError, ProblemError, StorageError
+from counterplan.errors import CounterplanError, ProblemError, SettingError, StorageError
 from counterplan.problem import Problem
-from counterplan.program import Program
-from counterplan.storage.answer_cache import FILE as ANSWERS
+from counterplan.storage import answer_cache, write_ahead
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, TRAINING
-from counterplan.storage.files import write_whole
+from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
+from counterplan.storage.files import make_writable, write_whole
 from counterplan.storage.serialization import artifact_files
-from counterplan.storage.write_ahead import FILE as JOURNAL
-from counterplan.storage.write_ahead import WriteAheadLog
-from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 
-T = TypeVar("T")
-METHODS = ("guided", "search", "both")
 PROBLEM = "problem.json"
 PROGRAM = "program.json"
-QUESTIONS = "questions.json"
-KEPT = (
-    *(PROBLEM, PROGRAM, QUESTIONS, ANSWERS, JOURNAL),
-    *artifact_files("agent"),
-    *artifact_files("surrogate"),
-    *LEARNING,
-    *TRAINING,
+QUERY_COUNTS = "questions.json"
+ORIGIN = "origin.json"
+ANSWERS = answer_cache.FILE
+WRITE_AHEAD = write_ahead.FILE
+"""Answers that are yet to be merged with those in `ANSWERS`."""
+AGENT = artifact_files("agent")
+"""Weights and description of the agent."""
+SURROGATE = artifact_files("surrogate")
+"""Weights and description of the surrogate."""
+CHECKPOINTS = (LEARNING[0], TRAINING[0])
+LEARNING_METRICS, TRAINING_METRICS = LEARNING[1], TRAINING[1]
+LEARNING_FIGURE, RELIABILITY_FIGURE, TRAINING_FIGURE = FIGURES = ("learning.png", "reliability.png", "training.png")
+LEARNED = (
+    *(PROBLEM, PROGRAM, QUERY_COUNTS, ORIGIN, ANSWERS, WRITE_AHEAD),
+    *(*AGENT, *SURROGATE, *LEARNING, *TRAINING),
 )
-"""Everything that `fit`, `distil` and `save` write to a folder."""
+"""Files that another fit in the same folder replaces."""
+OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, *FIGURES)
+"""Files of an earlier fit that another one does not always overwrite."""
+METHODS = ("guided", "search", "both")
+
+_REPAIR = "'counterplan fit' with your problem's own file and --resume writes it again"
 
 
-class Learned:
-    """A problem, a model, what was learned about them, and every answer paid for."""
+@dataclass(frozen=True)
+class Origin:
+    """Provenance of a learned folder: the benchmark that it was fitted on, if any, and the seed of the fit.
 
-    def __init__(
-        self,
-        problem: Problem,
-        model: BlackBox | object,
-        *,
-        agent: Agent | None = None,
-        surrogate: Surrogate | None = None,
-        program: Program | None = None,
-    ) -> None:
-        self.problem = problem
-        self.box = model if isinstance(model, BlackBox) else BlackBox(model)
-        self.agent_ = agent
-        self.surrogate_ = surrogate
-        self._program = program
-        self._program_in: Path | None = None
-        """The folder whose program was not read yet."""
-        self.n_queries_: dict[str, int] = {}
-        """How many questions `fit` took, by method."""
-        self.holdout_answers_: LabelledStates | None = None
-        """Answers that came too late for the surrogate to learn from: what it can be judged by."""
-        self.budget_spent_ = False
-        """Whether `fit` ended for want of questions: with a larger budget, `resume` goes on."""
-        self.foreign_model_: str | None = None
-        """Whose answers are kept in the folder, if they are another model's and so were not used."""
-        self._journal: WriteAheadLog | None = None
-        self._paid: dict[bytes, bool] = {}
-        """Answers that `fit` got, whatever the black box remembers."""
-        self._afresh = False
-        """Whether answers of before are not to be believed any more."""
+    Parameters
+    ----------
+    benchmark : str or None
+        Name of the benchmark whose own people and model were used; None for anything else.
+    seed : int
+        Seed of the fit, which is also the seed of the benchmark.
+    """
 
-    @property
-    def program_(self) -> Program | None:
-        """What `distil` has made, if anything; one that is kept in a folder is read when it is first asked for."""
-        if self._program_in is not None:
-            self._program, self._program_in = load_program(self._program_in, self.problem), None
-        return self._program
+    benchmark: str | None
+    seed: int
 
-    @program_.setter
-    def program_(self, program: Program | None) -> None:
-        self._program, self._program_in = program, None
 
-    @property
-    def _has_program(self) -> bool:
-        return self._program is not None or self._program_in is not None
+class Workspace:
+    """A folder in which `Recourse` saves a problem, everything learned about it, and the answers of the model.
 
-    @property
-    def unfinished_(self) -> bool:
-        """Whether answers that a killed command has left wait for `save_answers` to put them with the others."""
-        return self._journal is not None and self._journal.pending
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        The folder; it need not exist yet.
 
-    @property
-    def answers_(self) -> LabelledStates:
-        """Every answer that is known about the problem."""
-        return LabelledStates.from_keys(
-            self.problem, self._paid | self.box.cached_answers(self.problem), self.box.model_id
-        )
+    Attributes
+    ----------
+    folder : pathlib.Path
+        The folder.
 
-    def save(self, folder: str | Path) -> None:
-        """Keep in `folder` the problem, what was learned, and every answer paid for; the model stays with you."""
-        if self.agent_ is None and self.surrogate_ is None and not self._has_program:
-            raise PlanError("there is nothing to save yet: call fit first")
-        where = Path(folder)
+    Examples
+    --------
+    >>> import tempfile
+    >>> from counterplan.storage.workspace import Origin, Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp())
+    >>> workspace.in_use
+    False
+    >>> workspace.save_origin(Origin("german", seed=3))
+    >>> workspace.load_origin()
+    Origin(benchmark='german', seed=3)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
         try:
-            where.mkdir(parents=True, exist_ok=True)
-            write_whole(where / PROBLEM, json.dumps(self.problem.to_dict(), ensure_ascii=False, indent=1))
-            if self.agent_ is not None:
-                save_agent(self.agent_, where)
-            if self.surrogate_ is not None:
-                save_surrogate(self.surrogate_, where)
-            if self.n_queries_:
-                write_whole(where / QUESTIONS, json.dumps(self.n_queries_))
-            if self._program_in is None or self._program_in.resolve() != where.resolve():
-                if (program := self.program_) is not None:
-                    program.save(where / PROGRAM)
-                else:
-                    (where / PROGRAM).unlink(missing_ok=True)
-            for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
-                for name in artifact_files(what) if there is None else ():  # an earlier one goes with nothing here
-                    (where / name).unlink(missing_ok=True)
-        except StorageError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{where}: cannot be written: {error.strerror}") from None
-        self.save_answers(where)
+            self.folder = Path(folder)
+        except TypeError:
+            raise SettingError(f"a folder is a path, not {folder!r}") from None
 
-    def save_answers(self, folder: str | Path) -> int:
-        """Keep in `folder` every answer that is known about the problem; says how many there are.
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.folder)!r})"
 
-        If answers of before are not believed any more, checkpoints in the folder go, because they hold such.
-        """
-        where = Path(folder)
-        known = self.answers_
-        if not len(known):
-            return 0
-        try:
-            if self._afresh:
-                drop_checkpoints(where)
-            known.save(where / ANSWERS, self.problem)
-            if self._afresh:
-                (where / JOURNAL).unlink(missing_ok=True)
-            if self._journal is not None and self._journal.path == where / JOURNAL:
-                self._journal.close()
-        except StorageError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{where}: cannot be written: {error.strerror}") from None
-        return len(known)
+    def __str__(self) -> str:
+        return str(self.folder)
 
-    @classmethod
-    def load(cls, folder: str | Path, model: BlackBox | object, *, answers: bool = True) -> Self:
-        """What `save` kept, with the model it is to be used with.
+    def path(self, name: str) -> Path:
+        """Return the path of the file called `name`."""
+        return self.folder / name
 
-        Answers that were kept are not asked again, if they are of the same model: same name, same content. A service
-        that has changed behind its address needs `answers=False`: everything is asked afresh.
-        """
-        learned = cls(load_problem(folder), model)
-        learned._load(Path(folder))
-        learned._afresh = not answers
-        learned.box.model_id  # noqa: B018 -- what the model is, before it is asked anything
-        if answers:
-            learned._recall(Path(folder))
-            learned._journal = WriteAheadLog(learned.problem, learned.box.model_id, Path(folder))
+    def holds(self, *names: str) -> bool:
+        """Return whether any of the files `names` exists."""
+        return any(self.path(name).exists() for name in names)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether an earlier fit left anything in the folder."""
+        return self.holds(*LEARNED)
+
+    def require_unused(self) -> None:
+        """Raise a StorageError, which names the ways out, if an earlier fit left anything in the folder."""
+        if self.in_use:
+            raise StorageError(
+                f"{self}: holds the results of an earlier run; go on with --resume, or {restart_hint(self.folder)}"
+            )
+
+    def create(self) -> Workspace:
+        """Create the folder if necessary; raise a StorageError unless files can be written in it."""
+        make_writable(self.folder)
+        return self
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write one file, whole or not at all."""
+        write_whole(self.path(name), content)
+
+    def remove(self, *names: str) -> None:
+        """Remove the files `names`, as far as they exist."""
+        for name in names:
             try:
-                learned._take_up(learned._journal)
-            except StorageError:  # another's, which stays as it is
-                learned._journal = None
-        return learned
+                self.path(name).unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageError(f"{self.path(name)}: cannot be removed: {error.strerror}") from None
 
-    @classmethod
-    def resuming(cls, folder: str | Path, problem: Problem, model: BlackBox | object, method: str) -> Self:
-        """What is kept in `folder` about `problem`, for `fit(…, method=method, resume=True)`.
+    def remove_outdated(self) -> None:
+        """Remove the files of an earlier fit that another one does not always overwrite."""
+        self.remove(*OUTDATED)
 
-        A surrogate or agent that cannot be read is no obstacle if `fit` makes it again from its checkpoint.
+    @property
+    def checkpoints(self) -> tuple[str, ...]:
+        """Names of the checkpoints in the folder."""
+        return tuple(name for name in CHECKPOINTS if self.holds(name))
+
+    def remove_checkpoints(self) -> tuple[str, ...]:
+        """Remove the checkpoints, which contain answers; return their names."""
+        removed = self.checkpoints
+        self.remove(*removed)
+        return removed
+
+    def save_problem(self, problem: Problem) -> None:
+        """Save the problem as JSON."""
+        self.write(PROBLEM, json.dumps(problem.to_dict(), ensure_ascii=False, indent=1))
+
+    def load_problem(self) -> Problem:
+        """Load the problem that the folder is about.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        StorageError
+            If there is none, or its file is damaged.
         """
-        learned, where = cls(problem, model), Path(folder)
-        checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}
-        rebuilt = [
-            what for what, (how, file) in checkpoints.items() if method in (how, "both") and (where / file).exists()
-        ]
-        learned._load(where, rebuilt)
-        return learned
-
-    def _load(self, folder: Path, rebuilt: Sequence[str] | None = None) -> None:
-        """Take over what was learned, as it is kept in `folder`; what is `rebuilt`, if anything is, may be damaged."""
-        agent, surrogate = ((folder / artifact_files(what)[1]).exists() for what in ("agent", "surrogate"))
-        if (folder / PROGRAM).exists():
-            self._program_in = folder
-        if agent:
-            self.agent_ = _unless("agent" in (rebuilt or ()), load_agent, folder, self.problem)
-        if surrogate or (rebuilt is None and not agent and self._program_in is None):
-            self.surrogate_ = _unless("surrogate" in (rebuilt or ()), load_surrogate, folder, self.problem)
-        self.n_queries_ = _load_questions(folder / QUESTIONS)
-
-    def _take_up(self, journal: WriteAheadLog) -> None:
-        """Have the black box remember what a killed command has left; a PlanError says so if it is another's."""
-        if left := journal.recover():
-            left.add_to_cache(self.box, self.problem)
-            self._paid |= journal.known
-
-    @contextmanager
-    def keeping_answers(self, folder: str | Path) -> Iterator[None]:
-        """Within this, answers are written down in `folder` as they come: whoever is killed has lost next to nothing.
-
-        The next `load` finds them, and `save` or `save_answers` puts them with the others. Nothing is written down in
-        a folder that holds another model's answers, or cannot be written to.
-        """
-        journal = WriteAheadLog(self.problem, self.box.model_id, Path(folder), required=False)
+        path = self.path(PROBLEM)
         try:
-            if not self._afresh:
-                self._take_up(journal)
+            data = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise StorageError(f"{path}: there is no such file; is {self} what 'counterplan fit' wrote?") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise StorageError(f"{path}: cannot be read ({error}); {_REPAIR}") from None
+        try:
+            return Problem.from_dict(data, str(path))
+        except ProblemError as error:
+            raise StorageError(f"{error}\n{path} is damaged or was changed: {_REPAIR}") from None
+
+    def require_problem(self, problem: Problem) -> None:
+        """Raise a StorageError if the folder was fitted to another problem; a problem that cannot be read passes.
+
+        The agent and the surrogate in the folder carry the fingerprint of their problem themselves.
+        """
+        try:
+            saved = self.load_problem()
         except StorageError:
-            journal.path = None
-        if self.foreign_model_ is not None:
-            journal.path = None
-        if journal.path is not None:
-            self._journal = journal
-        with self.box.recording(journal):
-            try:
-                yield
-            finally:
-                self._paid |= journal.known
-                journal.flush()
+            return
+        if saved.fingerprint != problem.fingerprint:
+            reusable = saved.query_fingerprint == problem.query_fingerprint
+            hint = restart_hint(self.folder) if reusable else "start again with --force"
+            raise StorageError(f"{self}: was fitted to another problem than {problem.name}; {hint}")
 
-    def _recall(self, folder: Path) -> None:
-        """Have the black box remember the answers that are kept in `folder`, unless they are another model's."""
-        if (folder / ANSWERS).exists():
-            told = load_answers(folder, self.problem)
-            if told.model == self.box.model_id:
-                told.add_to_cache(self.box, self.problem)
-            else:
-                self.foreign_model_ = told.model
+    def save_origin(self, origin: Origin) -> None:
+        """Save the provenance of the folder."""
+        self.write(ORIGIN, json.dumps(asdict(origin)))
 
+    def load_origin(self) -> Origin | None:
+        """Load the provenance of the folder; None if it is not known."""
+        facts = self._read_record(ORIGIN)
+        try:
+            return Origin(None if facts["benchmark"] is None else str(facts["benchmark"]), int(facts["seed"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
 
-def _unless(rebuilt: bool, load: Callable[[Path, Problem], T], folder: Path, problem: Problem) -> T | None:
-    """What `load` gives; nothing if that is damaged and will be `rebuilt`."""
-    try:
-        return load(folder, problem)
-    except StorageError:
-        if not rebuilt:
-            raise
-        return None
+    def save_query_counts(self, counts: Mapping[str, int]) -> None:
+        """Save the number of queries that each method of `fit` needed."""
+        self.write(QUERY_COUNTS, json.dumps(dict(counts)))
 
+    def load_query_counts(self) -> dict[str, int]:
+        """Load the number of queries that each method of `fit` needed, as far as it was recorded."""
+        facts = self._read_record(QUERY_COUNTS)
+        try:
+            return {method: int(facts[method]) for method in METHODS if method in facts}
+        except (TypeError, ValueError, OverflowError):
+            return {}
 
-def drop_checkpoints(folder: Path) -> None:
-    """Remove checkpoints whose answers are not believed any more."""
-    for name in (LEARNING[0], TRAINING[0]):
-        (folder / name).unlink(missing_ok=True)
+    def load_metrics(self, name: str) -> list[dict[str, Any]]:
+        """Load the metrics of the rounds of a fit; none if there is no such file.
 
+        Raises
+        ------
+        StorageError
+            If the file is damaged.
+        """
+        path = self.path(name)
+        try:
+            return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+        except (OSError, ValueError, RecursionError):
+            raise StorageError(f"{path}: damaged, and left out: it is only a record.") from None
 
-def _load_questions(path: Path) -> dict[str, int]:
-    """How many questions a fit took, as far as that was written down."""
-    try:
-        told = json.loads(path.read_text())
-        return {method: int(told[method]) for method in METHODS if method in told}
-    except (OSError, ValueError, TypeError):
-        return {}
+    def load_answers(self, problem: Problem) -> LabelledStates:
+        """Load the answers that were saved for `problem`.
 
+        Raises
+        ------
+        StorageError
+            If there are none, or the file is damaged or about other features.
+        """
+        try:
+            return LabelledStates.load(self.path(ANSWERS), problem)
+        except CounterplanError as error:
+            raise StorageError(f"{error}. Remove the file: nothing is lost but the queries that it saves") from None
 
-def load_answers(folder: Path, problem: Problem) -> LabelledStates:
-    """The answers kept in `folder`."""
-    try:
-        return LabelledStates.load(folder / ANSWERS, problem)
-    except StorageError as error:
-        raise StorageError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
-
-
-def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
-    """The program kept in `folder`; a PlanError says so if there is none, or it is about another `problem`."""
-    path = Path(folder) / PROGRAM
-    if not path.exists():
-        raise PlanError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
-    program = Program.load(path)
-    if problem is not None and program.problem.fingerprint != problem.fingerprint:
-        raise PlanError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
-    return program
-
-
-_WRITES_IT = "'counterplan fit' with your problem's own file and --resume writes it again"
-
-
-def load_problem(folder: str | Path) -> Problem:
-    """The problem that a saved Recourse is about."""
-    path = Path(folder) / PROBLEM
-    try:
-        data = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise StorageError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read ({error}); {_WRITES_IT}") from None
-    try:
-        return Problem.from_dict(data, str(path))
-    except ProblemError as error:
-        raise StorageError(f"{error}\n{path} is damaged or was changed: {_WRITES_IT}") from None
+    def _read_record(self, name: str) -> Any:
+        """Read an optional JSON file; an empty mapping if it is missing or damaged."""
+        try:
+            return json.loads(self.path(name).read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}

@@ -1,0 +1,265 @@
+"""Resolve names of problems, people and models, as users write them, into objects."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from counterplan import benchmarks
+from counterplan.blackbox import BlackBox
+from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError
+from counterplan.problem import People, Problem, read_table
+from counterplan.problem.values import did_you_mean
+from counterplan.storage.workspace import Origin, Workspace
+
+LARGEST_PROGRAM = 50_000_000
+"""Bytes of a file that is examined for a program in place of a problem."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A problem, people and a model, as `resolve` found them.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem.
+    table : DataFrame
+        The people.
+    box : BlackBox
+        The model; without one, querying it raises a ModelError.
+    workspace : Workspace or None
+        The learned folder, if the name was that of one.
+    origin : Origin
+        Provenance to save with anything fitted to these inputs.
+    has_model : bool
+        Whether there is a model to query.
+    source : Path or None
+        The file of the people, which error messages name.
+    """
+
+    problem: Problem
+    table: pd.DataFrame
+    box: BlackBox
+    workspace: Workspace | None
+    origin: Origin
+    has_model: bool = True
+    source: Path | None = None
+
+    def people(self) -> People:
+        """Read the table as people of the problem.
+
+        Returns
+        -------
+        People
+
+        Raises
+        ------
+        PeopleError
+            If the table does not match the problem; the message names file, column, row and value.
+        """
+        try:
+            return self.problem.read(self.table)
+        except PeopleError as error:
+            raise PeopleError(str(error) if self.source is None else f"{self.source}: {error}") from None
+
+    def take(self, rows: list[int] | None = None, limit: int | None = None) -> Inputs:
+        """Select people.
+
+        Parameters
+        ----------
+        rows : list of int, optional
+            Positions of people in the table, counted from 0.
+        limit : int, optional
+            Maximum number of people, from the first.
+
+        Returns
+        -------
+        Inputs
+            The same inputs with fewer people.
+        """
+        table = self.table
+        if rows:
+            for row in rows:
+                if not len(table):
+                    raise PeopleError("there is nobody in the table")
+                if not 0 <= row < len(table):
+                    raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
+            table = table.iloc[rows]
+        return replace(self, table=table if limit is None else table.head(limit))
+
+
+def resolve(
+    name: str | Path,
+    people: str | Path | pd.DataFrame | None = None,
+    model: object | None = None,
+    *,
+    threshold: float | None = None,
+    seed: int = 0,
+    split: str = "refused_test",
+    model_required: bool = True,
+    problem: str | Path | Problem | None = None,
+) -> Inputs:
+    """Resolve the names of a problem, people and a model.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A benchmark, a problem file, or a learned folder. The name of a benchmark takes precedence over a folder of
+        the same name, which is written with its place: "./german".
+    people : str, pathlib.Path or DataFrame, optional
+        The people: a CSV or Parquet file, or a table. A benchmark, fitted or not, provides its own.
+    model : object, optional
+        The model: "MODULE:ATTR", the path of an ONNX file, a URL, or any other object that `BlackBox` accepts. A
+        benchmark, fitted or not, provides its own.
+    threshold : float, optional
+        Minimum score of a favourable decision. Default: the labels of the model.
+    seed : int, default=0
+        Seed of a benchmark; a fitted benchmark has its own.
+    split : {"train", "test", "refused_train", "refused_test"}, default="refused_test"
+        People that a benchmark provides.
+    model_required : bool, default=True
+        Whether a missing model is an error.
+    problem : str, pathlib.Path or Problem, optional
+        A problem, or its file, to use in place of the one in a learned folder: other costs, limits or actions over
+        the same features.
+
+    Returns
+    -------
+    Inputs
+
+    Raises
+    ------
+    SettingError
+        If a name cannot be resolved, or people or a model are missing.
+    ProblemError
+        If the problem file is invalid.
+    PeopleError
+        If the people cannot be read.
+    ModelError
+        If the model cannot be loaded.
+
+    Examples
+    --------
+    >>> from counterplan.inputs import resolve
+    >>> inputs = resolve("syn", split="test")
+    >>> inputs.problem.name
+    'syn'
+    >>> len(inputs.take(limit=5).people())
+    5
+    """
+    name = str(name)
+    workspace = Workspace(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
+    if problem is not None and workspace is None:
+        raise SettingError(f"{name}: another problem is for use with a learned folder, and this is not one")
+    changed = problem if problem is None or isinstance(problem, Problem) else load_problem_file(problem)
+    origin = Origin(name if name in benchmarks.NAMES else None, seed)
+    if workspace is not None:
+        origin = workspace.load_origin() or Origin(None, seed)
+    if origin.benchmark in benchmarks.NAMES and (workspace is None or model is None or people is None):
+        benchmark = benchmarks.load(origin.benchmark, origin.seed)
+        provided = workspace is None and people is None and model is None and threshold is None
+        used = changed or benchmark.problem
+        return Inputs(
+            used,
+            getattr(benchmark, split) if people is None else _table(people, used),
+            BlackBox(benchmark.model if model is None else model, threshold=threshold),
+            workspace,
+            origin if provided else Origin(None, seed),
+            source=_source(people),
+        )
+    if workspace is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
+        known, hint = ", ".join(benchmarks.NAMES), did_you_mean(name, benchmarks.NAMES)
+        raise SettingError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
+    used = changed or (load_problem_file(name) if workspace is None else workspace.load_problem())
+    if people is None:
+        raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
+    if model is None and model_required:
+        raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
+    box = BlackBox(_no_model) if model is None else BlackBox(model, threshold=threshold)
+    table = _table(people, used)
+    return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
+
+
+def load_problem_file(path: str | Path) -> Problem:
+    """Load a problem file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The file.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ProblemError
+        If the file is not a valid problem.
+    SettingError
+        If the file contains a program; the message names the commands that use one.
+    """
+    try:
+        return Problem.load(path)
+    except ProblemError:
+        if not _is_program(Path(path)):
+            raise
+    raise SettingError(
+        f"{path}: this is a program, not a problem. Read it with 'counterplan show {path}', make a page of it "
+        f"with 'counterplan export {path} --to page.html'; to plan with it, give the folder in which it was "
+        "distilled, and --planner program"
+    )
+
+
+def folder_or_file(name: str) -> Path:
+    """Return the path of a learned folder or a file, whose name must not be that of a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        The name of a folder or file.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    SettingError
+        If the name is that of a benchmark; a folder of that name is written with its place: "./german".
+    """
+    if name not in benchmarks.NAMES:
+        return Path(name)
+    if Path(name).exists():
+        raise SettingError(f"'{name}' is a benchmark; write ./{name} for the folder or file of that name")
+    raise SettingError(
+        f"'{name}' is a benchmark; fit it first with 'counterplan fit {name} --out FOLDER', and give FOLDER"
+    )
+
+
+def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:
+    return people if isinstance(people, pd.DataFrame) else read_table(people, problem.features)
+
+
+def _source(people: str | Path | pd.DataFrame | None) -> Path | None:
+    return Path(people) if isinstance(people, (str, Path)) else None
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file that is not a problem is a program."""
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST_PROGRAM:
+            return False
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and "counterplan_program" in data
+
+
+def _no_model(people: pd.DataFrame) -> list[str]:
+    """Stands for a model where none is given."""
+    raise ModelError("there is no model to query; give one with --model MODULE:ATTR, FILE.onnx or a URL")

@@ -1,0 +1,108 @@
+"""Files that are written in parts, and are whole or absent all the same."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from counterplan.errors import StorageError
+
+
+class WholeFile:
+    """A text file that is written in parts, and appears under its name only when it is complete.
+
+    Parts go to a temporary file beside it, which only its owner may read. On success it replaces the file; on any
+    exception it is removed. A link is followed; a folder or a device is never replaced.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The file.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from counterplan.storage.streams import WholeFile
+    >>> path = Path(tempfile.mkdtemp()) / "lines.txt"
+    >>> with WholeFile(path) as file:
+    ...     file.write("first\\n")
+    ...     path.exists()
+    ...     file.write("second\\n")
+    False
+    >>> path.read_text()
+    'first\\nsecond\\n'
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self._target = Path(path).resolve()
+        if self._target.exists() and not self._target.is_file():
+            raise StorageError(f"{path}: cannot be written: it is there, and not a file")
+        try:
+            handle, self._name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
+        except OSError as error:
+            raise self._error(error) from None
+        self._file = os.fdopen(handle, "w", encoding="utf-8", newline="")
+
+    def write(self, text: str) -> None:
+        """Append a part.
+
+        Parameters
+        ----------
+        text : str
+            The part.
+
+        Raises
+        ------
+        StorageError
+            If it cannot be written.
+        """
+        try:
+            self._file.write(text)
+        except OSError as error:
+            raise self._error(error) from None
+
+    def commit(self) -> None:
+        """Replace the file by what was written.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        """
+        try:
+            self._file.close()
+            os.replace(self._name, self._target)
+        except OSError as error:
+            self.discard()
+            raise self._error(error) from None
+
+    def discard(self) -> None:
+        """Remove the temporary file, if it was not committed."""
+        with suppress(OSError):
+            self._file.close()
+        Path(self._name).unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+    def _error(self, error: OSError) -> StorageError:
+        return StorageError(f"{self.path}: cannot be written: {error.strerror}")

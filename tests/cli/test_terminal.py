@@ -1,0 +1,127 @@
+"""Printing: control characters are visible, and an output that cannot be written is a message."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from counterplan import Problem, Program
+from counterplan.cli.app import COMMANDS
+from counterplan.program import Choice, Leaf
+from loans import LOAN, MODEL
+
+EVIL = "\x1b[2J\x1b[31mgone\u202e\r"
+
+
+def save_program(folder: Path, problem: str = LOAN) -> None:
+    (folder / "loan.yaml").write_text(problem)
+    loaded = Problem.load(folder / "loan.yaml")
+    begin, stop = Leaf((Choice(0),)), Leaf((Choice(loaded.transitions.stop),))
+    Program(loaded, {"INTERVENE": begin, "EARN": stop}).save(folder / "program.json")
+
+
+def command(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    environment = os.environ | dict(options.pop("env", {}))  # type: ignore[call-overload]
+    return subprocess.run(
+        [sys.executable, "-m", "counterplan", *words],
+        env=environment,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def is_harmless(text: str) -> bool:
+    return not any(character in text for character in "\x1b\u202e\r")
+
+
+def test_check_makes_control_characters_visible(run, folder: Path) -> None:
+    escaped = "\\e[2J\\e[31mgone\\u202E\\r"
+    (folder / "bad.yaml").write_text(LOAN.replace("job: {kind: ordered", f'"{escaped}": {{kind: sorted'))
+    ran = run("check", "bad.yaml")
+    assert ran.code == 2
+    assert "gone" in ran.err
+    assert is_harmless(ran.err + ran.out)
+    named = LOAN.replace("argument > job", f"argument > '{EVIL}'")
+    (folder / "bad.yaml").write_text(named.replace("\r", ""))
+    assert is_harmless(run("check", "bad.yaml").err)
+
+
+def test_messages_of_models_are_made_visible(run, folder: Path) -> None:
+    (folder / "bank.py").write_text(MODEL + f"def evil(people):\n    raise RuntimeError({EVIL!r})\n")
+    ran = run("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:evil")
+    assert ran.code == 2
+    assert "gone" in ran.err
+    assert is_harmless(ran.err)
+
+
+def test_json_for_programs_is_not_altered(run, folder: Path) -> None:
+    (folder / "people.csv").write_text("name,income,job\n\u202eann,1000,clerk\n")
+    ran = run("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:decide", "--json", "-")
+    assert "\u202eann" in ran.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("words", ["show program.json", "--version", "--help", "schema"])
+def test_a_full_disk_is_a_message(folder: Path, words: str) -> None:
+    save_program(folder)
+    with open("/dev/full", "wb") as full:
+        ran = command(*words.split(), stdout=full)
+    assert ran.returncode == 2
+    assert b"Traceback" not in ran.stderr
+    assert b"Exception ignored" not in ran.stderr
+    assert b"the output cannot be written" in ran.stderr
+
+
+@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii:strict"}])
+def test_a_terminal_without_unicode_is_a_message(folder: Path, env: dict[str, str]) -> None:
+    save_program(folder)
+    ran = command("show", "program.json", stdout=subprocess.PIPE, env=env)
+    assert ran.returncode == 2
+    assert b"Traceback" not in ran.stderr
+    assert b"set PYTHONIOENCODING=utf-8" in ran.stderr
+
+
+def test_a_closed_pipe_is_silent(folder: Path) -> None:
+    save_program(folder)
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ran = command("show", "program.json", stdout=write)
+    finally:
+        os.close(write)
+    assert ran.returncode == 1
+    assert ran.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("script", "absent"),
+    [
+        ("import counterplan", ("numpy", "pandas", "pydantic", "yaml", "typer")),
+        (
+            "sys.argv[1:] = ['--version']\nfrom counterplan.cli import main\nmain()",
+            ("numpy", "pandas", "typer", "rich"),
+        ),
+        (
+            "from counterplan.cli.app import app\napp(['--help'], standalone_mode=False)",
+            ("numpy", "pandas", "pydantic"),
+        ),
+    ],
+)
+def test_little_is_imported_before_it_is_needed(script: str, absent: tuple[str, ...]) -> None:
+    check = f"assert not {set(absent)!r} & set(sys.modules), sorted(sys.modules)"
+    subprocess.run([sys.executable, "-c", f"import sys\n{script}\n{check}"], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_help_lists_every_command(run) -> None:
+    listed = run("--help").out
+    for name, entry in COMMANDS.items():
+        assert f"  {name}  " in listed
+        shown = run(name, "--help")
+        assert shown.code == 0
+        assert f"counterplan {name} " in shown.out
+        assert entry.help.split()[0] in shown.out, "the list and the command describe it with the same verb"
+    assert "No such command" in run("fly").err
