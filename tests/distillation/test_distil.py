@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from counterplan import BlackBox, PlanError, benchmarks
-from counterplan.distillation.demonstrations import DemonstrationSettings, Lessons, demonstrate, refused
+from counterplan.distillation.demonstrations import Demonstrations, DemonstrationSettings, demonstrate, refused
 from counterplan.distillation.policy_search import PolicySearch, PolicySearchSettings
 from counterplan.distillation.trees import Grower
 from counterplan.program import INTERVENE, Leaf, Program, Split, Test, leaves
@@ -37,23 +37,27 @@ KNOWS: Any = Knows()
 
 
 @pytest.fixture(scope="module")
-def lessons() -> Lessons:
+def lessons() -> Demonstrations:
     return demonstrate(PROBLEM, PEOPLE, KNOWS, TEACHING, np.random.default_rng(0))
 
 
-def begun(lessons: Lessons, settings: PolicySearchSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> PolicySearch:
+def begun(
+    lessons: Demonstrations, settings: PolicySearchSettings = SETTINGS, avoid: tuple[int, ...] = ()
+) -> PolicySearch:
     return PolicySearch(
         PROBLEM, lessons.starts, lessons.least, lessons.plans, KNOWS.logit, settings, np.random.default_rng(0), avoid
     )
 
 
-def distilled(lessons: Lessons, settings: PolicySearchSettings = SETTINGS, avoid: tuple[int, ...] = ()) -> PolicySearch:
+def distilled(
+    lessons: Demonstrations, settings: PolicySearchSettings = SETTINGS, avoid: tuple[int, ...] = ()
+) -> PolicySearch:
     made = begun(lessons, settings, avoid)
     made.run()
     return made
 
 
-def test_teachers_have_plans_for_refused_people(lessons: Lessons) -> None:
+def test_teachers_have_plans_for_refused_people(lessons: Demonstrations) -> None:
     assert len(lessons.starts) == len(lessons.least) == lessons.plans.shape[1] <= 300
     assert (KNOWS.logit(lessons.starts) < 0).all()
     for plans in lessons.plans:
@@ -94,7 +98,7 @@ def test_progress_counts_every_plan() -> None:
     assert seen[-1] == (210, 210)
 
 
-def test_the_program_works_for_others_at_little_more_than_the_least_effort(lessons: Lessons) -> None:
+def test_the_program_works_for_others_at_little_more_than_the_least_effort(lessons: Demonstrations) -> None:
     made = distilled(lessons)
     program = Program(PROBLEM, made.run())
     others = PROBLEM.read(SYN.refused_test.head(80))
@@ -109,7 +113,7 @@ def test_the_program_works_for_others_at_little_more_than_the_least_effort(lesso
 
 
 @pytest.mark.parametrize("ahead", [False, True])
-def test_a_round_never_makes_it_worse(lessons: Lessons, ahead: bool) -> None:
+def test_a_round_never_makes_it_worse(lessons: Demonstrations, ahead: bool) -> None:
     made = begun(lessons)
     made.imitate()
 
@@ -122,7 +126,7 @@ def test_a_round_never_makes_it_worse(lessons: Lessons, ahead: bool) -> None:
     assert price() <= before + 1e-6
 
 
-def test_functions_come_in_one_order(lessons: Lessons) -> None:
+def test_functions_come_in_one_order(lessons: Demonstrations) -> None:
     made = distilled(lessons)
     transitions = PROBLEM.transitions
     place = {int(function): i for i, function in enumerate(transitions.parents_first)} | {
@@ -140,7 +144,7 @@ def test_functions_come_in_one_order(lessons: Lessons) -> None:
                 assert again or place[function] > place[mine]
 
 
-def test_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
+def test_every_other_function_is_left_to_fall_back_on(lessons: Demonstrations) -> None:
     """Before leaves get what is best there for whoever cannot use a function."""
     made, transitions = begun(lessons), PROBLEM.transitions
     made.imitate()
@@ -155,7 +159,7 @@ def test_every_other_function_is_left_to_fall_back_on(lessons: Lessons) -> None:
             assert node - 1 not in others[: len(set(others) - {node - 1})], "one's own function comes after all others"
 
 
-def test_losses_are_what_happens(lessons: Lessons) -> None:
+def test_losses_are_what_happens(lessons: Demonstrations) -> None:
     """Of every choice that can be made, and of none other."""
     made = distilled(lessons)
     rows = made.begin().take(np.arange(40))
@@ -169,7 +173,7 @@ def test_losses_are_what_happens(lessons: Lessons) -> None:
         assert np.allclose(losses[can, number], made.finish(rows.take(can), first))
 
 
-def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mended one and the new one are weighed against each other, not only against the one that stood."""
     made = distilled(lessons)
     best, node = dict(made.trees), 0
@@ -188,7 +192,7 @@ def test_the_best_of_the_trees_for_a_node_is_kept(lessons: Lessons, monkeypatch:
         assert made.trees[node] == best[node]
 
 
-def test_the_digits_of_cut_points_have_their_price(lessons: Lessons) -> None:
+def test_the_digits_of_cut_points_have_their_price(lessons: Demonstrations) -> None:
     made = begun(lessons)
     number = next(feature for feature in PROBLEM.features if feature.is_number)
     short, long = (
@@ -200,7 +204,7 @@ def test_the_digits_of_cut_points_have_their_price(lessons: Lessons) -> None:
     assert dearer == pytest.approx(3 * made.lost * made.settings.tree.digit_price)
 
 
-def test_stop_is_a_last_resort_where_it_is_no_failure(lessons: Lessons) -> None:
+def test_stop_is_a_last_resort_where_it_is_no_failure(lessons: Demonstrations) -> None:
     made = begun(lessons)
     node = 1
     open_ = np.flatnonzero(made.open(node))
@@ -218,7 +222,7 @@ def test_stop_is_a_last_resort_where_it_is_no_failure(lessons: Lessons) -> None:
         assert not comes or backs.spare[-1] == stop
 
 
-def test_trees_that_stand_are_mended(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trees_that_stand_are_mended(lessons: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
     made = distilled(lessons)
     rows, stands = made.begin(), made.trees[0]
     losses = made.losses(0, rows)
@@ -234,14 +238,14 @@ def test_trees_that_stand_are_mended(lessons: Lessons, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("least", "most", "lost"), [(0.0, 1e-6, 1e-6), (4.0, 5.0, 4.0)])
 def test_words_are_priced_by_what_is_lost_within_limits(
-    lessons: Lessons, least: float, most: float, lost: float
+    lessons: Demonstrations, least: float, most: float, lost: float
 ) -> None:
     made = distilled(lessons, replace(SETTINGS, rounds=1, least_lost=least, most_lost=most))
     made.improve(ahead=False)
     assert made.lost == lost
 
 
-def test_what_is_to_be_avoided_is_never_tested_and_the_seed_decides(lessons: Lessons) -> None:
+def test_what_is_to_be_avoided_is_never_tested_and_the_seed_decides(lessons: Demonstrations) -> None:
     avoid = tuple(feature.index for feature in PROBLEM.features if feature.protected)
     assert avoid
     first, second = distilled(lessons, avoid=avoid), distilled(lessons, avoid=avoid)
@@ -249,7 +253,7 @@ def test_what_is_to_be_avoided_is_never_tested_and_the_seed_decides(lessons: Les
     assert not Program(PROBLEM, first.run()).tests_protected()
 
 
-def test_max_conditions(lessons: Lessons) -> None:
+def test_max_conditions(lessons: Demonstrations) -> None:
     settings = replace(SETTINGS, rounds=1, tree=replace(SETTINGS.tree, max_conditions=1))
     for tree in distilled(lessons, settings).run().values():
         assert all(len({test.feature for test, _ in path}) <= 1 for path, _ in leaves(tree))

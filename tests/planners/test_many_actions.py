@@ -17,7 +17,7 @@ from counterplan.planners.exact import LEAST_ROOM
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.search.change_sets import Candidates
 from counterplan.search.frontier import Frontier, Labels
-from counterplan.surrogate import asking
+from counterplan.surrogate import acquisition
 from counterplan.surrogate.acquisition import GuideSettings
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
@@ -163,5 +163,5 @@ def test_enumeration_alone_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> Non
         return Candidates(none, np.empty((0, problem.max_actions), np.intp), np.empty(0), starts[:0], np.empty(0))
 
     assert solved(planned("needle")).mean() >= 0.95
-    monkeypatch.setattr(asking, "propose", nothing)
+    monkeypatch.setattr(acquisition, "propose", nothing)
     assert solved(case.plan()).mean() <= 0.5
