@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from counterplan.problem.values import did_you_mean
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.checkpoints import LEARNING, TRAINING
+from counterplan.storage.files import MissingFileError
+from counterplan.storage.json_files import read_json, valid_seed
 from counterplan.storage.workspace import load_answers, load_problem
 
 ORIGIN = "origin.json"
@@ -89,8 +90,8 @@ def _problem_in(name: str) -> Problem:
 
 def _holds_program(path: Path) -> bool:
     try:
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = read_json(path)
+    except StorageError:
         return False
     return isinstance(data, dict) and "counterplan_program" in data
 
@@ -114,10 +115,12 @@ def _nobody(people: pd.DataFrame) -> list[str]:
 def _origin(folder: Path, seed: int) -> tuple[str, int]:
     """The benchmark, and its seed, that a folder was fitted on, if it was one."""
     try:
-        facts = json.loads((folder / ORIGIN).read_text())
-        return str(facts["benchmark"]), int(facts["seed"])
-    except (OSError, ValueError, KeyError, TypeError):
+        facts = read_json(folder / ORIGIN, follow_links=False)
+        return str(facts["benchmark"]), valid_seed(facts["seed"], str(folder / ORIGIN))
+    except MissingFileError:
         return "", seed
+    except (KeyError, TypeError):
+        raise StorageError(f"{folder / ORIGIN}: damaged; remove it, and name people and model") from None
 
 
 def people_of(setting: Setting, file: Path | None) -> People:

@@ -21,7 +21,8 @@ from counterplan.problem import People, Problem
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import MissingFileError, read_inside, write_inside
+from counterplan.storage.json_files import LIMIT, parse_json
 from counterplan.storage.workspace import KEPT, PROGRAM, QUESTIONS, load_problem
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
@@ -82,7 +83,7 @@ def fit(
 
     def keep() -> None:
         recourse.save(folder)
-        write_whole(folder / ORIGIN, origin)
+        write_inside(folder, ORIGIN, origin)
 
     def begin() -> None:
         """Only now is there something to put in the place of what was there."""
@@ -265,7 +266,10 @@ def _draw(draw: Callable[..., None], *what: Any, **how: Any) -> None:
 
 def _metrics(path: Path) -> list[dict[str, Any]]:
     try:
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    except (OSError, ValueError):
+        lines = read_inside(path.parent, path.name, LIMIT).splitlines()
+        return [parse_json(line, str(path), infinite=True, nan=True) for line in lines]
+    except MissingFileError:
+        return []
+    except StorageError:
         typer.echo(f"{path}: damaged, and left out: it is only a record.", err=True)
         return []

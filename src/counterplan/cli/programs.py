@@ -14,7 +14,7 @@ from counterplan.errors import PlanError
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
 from counterplan.program.text import card_text
-from counterplan.storage.files import require_writable
+from counterplan.storage.files import require_writable, write_inside
 from counterplan.storage.workspace import PROGRAM, load_problem, load_program
 
 
@@ -61,7 +61,7 @@ def distil(
             people_of(setting, people), traces=traces, rounds=rounds, max_conditions=max_conditions, prefer=prefer,
             preset=preset, protected=protected, seed=seed, progress=show_progress,
         )  # fmt: skip
-    program.save(where / PROGRAM)
+    write_inside(where, PROGRAM, program_json(program))
     typer.echo(_card(program))
     typer.echo(f"Kept in {where / PROGRAM}. Read it: counterplan show {folder}")
     typer.echo(f"Make a page of it: counterplan export {folder} --to {where / 'program.html'}")

@@ -125,7 +125,7 @@ def _hand_over(plans: Plans, json_file: Path | None, csv_file: Path | None) -> N
             typer.echo(text().rstrip("\n"))
         elif target is not None:
             try:
-                write_whole(target, text())
+                write_whole(target, text(), private=True)
             except StorageError as error:
                 failed.append(error)
     if on_screen:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterplan.errors import PlanError
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import write_inside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,4 +28,4 @@ def write_figure(figure: Figure, path: Path) -> None:
     """Write `figure` to `path`, whole or not at all."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=120)
-    write_whole(path, buffer.getvalue())
+    write_inside(path.parent, path.name, buffer.getvalue())

@@ -14,10 +14,13 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError, ProblemError, StorageError
 from counterplan.problem import Problem
 from counterplan.program import Program
+from counterplan.program.io import load as read_program
+from counterplan.program.io import to_json
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.checkpoints import LEARNING, TRAINING
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import MissingFileError, write_inside
+from counterplan.storage.json_files import read_json
 from counterplan.storage.serialization import artifact_files
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.storage.write_ahead import WriteAheadLog
@@ -105,16 +108,16 @@ class Learned:
         where = Path(folder)
         try:
             where.mkdir(parents=True, exist_ok=True)
-            write_whole(where / PROBLEM, json.dumps(self.problem.to_dict(), ensure_ascii=False, indent=1))
+            write_inside(where, PROBLEM, json.dumps(self.problem.to_dict(), ensure_ascii=False, indent=1))
             if self.agent_ is not None:
                 save_agent(self.agent_, where)
             if self.surrogate_ is not None:
                 save_surrogate(self.surrogate_, where)
             if self.n_queries_:
-                write_whole(where / QUESTIONS, json.dumps(self.n_queries_))
+                write_inside(where, QUESTIONS, json.dumps(self.n_queries_))
             if self._program_in is None or self._program_in.resolve() != where.resolve():
                 if (program := self.program_) is not None:
-                    program.save(where / PROGRAM)
+                    write_inside(where, PROGRAM, to_json(program))
                 else:
                     (where / PROGRAM).unlink(missing_ok=True)
             for what, there in (("agent", self.agent_), ("surrogate", self.surrogate_)):
@@ -253,7 +256,7 @@ def drop_checkpoints(folder: Path) -> None:
 def _load_questions(path: Path) -> dict[str, int]:
     """How many questions a fit took, as far as that was written down."""
     try:
-        told = json.loads(path.read_text())
+        told = read_json(path, follow_links=False)
         return {method: int(told[method]) for method in METHODS if method in told}
     except (OSError, ValueError, TypeError):
         return {}
@@ -262,7 +265,7 @@ def _load_questions(path: Path) -> dict[str, int]:
 def load_answers(folder: Path, problem: Problem) -> LabelledStates:
     """The answers kept in `folder`."""
     try:
-        return LabelledStates.load(folder / ANSWERS, problem)
+        return LabelledStates.load(folder / ANSWERS, problem, follow_links=False)
     except StorageError as error:
         raise StorageError(f"{error}. Remove the file: nothing is lost but what its answers cost") from None
 
@@ -272,7 +275,7 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     path = Path(folder) / PROGRAM
     if not path.exists():
         raise PlanError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
-    program = Program.load(path)
+    program = read_program(path, follow_links=False)
     if problem is not None and program.problem.fingerprint != problem.fingerprint:
         raise PlanError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
     return program
@@ -285,11 +288,11 @@ def load_problem(folder: str | Path) -> Problem:
     """The problem that a saved Recourse is about."""
     path = Path(folder) / PROBLEM
     try:
-        data = json.loads(path.read_text())
-    except FileNotFoundError:
+        data = read_json(path, what="problem", follow_links=False)
+    except MissingFileError:
         raise StorageError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read ({error}); {_WRITES_IT}") from None
+    except StorageError as error:
+        raise StorageError(f"{error}; {_WRITES_IT}") from None
     try:
         return Problem.from_dict(data, str(path))
     except ProblemError as error:
