@@ -20,9 +20,8 @@ from counterplan.figures.surrogate import FEWEST, draw_learning, draw_reliabilit
 from counterplan.problem import People, Problem
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
-from counterplan.storage.files import MissingFileError, read_inside, write_inside
-from counterplan.storage.json_files import LIMIT, parse_json
+from counterplan.storage.checkpoints import LEARNING, TRAINING, read_metrics, restart_hint
+from counterplan.storage.files import write_inside
 from counterplan.storage.workspace import KEPT, PROGRAM, QUESTIONS, load_problem
 from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.surrogate.surrogate import FACTS as SURROGATE
@@ -260,16 +259,13 @@ def _draw(draw: Callable[..., None], *what: Any, **how: Any) -> None:
     """Draw a figure; one that cannot be written is no reason to stop."""
     try:
         draw(*what, **how)
-    except OSError as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:  # the metrics file may come from a stranger
         typer.echo(f"A figure could not be drawn: {error}", err=True)
 
 
 def _metrics(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = read_inside(path.parent, path.name, LIMIT).splitlines()
-        return [parse_json(line, str(path), infinite=True, nan=True) for line in lines]
-    except MissingFileError:
-        return []
+        return read_metrics(path)
     except StorageError:
         typer.echo(f"{path}: damaged, and left out: it is only a record.", err=True)
         return []
