@@ -373,6 +373,8 @@ class OracleSession:
         else:
             frame = self.people.frame(states, rows)
             answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
+        if isinstance(answers, np.ma.MaskedArray):
+            raise ModelError(f"{model.name} returned a masked array; fill it, so that every row has an answer")
         if answers.shape != (len(states),):
             raise ModelError(f"{model.name} received {len(states)} rows; number of answers: {len(answers)}")
         return self._from_scores(answers) if self.box.threshold is not None else self._from_labels(answers)

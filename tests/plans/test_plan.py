@@ -12,7 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Reason, Status, benchmarks
+from counterplan import (
+    BlackBox,
+    ExactPlanner,
+    Plan,
+    PlanError,
+    Plans,
+    Problem,
+    Reason,
+    Status,
+    StorageError,
+    benchmarks,
+)
 
 GERMAN = benchmarks.load("german")
 PLANS = ExactPlanner(GERMAN.problem, BlackBox(GERMAN.model)).plan(GERMAN.test.head(60))
@@ -124,7 +135,7 @@ def test_json_keeps_everything(tmp_path) -> None:
     PLANS.save(tmp_path / "plans.json")
     assert (tmp_path / "plans.json").read_text() == PLANS.to_json()
     assert [path.name for path in tmp_path.iterdir()] == ["plans.json"], "no temporary file is left"
-    with pytest.raises(PlanError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         PLANS.save(tmp_path / "nowhere" / "plans.json")
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import CounterplanError, PlanError, Problem, ProblemError
+from counterplan import CounterplanError, PlanError, Problem, ProblemError, StorageError
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
 from counterplan.program.io import DEEPEST, from_data, from_json, to_data, to_json
 from program.random_programs import programs, random_program
@@ -107,7 +107,7 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
     shuffled = Program(LOAN, dict(reversed(PROGRAM.trees.items())), dict(reversed(PROGRAM.card.items())))
     assert to_json(shuffled) == path.read_text("utf-8")
-    with pytest.raises(PlanError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         PROGRAM.save(tmp_path / "nowhere" / "program.json")
     PROGRAM.save(path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["again.json", "program.json"]
@@ -160,17 +160,17 @@ def test_what_cannot_be_kept_is_refused() -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "program.json"
-    with pytest.raises(PlanError, match=r"program.json: there is no such file"):
+    with pytest.raises(StorageError, match=r"program.json: there is no such file"):
         Program.load(path)
-    with pytest.raises(PlanError, match="cannot be read"):
+    with pytest.raises(StorageError, match="cannot be read"):
         Program.load(tmp_path)
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PlanError, match="not text in UTF-8"):
+    with pytest.raises(StorageError, match="not text in UTF-8"):
         Program.load(path)
     path.write_bytes(b"\xef\xbb\xbf" + to_json(PROGRAM).encode())
     assert Program.load(path).trees.keys() == PROGRAM.trees.keys(), "editors of Windows write a mark before the text"
     path.write_text(to_json(PROGRAM)[:-40])
-    with pytest.raises(PlanError, match=r"program.json: not JSON"):
+    with pytest.raises(StorageError, match=r"program.json: not JSON"):
         Program.load(path)
 
 
@@ -349,6 +349,6 @@ def test_errors_name_the_file_and_the_way_out(tmp_path: Path) -> None:
         (whole.replace('"counterplan_program": 1', '"counterplan_program": 99'), "update counterplan"),
     ]:
         file.write_text(text)
-        with pytest.raises(PlanError, match=way_out) as caught:
+        with pytest.raises(CounterplanError, match=way_out) as caught:
             Program.load(file)
         assert str(caught.value).startswith(str(file))

@@ -25,7 +25,7 @@ from counterplan.planners import ExactPlanner, Planner
 from counterplan.plans.plan import Plan, Plans
 from counterplan.problem import People
 from counterplan.recourse import Recourse
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import write_inside
 
 PEOPLE = 100
 """Refused test people of each benchmark and seed; of german, all."""
@@ -93,7 +93,7 @@ class Context:
     def keep(self, recourse: Recourse, what: str) -> None:
         """Keep what was learned where `counterplan recommend` can use it too."""
         recourse.save(self.learned(what))
-        write_whole(self.learned(what) / "origin.json", json.dumps({"benchmark": self.name, "seed": self.seed}))
+        write_inside(self.learned(what), "origin.json", json.dumps({"benchmark": self.name, "seed": self.seed}))
 
     @contextmanager
     def timed(self, sheet: CellRecord, method: str, phase: str, people: int | None = None) -> Iterator[None]:

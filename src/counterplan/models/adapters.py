@@ -85,7 +85,8 @@ class EstimatorModel:
             raise ModelError(f"{self.name} has no classes_, so it is not known which label a probability is of")
         table = self._as_trained(people)
         with asking(self.name, people):
-            shares = np.asarray(self.estimator.predict_proba(table))
+            shares = self.estimator.predict_proba(table)
+            shares = shares if isinstance(shares, np.ma.MaskedArray) else np.asarray(shares)
         return favourable_share(shares, self.classes, favourable, self.name)
 
     def _as_trained(self, people: pd.DataFrame) -> pd.DataFrame | Array:

@@ -32,6 +32,8 @@ def one_per_person(answer: object, name: str) -> Array:
 
     A list is kept as it is, since NumPy would turn `["yes", True]` into two texts.
     """
+    if isinstance(answer, np.ma.MaskedArray):
+        raise ModelError(f"{name} returned a masked array; fill it, so that there is one answer per person")
     try:
         array: Array = np.array(answer, dtype=object) if isinstance(answer, (list, tuple)) else np.asarray(answer)
     except Exception as error:
@@ -67,6 +69,8 @@ def favourable_share(shares: Array, classes: Sequence[str], favourable: Collecti
         if label not in classes:
             hint = did_you_mean(label, classes)
             raise ModelError(f"{name} never gives the label '{label}', only {listed(classes)}{hint}")
+    if isinstance(shares, np.ma.MaskedArray):
+        raise ModelError(f"{name} returned a masked array of probabilities; fill it")
     if shares.ndim != 2 or shares.shape[1] != len(classes):
         raise ModelError(f"{name} gave probabilities of shape {shares.shape} for {len(classes)} classes")
     wanted = [label in favourable for label in classes]

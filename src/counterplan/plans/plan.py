@@ -349,10 +349,7 @@ class Plans(Sequence[Plan]):
 
     def save(self, path: str | Path) -> None:
         """Write the plans as JSON, whole or not at all."""
-        try:
-            write_whole(path, self.to_json())
-        except OSError as error:
-            raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+        write_whole(path, self.to_json(), private=True)
 
 
 def _without_cost(plan: Any) -> Any:

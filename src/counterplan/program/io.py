@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from counterplan.errors import PlanError
+from counterplan.errors import PlanError, StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.source import Location, format_location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
 from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import MissingFileError, write_whole
+from counterplan.storage.json_files import parse_json, read_json
 
 VERSION = 1
 DEEPEST = 100
@@ -30,27 +31,25 @@ _INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
 def save(program: Program, path: str | Path) -> None:
     """Write `program` to a file, whole or not at all."""
     text = to_json(program)
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+    write_whole(path, text)
 
 
-def load(path: str | Path) -> Program:
-    """The program in a file; a PlanError or ProblemError says where it goes wrong."""
+def load(path: str | Path, *, follow_links: bool = True) -> Program:
+    """The program in a file; a StorageError, PlanError or ProblemError says where it goes wrong."""
     try:
-        if Path(path).stat().st_size > LARGEST_FILE:
-            raise PlanError(
-                f"{path}: larger than any program of counterplan; give the one that 'counterplan distil' made"
-            )
-        text = Path(path).read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise PlanError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{path}: not JSON: the file is not text in UTF-8. {_AGAIN}") from None
-    return from_json(text, str(path))
+        data = read_json(
+            path,
+            limit=LARGEST_FILE,
+            what="program",
+            follow_links=follow_links,
+            infinite=True,
+            pairs_hook=partial(_once, str(path)),
+        )
+    except MissingFileError:
+        raise
+    except StorageError as error:
+        raise StorageError(f"{error}. {_AGAIN}") from None
+    return from_data(data, str(path))
 
 
 def to_json(program: Program) -> str:
@@ -84,10 +83,9 @@ def to_data(program: Program) -> dict[str, Any]:
 def from_json(text: str, name: str = "program") -> Program:
     """The inverse of `to_json`; `name` stands for the file in messages."""
     try:
-        data = json.loads(text, parse_constant=_infinite, object_pairs_hook=partial(_once, name))
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise PlanError(f"{name}: not JSON: {why}. {_AGAIN}") from None
+        data = parse_json(text, name, what="program", infinite=True, pairs_hook=partial(_once, name))
+    except StorageError as error:
+        raise PlanError(f"{error}. {_AGAIN}") from None
     return from_data(data, name)
 
 
@@ -140,13 +138,6 @@ def _leading_nowhere(program: Program) -> Iterator[tuple[str, str]]:
             function = transitions.actions[choice.action].function
             if choice.action != transitions.stop and function not in program.trees:
                 yield node, function
-
-
-def _infinite(name: str) -> float:
-    """What some writers of JSON, Python's among them, make of the infinite bounds of a program that they read."""
-    if name == "NaN":
-        raise ValueError("NaN is not a number")
-    return float(name)
 
 
 def _finite(data: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +25,8 @@ from counterplan.storage.arrays import (
     with_prefix,
     write_arrays,
 )
-from counterplan.storage.files import MissingFileError, write_inside
+from counterplan.storage.files import MissingFileError, read_inside, write_inside
+from counterplan.storage.json_files import LIMIT, parse_json
 from counterplan.storage.write_ahead import FILE as WRITE_AHEAD
 
 LEARNING = ("learning.npz", "learning.jsonl")
@@ -162,8 +164,8 @@ class Checkpoint:
                 require_integer(self.facts, name, high=2**53)
             setattr(run, name, self.facts[name])
         metrics = self.facts["metrics"]
-        if not isinstance(metrics, list) or not all(isinstance(line, dict) for line in metrics):
-            raise ValueError("'metrics' should be a list of mappings")
+        if not isinstance(metrics, list) or not all(map(_is_metric, metrics)):
+            raise ValueError("'metrics' should be a list of mappings with plain values")
         run.metrics = metrics
         for name in self.kind.arrays:
             setattr(run, name, self.arrays[name])
@@ -174,6 +176,29 @@ class Checkpoint:
     def with_prefix(self, prefix: str) -> dict[str, Any]:
         """Select the arrays whose names start with `prefix`, which is removed."""
         return with_prefix(self.arrays, prefix)
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Read a metrics file of a workspace; empty if there is none.
+
+    Raises
+    ------
+    StorageError
+        If it is damaged or a link.
+    """
+    try:
+        raw = read_inside(path.parent, path.name, LIMIT)
+    except MissingFileError:
+        return []
+    metrics = [parse_json(line, str(path), infinite=True, nan=True) for line in raw.splitlines()]
+    if not all(map(_is_metric, metrics)):
+        raise StorageError(f"{path}: damaged: every line should be a mapping with plain values")
+    return metrics
+
+
+def _is_metric(line: object) -> bool:
+    """Whether `line` is a mapping with plain values."""
+    return isinstance(line, dict) and all(isinstance(value, (int, float, str, NoneType)) for value in line.values())
 
 
 def restart_hint(folder: Path) -> str:

@@ -120,12 +120,12 @@ def valid_seed(value: object, name: str) -> int:
 
 def _deeper_than(data: Any, levels: int) -> bool:
     """Whether `data` is nested in more than `levels` containers."""
-    layer = [data]
+    layer = [data] if isinstance(data, (dict, list)) else []
     for _ in range(levels + 1):
         below: list[Any] = []
         for container in layer:
             values = container.values() if isinstance(container, dict) else container
-            below += [value for value in values if isinstance(value, (dict, list))] if values else []
+            below += [value for value in values if isinstance(value, (dict, list))]
         if not below:
             return False
         layer = below

@@ -23,7 +23,7 @@ from counterplan.search.change_sets import Hints
 from counterplan.search.probes import probes
 from counterplan.search.synthetic import crossover, random_walk
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.arrays import ArraySpec, require_integer, validate_arrays
+from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import Guided, GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
@@ -369,6 +369,8 @@ class ActiveLearner:
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
             kept.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
             kept.restore(run)
+            if run.metrics:
+                require_number(run.metrics[-1], "questions")
             run.ledger.restore(kept.arrays)
             if run.cut and kept.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers)

@@ -20,7 +20,7 @@ from counterplan.storage.serialization import artifact_files, load_artifact, sav
 from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import Trees
-from counterplan.surrogate.validation import validate_arrays_of, validate_features
+from counterplan.surrogate.validation import read_numbers, validate_arrays_of, validate_features
 
 PARTS = ("networks", "trees", "both")
 TOGETHER = 2048
@@ -205,6 +205,8 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
     """The inverse of `to_arrays`; ValueError, KeyError or TypeError if the arrays or facts are invalid."""
+    if facts["parts"] not in PARTS:
+        raise ValueError(f"'parts' should be one of {', '.join(PARTS)}")
     view = StateFeatures.from_data(problem, facts["view"])
     validate_features(view)
     validate_arrays_of(problem, view, arrays, facts)
@@ -214,7 +216,7 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
         view,
         with_prefix(arrays, "networks."),
         Trees.from_arrays(with_prefix(arrays, "trees.")),
-        {parts: Calibration(**facts["calibrations"][parts]) for parts in PARTS},
+        {parts: Calibration(**read_numbers(facts["calibrations"][parts])) for parts in PARTS},
         facts["parts"],
         Hints(**hints) if hints else None,
         facts.get("folds", 0),

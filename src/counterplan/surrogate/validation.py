@@ -31,9 +31,11 @@ def validate_arrays_of(
     folds, forests = (require_integer(facts, name) if name in facts else 0 for name in ("folds", "forests"))
     if folds and (not forests or sizes["trees"] % forests):
         raise ValueError("the trees cannot be split into forests")
-    for calibration in facts["calibrations"].values():
-        for name in calibration:
-            require_number(calibration, name)
+
+
+def read_numbers(facts: Mapping[str, Any]) -> dict[str, float]:
+    """All entries of `facts`; ValueError unless they are finite numbers."""
+    return {name: require_number(facts, name) for name in facts}
 
 
 def validate_features(features: StateFeatures) -> None:
