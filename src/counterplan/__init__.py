@@ -1,6 +1,6 @@
-"""Explainable algorithmic recourse: which actions, in which order, overturn a decision at the least effort.
+"""Explainable algorithmic recourse: which actions, in which order, overturn a decision at the least cost.
 
-Each name is imported when it is first used, so that a program runs without what made it.
+Names are imported on first use: `import counterplan` is cheap, and running a program imports no learning library.
 """
 
 from importlib import import_module
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from counterplan.program import Program
     from counterplan.recourse import Recourse
     from counterplan.storage.answer_cache import LabelledStates
+    from counterplan.storage.workspace import Workspace
     from counterplan.surrogate import Surrogate
     from counterplan.surrogate.acquisition import GuideSettings
     from counterplan.surrogate.active_learning import LearningSettings
@@ -77,12 +78,14 @@ __all__ = [
     "StorageError",
     "Surrogate",
     "TrainingSettings",
+    "Workspace",
     "benchmarks",
 ]
 
-_ROOMS = {
+_MODULES = {
     "agent.training": ("TrainingSettings",),
     "storage.answer_cache": ("LabelledStates",),
+    "storage.workspace": ("Workspace",),
     "blackbox": ("BlackBox", "QueryBudgetExceeded"),
     "errors": (
         "CounterplanError",
@@ -113,15 +116,15 @@ _ROOMS = {
     "surrogate.acquisition": ("GuideSettings",),
     "surrogate.active_learning": ("LearningSettings",),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name == "benchmarks":
         return import_module("counterplan.benchmarks")
-    if name not in _ROOM_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'counterplan' has no attribute '{name}'")
-    value = globals()[name] = getattr(import_module(f"counterplan.{_ROOM_OF[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"counterplan.{_MODULE_OF[name]}"), name)
     return value
 
 

@@ -1,4 +1,4 @@
-"""`python -m counterplan` is the command line."""
+"""Run the command line with `python -m counterplan`."""
 
 from counterplan.cli import main
 

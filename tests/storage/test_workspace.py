@@ -56,12 +56,19 @@ def test_the_origin_comes_back(tmp_path: Path, origin: Origin) -> None:
     assert workspace.load_origin() == origin
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"benchmark": "syn", "seed": 1e999}', "[" * 100_000, "null"])
-def test_damaged_records_are_ignored(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("", "[]", "{}", "null", "[" * 100_000, '{"benchmark": 3, "seed": 0}'),
+        *(f'{{"benchmark": "syn", "seed": {seed}}}' for seed in ("1e999", "-1", "4294967296", '"0"', "true", "0.5")),
+    ],
+)
+def test_damaged_records(tmp_path: Path, damage: str) -> None:
     workspace = Workspace(tmp_path)
     workspace.write("origin.json", damage)
     workspace.write("questions.json", damage)
-    assert workspace.load_origin() is None
+    with pytest.raises(StorageError, match=r"origin\.json: damaged; remove it, and name people and model"):
+        workspace.load_origin()
     assert workspace.load_query_counts() == {}
 
 

@@ -38,6 +38,7 @@ LEARNED = (
 OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
+LARGEST_SEED = 2**32 - 1
 
 _REPAIR = "'counterplan fit' with your problem's own file and --resume writes it again"
 
@@ -194,12 +195,24 @@ class Workspace:
         self.write(ORIGIN, json.dumps(asdict(origin)))
 
     def load_origin(self) -> Origin | None:
-        """Load the provenance of the folder; None if it is not known."""
-        facts = self._read_record(ORIGIN)
-        try:
-            return Origin(None if facts["benchmark"] is None else str(facts["benchmark"]), int(facts["seed"]))
-        except (KeyError, TypeError, ValueError, OverflowError):
+        """Load the provenance of the folder; None if it is not known.
+
+        Returns
+        -------
+        Origin or None
+
+        Raises
+        ------
+        StorageError
+            If the file is damaged.
+        """
+        if not self.holds(ORIGIN):
             return None
+        facts = self._read_record(ORIGIN)
+        benchmark, seed = (facts.get("benchmark"), facts.get("seed")) if isinstance(facts, dict) else (None, None)
+        if not isinstance(benchmark, str | None) or type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
+            raise StorageError(f"{self.path(ORIGIN)}: damaged; remove it, and name people and model")
+        return Origin(benchmark, seed)
 
     def save_query_counts(self, counts: Mapping[str, int]) -> None:
         """Save the number of queries that each method of `fit` needed."""
