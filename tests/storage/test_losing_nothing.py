@@ -435,7 +435,7 @@ def test_answers_are_kept_whatever_ends_planning(run, learned: Path, monkeypatch
     def fail(*_: object) -> None:
         raise PlanError("something else")
 
-    monkeypatch.setattr("counterplan.planners.base.plans_from", fail)
+    monkeypatch.setattr("counterplan.planners.base.Plans.from_columns", fail)
     assert run("recommend", "learned", "--people", "others.csv", "--model", "bank:decide").code == 2
     assert len(LabelledStates.load(answers, Problem.load("loan.yaml"))) > before
     assert not (learned / "answers.unfinished.csv").exists()

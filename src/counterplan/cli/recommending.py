@@ -10,7 +10,7 @@ import typer
 
 from counterplan.cli.common import ModelName, ProblemName, Threshold, bar, keeping, load, people_of, setting_of
 from counterplan.errors import ModelError, PeopleError, PlanError
-from counterplan.plans.plan import Plans
+from counterplan.plans import Plans
 from counterplan.recourse import PLANNERS, Recourse
 from counterplan.storage.files import require_writable, write_or_say
 

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from counterplan.errors import PlanError
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
+def write_whole(path: str | Path, content: str | bytes, *, private: bool = False) -> None:
     """Write `content` to a temporary file beside `path`, then rename it: a reader never sees half of it.
 
-    A link stays one; what is no file, a folder or a device, is never put away.
+    A link stays one; what is no file, a folder or a device, is never put away. Only the owner may read a `private` one.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -33,7 +33,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             file.write(data)
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
+        os.chmod(name, 0o600 if private else 0o666 & ~umask)
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
