@@ -36,7 +36,7 @@ def main() -> None:
     for name, target in TARGETS.items():
         benchmark = benchmarks.load(name)
         plans, each = measured(benchmark.problem, benchmark, reachable(benchmark, 100))
-        asked = [plan.questions for plan in plans]
+        asked = [plan.queries for plan in plans]
         print(f"{name:9} {len(plans):6} {each:8.1f} {target:7} {np.mean(asked):10,.0f} {np.median(asked):7,.0f}")
 
     print("\nGrowth with people: ms of CPU for each of 1, 100, 10,000 refused people (all there are, if fewer)")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ProgramPlanner,
         SearchPlanner,
     )
-    from counterplan.plans.plan import Plan, Plans, Reason, Replay, Status, Step
+    from counterplan.plans import Plan, Plans, Reason, Replay, Status, Step
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Recourse
@@ -97,7 +97,7 @@ _MODULES = {
         "SettingError",
         "StorageError",
     ),
-    "plans.plan": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
+    "plans": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
     "planners": (
         "CascadePlanner",
         "EvolutionPlanner",

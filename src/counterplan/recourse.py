@@ -26,7 +26,7 @@ from counterplan.planners import (
     SearchPlanner,
 )
 from counterplan.planners.base import is_whole
-from counterplan.plans.plan import Plans
+from counterplan.plans import Plans
 from counterplan.plugins import planner_plugin, plugin_names
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean, visible

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, Plan, Problem, Step
 from counterplan.experiments.evaluation import OUTCOMES, judge
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from loans import LOAN
 
 TABLE = pd.DataFrame({"income": [1000, 1600], "job": ["clerk", "none"]})

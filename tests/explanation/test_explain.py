@@ -23,12 +23,13 @@ from counterplan import (
     Plans,
     Problem,
     ProgramPlanner,
+    SettingError,
     Status,
     Step,
     benchmarks,
 )
-from counterplan.explanation.explain import explain
-from counterplan.plans.columns import PlanColumns, plans_from
+from counterplan.explanation import explain
+from counterplan.plans import PlanColumns
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
 from program.programs import imitated
@@ -197,7 +198,7 @@ def test_a_rule_is_no_reason_where_the_program_would_not_have_come() -> None:
         result = PlanColumns.empty(1, 2)
         result.status[0] = Status.FOUND
         result.actions[0] = numbers[f"CHANGE_JOB={job.values[value]}"], numbers["CHANGE_SAVINGS=rich"]
-        plans = Plans(plans_from(problem, person, result))
+        plans = Plans.from_columns(problem, person, result)
         told = explain(plans, problem, BlackBox(GERMAN.model), program)[0].steps[1]
         assert told.because is not None
         assert told.because.source == said
@@ -260,7 +261,7 @@ def test_a_step_that_does_not_pay_is_called_so(scale: float, in_vain: bool) -> N
     result = PlanColumns.empty(1, 2)
     result.actions[0] = numbers["LEARN=high"], numbers["WORK=high"]
     result.status, result.verified[0] = [Status.FOUND], True
-    plans = Plans(plans_from(problem, people, result))
+    plans = Plans.from_columns(problem, people, result)
     box = BlackBox(lambda frame: np.where(frame["job"] == "high", "yes", "no"))
     first = explain(plans, problem, box, ask=True)[0].steps[0]
     assert f"it lowers the effort of “{plans[0].steps[1].text}” from 10.0 to {10 * scale:.1f}" in (first.reason or "")
@@ -268,7 +269,7 @@ def test_a_step_that_does_not_pay_is_called_so(scale: float, in_vain: bool) -> N
 
 
 def test_foreign_plans_are_refused(plans: Plans) -> None:
-    with pytest.raises(PlanError, match="what is explained are Plans, as `recommend` gives them, not list"):
+    with pytest.raises(SettingError, match="expects Plans, as `recommend` returns them, not list"):
         explain([plans[0]], GERMAN.problem, BlackBox(GERMAN.model))  # type: ignore[arg-type]
     syn = benchmarks.load("syn")
     with pytest.raises(PlanError, match="made for another problem"):

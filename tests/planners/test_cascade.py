@@ -45,4 +45,4 @@ def test_what_was_checked_is_not_counted_again(last: str, refused: bool) -> None
     parts = {"guided": [guided], "exact": [exact], "both": [guided, exact]}[last]
     plans = CascadePlanner(GERMAN.problem, box, [Hopeful(GERMAN.problem, box), *parts]).plan(PEOPLE, refused=refused)
     assert box.cached > 0, "something was asked again"
-    assert sum(plan.questions for plan in plans) == plans.queries == box.queries
+    assert sum(plan.queries for plan in plans) == plans.queries == box.queries

@@ -120,9 +120,9 @@ def test_statuses_and_questions() -> None:
     plans = ExactPlanner(problem, box).plan(PEOPLE)
     assert [plan.status for plan in plans] == [Status.FOUND, Status.FOUND, Status.ALREADY_FAVOURABLE]
     assert [plan.person for plan in plans] == ["ann", "bob", "eve"]
-    assert plans[2].questions == 1
+    assert plans[2].queries == 1
     assert plans.queries == box.queries
-    assert plans.queries + plans.cached == sum(plan.questions for plan in plans)
+    assert plans.queries + plans.cached == sum(plan.queries for plan in plans)
     far = ExactPlanner(problem, at_least(7)).plan(PEOPLE)
     assert [plan.status for plan in far] == [Status.INFEASIBLE, Status.FOUND, Status.FOUND]
 
@@ -149,7 +149,7 @@ def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataO
     whole = ExactPlanner(problem, model).plan(table)
     limited = ExactPlanner(problem, model).plan(table, budget=budget)
     for full, plan in zip(whole, limited, strict=True):
-        assert plan.questions <= budget
+        assert plan.queries <= budget
         if plan.status is Status.NOT_FOUND:
             assert plan.lower_bound is not None
             assert full.status is Status.INFEASIBLE or plan.lower_bound <= full.cost + 1e-6
@@ -172,7 +172,7 @@ def test_the_state_limit_gives_up_with_a_bound() -> None:
     plans = ExactPlanner(problem, at_least(1000), state_limit=10).plan(PEOPLE.iloc[:1])
     assert plans[0].status is Status.NOT_FOUND
     assert 1 < plans[0].lower_bound <= 1000 / 2
-    assert plans[0].questions == 11, "the person as they are, and ten states more"
+    assert plans[0].queries == 11, "the person as they are, and ten states more"
 
 
 def test_free_actions_do_not_escape_the_limits() -> None:
@@ -191,7 +191,7 @@ def test_free_actions_do_not_escape_the_limits() -> None:
     never = BlackBox(lambda frame: np.zeros(len(frame), int))
     plan = ExactPlanner(problem, never, state_limit=1000).plan(people)[0]
     assert plan.status is Status.NOT_FOUND
-    assert plan.questions == 1001
+    assert plan.queries == 1001
     near = BlackBox(lambda frame: (frame["x3"] == 1).astype(int))
     assert ExactPlanner(problem, near).plan(people, budget=20)[0].actions == ["ADD_x3=1"]
 
@@ -262,7 +262,7 @@ def test_too_many_features_for_one_key() -> None:
     box = BlackBox(lambda frame: ((frame["f0"] == "g") & (frame["f29"] == "g")).astype(int))
     plan = ExactPlanner(problem, box).plan(pd.DataFrame({name: ["a"] for name in names}))[0]
     assert plan.actions == ["SET_f0=g", "SET_f29=g"]
-    assert plan.questions == 1 + 60 + math.comb(30, 2) * 4
+    assert plan.queries == 1 + 60 + math.comb(30, 2) * 4
 
 
 def test_refuses_senseless_settings() -> None:

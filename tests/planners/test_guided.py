@@ -73,7 +73,7 @@ def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> Non
         people, budget=budget
     )
     for best, plan in zip(exact, guided, strict=True):
-        assert plan.questions <= budget
+        assert plan.queries <= budget
         assert plan.replay(problem, BlackBox(model)).ok or not plan.verified
         assert not plan.optimal or plan.verified
         if best.status is Status.FOUND:

@@ -22,14 +22,14 @@ def test_asks_nothing_and_promises_nothing() -> None:
     assert plans.counts["found"] > 20
     for plan in plans:
         assert not plan.verified
-        assert plan.questions == 0
+        assert plan.queries == 0
         if plan.steps:
             assert "should change the decision" in str(plan)
             assert str(plan).endswith("Not checked with the model. No question was asked.")
     assert plans.reasons == {"rule": sum(len(plan.steps) for plan in plans), "contrast": 0, "none": 0}
     asked = planner.plan(PEOPLE)
     assert asked.queries == len(PEOPLE), "whether they are refused, and nothing else"
-    assert all(plan.questions == 1 for plan in asked)
+    assert all(plan.queries == 1 for plan in asked)
     assert all("asked only whether you are refused" in str(plan) for plan in asked if plan.steps)
     alone = imitated().recommend(PEOPLE)
     assert [plan.steps for plan in alone] == [plan.steps for plan in plans]
@@ -62,7 +62,7 @@ def test_one_question_checks_a_plan_in_a_cascade() -> None:
         held = bool(first.steps) and plan.person not in holding.failing
         assert plan.verified
         assert (plan.actions == first.actions) == held
-        assert (plan.questions == 1) == held
+        assert (plan.queries == 1) == held
         assert {step.because is not None for step in plan.steps} == {held}, "the program's plans keep their rules"
         assert "would change that" in str(plan)
     assert plans.queries == box.queries

@@ -87,7 +87,7 @@ def test_takes_the_smallest_step_that_reaches_or_else_the_largest() -> None:
 def test_a_plan_has_reasons_and_says_that_nobody_was_asked() -> None:
     plans = PROGRAM.recommend(people((10, "m", "rent"), (10, "m", "own")).set_axis(["Ann", "Bob"]))
     plan = plans[0]
-    assert (plan.person, plan.status, plan.verified, plan.questions, plans.queries) == ("Ann", "found", False, 0, 0)
+    assert (plan.person, plan.status, plan.verified, plan.queries, plans.queries) == ("Ann", "found", False, 0, 0)
     assert [step.reason for step in plan.steps] == [
         "it is the first step for everybody who can take it",
         "your income is below 30 €",

@@ -10,7 +10,7 @@ import pytest
 
 from counterplan import BlackBox, PlanError, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
-from counterplan.plans.columns import PlanColumns
+from counterplan.plans import Coded, PlanColumns
 from counterplan.program import Program
 from program.programs import imitated
 
@@ -94,13 +94,13 @@ def test_what_was_checked_needs_no_caution() -> None:
 
 
 def test_another_planners_plan_takes_the_caution_away() -> None:
-    result, other = (PlanColumns.empty(2, 3) for _ in range(2))
-    result.cautions = {0: LESS, 1: LESS}
-    result.put(np.array([1]), other.__class__.empty(1, 3))
-    assert result.cautions == {0: LESS}
-    other.cautions = {1: LESS}
-    result.put(np.array([1, 0]), other)
-    assert result.cautions == {0: LESS}
+    columns, other = (PlanColumns.empty(2, 3) for _ in range(2))
+    columns.cautions = Coded(np.array([0, 0]), [LESS])
+    columns.put(np.array([1]), PlanColumns.empty(1, 3))
+    assert [columns.cautions.get(row) for row in range(2)] == [LESS, None]
+    other.cautions = Coded(np.array([-1, 0]), [LESS])
+    columns.put(np.array([1, 0]), other)
+    assert [columns.cautions.get(row) for row in range(2)] == [LESS, None]
 
 
 def test_only_names_can_be_forbidden() -> None:

@@ -436,7 +436,7 @@ def test_answers_are_saved_however_planning_ends(run, learned: Path, monkeypatch
     def fail(*_: object) -> None:
         raise SettingError("something else")
 
-    monkeypatch.setattr("counterplan.planners.base.plans_from", fail)
+    monkeypatch.setattr("counterplan.planners.base.Plans.from_columns", fail)
     assert run("recommend", "learned", "--people", "others.csv", "--model", "bank:decide").code == 2
     assert len(LabelledStates.load(answers, Problem.load("loan.yaml"))) > before
     assert not (learned / "answers.unfinished.csv").exists()

@@ -9,7 +9,7 @@ import numpy as np
 from counterplan.benchmarks.suite import Benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.planners import ExactPlanner
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 
 COLUMNS = (
     ("rows", "people", ","),

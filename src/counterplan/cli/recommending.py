@@ -9,13 +9,19 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import ModelName, ProblemName, Threshold, recording, warn_of_foreign_answers
+from counterplan.cli.common import (
+    ModelName,
+    ProblemName,
+    Threshold,
+    recording,
+    warn_of_foreign_answers,
+)
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
 from counterplan.inputs import resolve
 from counterplan.planners import ProgramPlanner
-from counterplan.plans.plan import Plans
+from counterplan.plans import Plans
 from counterplan.recourse import PLANNERS, Recourse
 from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.streams import WholeFile

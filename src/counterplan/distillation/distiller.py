@@ -24,7 +24,7 @@ from counterplan.distillation.trial import EXAMPLES, Trial, Without, card_of
 from counterplan.errors import PlanError
 from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
 from counterplan.planners.base import is_whole
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import did_you_mean
@@ -263,7 +263,7 @@ class ProgramDistiller:
         plans = self.planner().plan(people.take(np.flatnonzero(known)), refused=True)
         least = np.full(len(people), np.inf)
         least[known] = [plan.cost if plan.status is Status.FOUND else np.inf for plan in plans]
-        self.questions["least_effort"] = sum(plan.questions for plan in plans)
+        self.questions["least_effort"] = sum(plan.queries for plan in plans)
         if self.box.remaining_budget == 0:
             least[np.isinf(least)] = np.nan  # nobody has looked everywhere
         states, unsure = people.states[known], unsure + int((~known).sum())

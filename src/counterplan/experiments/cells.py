@@ -32,7 +32,7 @@ from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGE
 from counterplan.experiments.settings import Options, Settings, digest
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
 from counterplan.storage.files import write_whole

@@ -22,7 +22,7 @@ from counterplan.experiments.evaluation import judge
 from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.settings import Settings
 from counterplan.planners import ExactPlanner, Planner
-from counterplan.plans.plan import Plan, Plans
+from counterplan.plans import Plan, Plans
 from counterplan.problem import People
 from counterplan.recourse import Recourse
 from counterplan.storage.files import write_inside
@@ -161,7 +161,7 @@ class Context:
         return [
             self.head
             | {"person": plan.person, "method": method, "success": verdict.success, "outcome": verdict.outcome}
-            | {"cost": verdict.cost, "length": verdict.length, "questions": plan.questions}
+            | {"cost": verdict.cost, "length": verdict.length, "questions": plan.queries}
             | {"rule_length": _rule_length(plan), "actions": "; ".join(plan.actions)}
             for plan, verdict in zip(plans, verdicts, strict=True)
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterplan.blackbox import BlackBox
-from counterplan.plans.plan import Plan, Status
+from counterplan.plans import Plan, Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Ints
 from counterplan.search.orders import NO_ACTION

@@ -1,1 +1,7 @@
-"""Reasons for the steps of any plan."""
+"""Reasons for the steps of any planner's plans: the rule of a program that would take the same step, else a contrast
+with the plan without it. Imports `plans`, `program`, `surrogate` and the black box; no planner."""
+
+from counterplan.explanation.explain import explain
+from counterplan.explanation.rules import with_rules
+
+__all__ = ["explain", "with_rules"]

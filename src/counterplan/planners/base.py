@@ -11,8 +11,7 @@ import pandas as pd
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
-from counterplan.plans.columns import Forbid, PlanColumns, allowed_actions, plans_from
-from counterplan.plans.plan import Plans, Status
+from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
@@ -59,9 +58,8 @@ class Planner(ABC):
         mask = allowed_actions(self.problem, read, forbid, allowed)
         queries, cached = self.box.queries, self.box.cached
         result = self._plan(read, mask, budget, refused, progress or (lambda done: None))
-        made = plans_from(self.problem, read, result)
-        label = f"{self.problem.name} {self.problem.fingerprint}"
-        return Plans(made, label, self.box.queries - queries, self.box.cached - cached)
+        queries, cached = self.box.queries - queries, self.box.cached - cached
+        return Plans.from_columns(self.problem, read, result, queries=queries, cached=cached)
 
     def _plan(
         self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress
@@ -86,7 +84,7 @@ class Planner(ABC):
         progress(len(people) - len(rows))
         left = None if budget is None else budget - 1
         result.put(rows, self.search(people.take(rows), allowed[rows], left, progress) if len(rows) else None)
-        result.questions[known] += 1
+        result.queries[known] += 1
         return result
 
     def _as_they_are(self, people: People) -> tuple[Bools, Bools]:

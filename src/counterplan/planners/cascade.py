@@ -12,7 +12,7 @@ import numpy.typing as npt
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.search.orders import NO_ACTION, rollout
@@ -45,8 +45,8 @@ class CascadePlanner(Planner):
             if not len(left):
                 break
             known = [asked[row] for row in left.tolist()]
-            part = self._one(planner, people.take(left), allowed[left], budget, result.questions[left], known)
-            part.questions += result.questions[left]
+            part = self._one(planner, people.take(left), allowed[left], budget, result.queries[left], known)
+            part.queries += result.queries[left]
             part.lower_bound = np.maximum(part.lower_bound, result.lower_bound[left])
             result.put(left, part)
             done = np.array([status is not Status.NOT_FOUND for status in part.status], bool)
@@ -71,21 +71,21 @@ class CascadePlanner(Planner):
             some, mine = people.take(rows), [known[row] for row in rows.tolist()]
             with self._counting(some, mine) as again:
                 found = planner.search(some, allowed[rows], limit, lambda done: None)
-            found.questions = np.maximum(found.questions - again, 0)
+            found.queries = np.maximum(found.queries - again, 0)
             part.put(rows, found)
         unchecked = np.flatnonzero([status is Status.FOUND for status in part.status] & ~part.verified)
         if budget == 0:
             return part
         if budget is not None:
-            short = unchecked[rooms[unchecked] - part.questions[unchecked] <= 0]
+            short = unchecked[rooms[unchecked] - part.queries[unchecked] <= 0]
             self._withdraw(part, short)
             unchecked = np.setdiff1d(unchecked, short)
         if len(unchecked):
             with self._counting(people, known) as again:
                 good = self._check(people, unchecked, part.actions[unchecked])
             part.verified[unchecked[good]] = True
-            part.questions[unchecked] += 1
-            part.questions -= again
+            part.queries[unchecked] += 1
+            part.queries -= again
             self._withdraw(part, unchecked[~good])
         return part
 

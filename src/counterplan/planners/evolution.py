@@ -19,7 +19,7 @@ from counterplan.blackbox import BlackBox, OracleSession, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress, is_whole
 from counterplan.planners.genetics import Candidates, breed, evaluate, join, without_copies
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
@@ -113,7 +113,7 @@ class EvolutionPlanner(Planner):
             if budget != 0 and not asking.spent:
                 _Group(self, people.states[rows], allowed[rows], asking, rows, result).run()
             progress(len(rows))
-        result.questions = asking.count
+        result.queries = asking.count
         return result
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels, Longs
@@ -89,7 +89,7 @@ class _Group:
 
     def make_room(self) -> None:
         """Let nobody take many more actions of one cost than states may be examined for them."""
-        self.frontier.room = np.maximum(self.most + 1 - self.result.questions[self.rows], LEAST_ROOM)
+        self.frontier.room = np.maximum(self.most + 1 - self.result.queries[self.rows], LEAST_ROOM)
 
     def question(self, labels: Labels) -> bool:
         """Ask about new states, cheapest first; whoever has a favourable one is done. False if the budget is spent."""
@@ -117,7 +117,7 @@ class _Group:
 
     def beyond_budget(self, labels: Labels) -> Bools:
         """Which questions [n] exceed what may be asked about, or examined for, their person."""
-        room = self.most - self.result.questions[self.rows[labels.person]]
+        room = self.most - self.result.queries[self.rows[labels.person]]
         beyond: Bools = _nth_of_person(labels.person) >= room
         return beyond
 
@@ -129,7 +129,7 @@ class _Group:
 
     def answered(self, labels: Labels, favourable: Bools) -> None:
         """Count the questions, and settle whoever got a favourable answer; labels come in order of preference."""
-        self.result.questions[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
+        self.result.queries[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
         winners = labels.take(favourable)
         people, first = np.unique(winners.person, return_index=True)
         rows = self.rows[people]

@@ -9,7 +9,7 @@ import numpy as np
 from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.surrogate.acquisition import GuideSettings, Logit, guide
@@ -45,7 +45,7 @@ class GuidedPlanner(Planner):
         hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
         found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)
         result = PlanColumns.empty(len(people), self.problem.max_actions)
-        result.actions, result.questions, result.verified = found.actions, found.questions, found.verified
+        result.actions, result.queries, result.verified = found.actions, found.questions, found.verified
         result.lower_bound = found.lower_bound
         solved = np.isfinite(found.cost)
         result.optimal = found.verified & (found.lower_bound >= found.cost)

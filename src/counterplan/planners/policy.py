@@ -7,7 +7,7 @@ from typing import ClassVar
 from counterplan.agent.rollout import greedy, rollout
 from counterplan.planners.base import PlanColumns, Progress
 from counterplan.planners.search import AgentPlanner
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
 from counterplan.search.orders import NO_ACTION

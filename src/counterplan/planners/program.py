@@ -10,7 +10,7 @@ from counterplan.planners.base import PlanColumns, Planner, Progress
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.program import Program
-from counterplan.program.recommendation import found
+from counterplan.program.recommendation import columns_of
 
 
 class ProgramPlanner(Planner):
@@ -28,6 +28,6 @@ class ProgramPlanner(Planner):
 
     def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
         """See `Planner.search`."""
-        result = found(self.program, people, allowed)
+        result = columns_of(self.program, people, allowed)
         progress(len(people))
         return result

@@ -11,7 +11,7 @@ from counterplan.agent.search import SearchSettings, search
 from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import PlanError
 from counterplan.planners.base import PlanColumns, Planner, Progress
-from counterplan.plans.plan import Status
+from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
@@ -48,6 +48,6 @@ class SearchPlanner(AgentPlanner):
         found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
         result = PlanColumns.empty(len(people), self.problem.max_actions)
         solved = np.isfinite(found.cost)
-        result.actions, result.questions, result.verified = found.actions, found.questions, solved
+        result.actions, result.queries, result.verified = found.actions, found.questions, solved
         result.status = [Status.FOUND if ok else Status.NOT_FOUND for ok in solved.tolist()]
         return result

@@ -1,1 +1,26 @@
-"""Plans: what planners return, as columns and as objects that print, replay and serialize."""
+"""Plans: what planners return. `Plans` stores the plans of many people as columns, builds `Plan` objects on demand, and
+writes both as text, HTML, tables and JSON; `PlanColumns` is what planners fill in; `allowed_actions` turns constraints
+into masks. Imports `problem`, `storage.files` and `search`; the black box only as a type: programs need none."""
+
+from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.constraints import Forbid, allowed_actions
+from counterplan.plans.plan import Plan, Reason, Step, StepReason
+from counterplan.plans.plans import Plans
+from counterplan.plans.replay import Replay
+from counterplan.plans.sources import label_of
+from counterplan.plans.status import Status
+
+__all__ = [
+    "Coded",
+    "Forbid",
+    "Plan",
+    "PlanColumns",
+    "Plans",
+    "Reason",
+    "Replay",
+    "Status",
+    "Step",
+    "StepReason",
+    "allowed_actions",
+    "label_of",
+]

@@ -1,46 +1,111 @@
-"""From arrays of actions to plans with words, and from wishes to actions that are allowed: for whoever makes plans."""
+"""`PlanColumns`: the result of a search for B people as arrays, which planners fill in."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from counterplan.errors import PlanError
-from counterplan.plans.plan import Plan, Reason, Status, Step
-from counterplan.problem import People, Problem
+from counterplan.plans.plan import StepReason
+from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import is_missing
 from counterplan.search.orders import NO_ACTION
 
-Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]] | None
-"""Functions or actions that nobody may take, or, by person (the index of the table), that one person cannot."""
-StepReason = tuple[str, Reason]
-"""Why a step is taken: as a sentence, and as data."""
+T = TypeVar("T")
+NO_CODE = -1
+"""Code of an absent value."""
+
+
+@dataclass
+class Coded(Generic[T]):
+    """An array of values that repeat: `codes` index the table `values`; `NO_CODE` is an absent value."""
+
+    codes: Ints
+    values: list[T]
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> Coded[T]:
+        """An array of absent values."""
+        return cls(np.full(shape, NO_CODE, np.intp), [])
+
+    @classmethod
+    def join(cls, parts: Sequence[Coded[T]]) -> Coded[T]:
+        """Concatenate along the first axis; a table that several parts share is adopted once."""
+        values: list[T] = []
+        shifts: dict[int, int] = {}
+        codes = []
+        for part in parts:
+            if id(part.values) not in shifts:
+                shifts[id(part.values)] = len(values)
+                values += part.values
+            codes.append(_shifted(part.codes, shifts[id(part.values)]))
+        return cls(np.concatenate(codes), values)
+
+    def take(self, rows: Ints | slice) -> Coded[T]:
+        """The values of `rows`, with the same table."""
+        return Coded(self.codes[rows], self.values)
+
+    def put(self, rows: Ints, part: Coded[T] | None) -> None:
+        """Replace the values of `rows` [n]; None makes them absent."""
+        if part is None:
+            self.codes[rows] = NO_CODE
+        elif part.values is self.values:
+            self.codes[rows] = part.codes
+        else:
+            self.codes[rows] = _shifted(part.codes, len(self.values))
+            self.values = [*self.values, *part.values]
+
+    def get(self, *place: int) -> T | None:
+        """The value at one place; None if it is absent."""
+        code = int(self.codes[place])
+        return None if code == NO_CODE else self.values[code]
+
+
+def _shifted(codes: Ints, shift: int) -> Ints:
+    return np.where(codes == NO_CODE, NO_CODE, codes + shift)
 
 
 @dataclass
 class PlanColumns:
-    """What a search found for B people, as arrays; `plans_from` makes plans of it."""
+    """Plans for B people as arrays: the return value of `Planner.search`.
+
+    Parameters
+    ----------
+    actions : int array of shape [B, T]
+        Actions of each plan by index, padded with `NO_ACTION`.
+    status : list of Status, length B
+        Outcome of each search.
+    verified : bool array of shape [B]
+        Whether the black box found the final state favourable.
+    optimal : bool array of shape [B]
+        Whether it is proved that no legal plan costs less.
+    lower_bound : float array of shape [B]
+        Proved lower bound on the cost of any plan; infinite if it is proved that no plan exists.
+    queries : int array of shape [B]
+        States of each person that the black box was queried about.
+    weights : float array of shape [B, T], optional
+        Cost weight of each step; None if all are 1.
+    reasons : Coded, optional
+        Reasons [B, T] of the steps, as sentence and data.
+    cautions : Coded, optional
+        Sentences [B] about the limits of plans that were not verified.
+    """
 
     actions: Ints
-    """[B, T] the actions of each plan, filled up with NO_ACTION."""
     status: list[Status]
     verified: Bools
     optimal: Bools
     lower_bound: Floats
-    """[B] infinite where it is proved that there is no plan."""
-    questions: Ints
-    reasons: dict[int, tuple[StepReason, ...]] = field(default_factory=dict)
-    """By row, for those whose steps have any."""
-    cautions: dict[int, str] = field(default_factory=dict)
-    """By row: what is to be known of a plan that nobody checked."""
+    queries: Ints
+    weights: Floats | None = None
+    reasons: Coded[StepReason] | None = None
+    cautions: Coded[str] | None = None
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
-        """Nothing found yet."""
+        """Columns for `people` without plans, with room for `longest` actions each."""
         return cls(
             np.full((people, longest), NO_ACTION, np.intp),
             [Status.NOT_FOUND] * people,
@@ -50,96 +115,61 @@ class PlanColumns:
             np.zeros(people, np.intp),
         )
 
+    def __len__(self) -> int:
+        return len(self.actions)
+
     def put(self, rows: Ints, part: PlanColumns | None) -> None:
-        """Take over what was found for the people `rows`."""
-        if part is not None:
-            for name in ("actions", "verified", "optimal", "lower_bound", "questions"):
-                getattr(self, name)[rows] = getattr(part, name)
-            for place, (row, status) in enumerate(zip(rows.tolist(), part.status, strict=True)):
-                self.status[row] = status
-                self.reasons.pop(row, None)
-                self.cautions.pop(row, None)
-                if place in part.reasons:
-                    self.reasons[row] = part.reasons[place]
-                if place in part.cautions:
-                    self.cautions[row] = part.cautions[place]
+        """Replace the plans of the people `rows` [n] by those of `part`; None changes nothing."""
+        if part is None:
+            return
+        for name in ("actions", "verified", "optimal", "lower_bound", "queries"):
+            getattr(self, name)[rows] = getattr(part, name)
+        for row, status in zip(rows.tolist(), part.status, strict=True):
+            self.status[row] = status
+        if part.weights is not None and self.weights is None:
+            self.weights = np.ones(self.actions.shape)
+        if self.weights is not None:
+            self.weights[rows] = 1.0 if part.weights is None else part.weights
+        if part.reasons is not None and self.reasons is None:
+            self.reasons = Coded.empty(self.actions.shape)
+        if self.reasons is not None:
+            self.reasons.put(rows, part.reasons)
+        if part.cautions is not None and self.cautions is None:
+            self.cautions = Coded.empty((len(self),))
+        if self.cautions is not None:
+            self.cautions.put(rows, part.cautions)
 
-
-def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: Bools | None) -> Bools:
-    """Which actions [B, A] each person may take; STOP always."""
-    shape = (len(people), len(problem.transitions))
-    if allowed is not None and (np.shape(allowed) != shape or np.asarray(allowed).dtype != bool):
-        raise PlanError(f"'allowed' should be a Boolean array of shape {shape}, not {np.shape(allowed)}")
-    mask = np.ones(shape, bool) if allowed is None else np.array(allowed)
-    if forbid is None:
-        forbid = ()
-    if not isinstance(forbid, Mapping | Sequence):
-        raise PlanError(f"'forbid' names functions or actions, in a list or by person; {forbid!r} is neither")
-    if isinstance(forbid, Mapping):
-        labels = list(people.table.index)
-        for person, wishes in forbid.items():
-            rows = [row for row, label in enumerate(labels) if label == person]
-            if not rows:
-                raise PlanError(f"cannot forbid anything to person {person!r}: there is no such person")
-            mask[rows] &= problem.allowed(wishes)
-    else:
-        mask &= problem.allowed(forbid)
-    mask[:, problem.transitions.stop] = True
-    return mask
-
-
-def plans_from(problem: Problem, people: People, result: PlanColumns) -> tuple[Plan, ...]:
-    """Plans with steps, costs, states and words, from bare actions."""
-    transitions = problem.transitions
-    longest = result.actions.shape[1]
-    states = [people.states]
-    costs = []
-    for t in range(longest):
-        actions = np.where(result.actions[:, t] == NO_ACTION, transitions.stop, result.actions[:, t])
-        costs.append(transitions.cost(states[-1])[np.arange(len(people)), actions])
-        states.append(transitions.apply(states[-1], actions))
-    columns = [label_of(name) for name in people.table.columns]
-    written = list(people.table.itertuples(index=False, name=None))
-    plans = []
-    for row, person in enumerate(people.table.index):
-        told = [problem.describe(states[0][row])]
-        steps = []
-        for t in range(longest):
-            action = int(result.actions[row, t])
-            if action == NO_ACTION:
-                break
-            told.append(problem.describe(states[t + 1][row]))
-            what = transitions.actions[action]
-            assert what.argument is not None
-            text = transitions.describe_step(action, states[t][row], states[t + 1][row])
-            cost = round(float(costs[t][row]), 9)
-            reason = result.reasons[row][t] if row in result.reasons else (None, None)
-            steps.append(Step(what.function, what.argument, cost, text, told[t], told[t + 1], *reason))
-        bound = float(result.lower_bound[row])
-        plans.append(
-            Plan(
-                person=label_of(person),
-                status=result.status[row],
-                start=told[0],
-                steps=tuple(steps),
-                verified=bool(result.verified[row]),
-                optimal=bool(result.optimal[row]),
-                lower_bound=round(bound, 9) if np.isfinite(bound) else None,
-                questions=int(result.questions[row]),
-                row=tuple((name, _plain(value)) for name, value in zip(columns, written[row], strict=True)),
-                caution="" if result.verified[row] else result.cautions.get(row, ""),
-            )
+    def take(self, rows: Ints | slice) -> PlanColumns:
+        """The plans of `rows`."""
+        chosen = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()
+        return PlanColumns(
+            self.actions[rows],
+            [self.status[row] for row in chosen],
+            self.verified[rows],
+            self.optimal[rows],
+            self.lower_bound[rows],
+            self.queries[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.reasons is None else self.reasons.take(rows),
+            None if self.cautions is None else self.cautions.take(rows),
         )
-    return tuple(plans)
 
-
-def label_of(name: Hashable) -> int | str:
-    """What a table calls a person or a column: a whole number stays one, all else is text."""
-    return int(name) if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else str(name)
-
-
-def _plain(value: Any) -> Any:
-    """A value without numpy around it, None if it is missing."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
+    @classmethod
+    def join(cls, parts: Sequence[PlanColumns]) -> PlanColumns:
+        """Concatenate the plans of people in the same problem."""
+        joined = cls(
+            np.concatenate([part.actions for part in parts]),
+            [status for part in parts for status in part.status],
+            np.concatenate([part.verified for part in parts]),
+            np.concatenate([part.optimal for part in parts]),
+            np.concatenate([part.lower_bound for part in parts]),
+            np.concatenate([part.queries for part in parts]),
+        )
+        if any(part.weights is not None for part in parts):
+            ones = (np.ones(part.actions.shape) if part.weights is None else part.weights for part in parts)
+            joined.weights = np.concatenate(list(ones))
+        if any(part.reasons is not None for part in parts):
+            joined.reasons = Coded.join([part.reasons or Coded.empty(part.actions.shape) for part in parts])
+        if any(part.cautions is not None for part in parts):
+            joined.cautions = Coded.join([part.cautions or Coded.empty((len(part),)) for part in parts])
+        return joined

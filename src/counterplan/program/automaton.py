@@ -21,11 +21,10 @@ from counterplan.search.orders import NO_ACTION
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterplan.plans.columns import Forbid
-    from counterplan.plans.plan import Plans
+    from counterplan.plans import Forbid, Plans
     from counterplan.problem import People
-    from counterplan.program.recommendation import Verification
     from counterplan.program.rules import Rule, Rules
+    from counterplan.program.verification import Verification
 
 INTERVENE = "INTERVENE"
 
@@ -179,7 +178,7 @@ class Program:
 
     def verify(self, people: pd.DataFrame | People, model: object, *, forbid: Forbid = ()) -> Verification:
         """Ask `model` one question about each of `people` who gets a plan: does it hold?"""
-        from counterplan.program.recommendation import verify
+        from counterplan.program.verification import verify
 
         return verify(self, people, model, forbid)
 

@@ -1,5 +1,8 @@
-"""What is to be said of a plan that goes around something forbidden: a program is made for people who can change
-everything, and how often its plans hold without one function is on its card, as far as that was tried."""
+"""Cautions about plans that avoid forbidden actions.
+
+A program is made for people who can take every action. Its card has, for each function, how many of its plans were
+favourable in a trial without that function, as far as there was one.
+"""
 
 from __future__ import annotations
 
@@ -8,51 +11,53 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterplan.plans import Coded
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.program.automaton import INTERVENE, Program
 from counterplan.search.orders import NO_ACTION
 
 
 class Cautions(NamedTuple):
-    """Sentences for plans that are not what they would be if nothing were forbidden."""
+    """Sentences for plans that differ from the plan without constraints."""
 
     without: tuple[str, ...]
-    """By function: where it alone is forbidden, and wholly."""
+    """By function: for people to whom this function, all of it and no other, is forbidden."""
     otherwise: str
-    """Where anything else is."""
+    """For all other constraints."""
 
 
 def cautions(program: Program) -> Cautions:
-    """What a program has to say, by what it was tried without."""
-    told = program.card.get("without")
-    told = told if isinstance(told, Mapping) else {}
+    """The sentences of a program, with the figures of its card."""
+    trials = program.card.get("without")
+    trials = trials if isinstance(trials, Mapping) else {}
     made = "This program was made for people who can change everything"
     otherwise = f"{made}; where something is forbidden, its plans are less sure."
-    said = []
+    without = []
     for name in program.nodes[1:]:
-        tried = told.get(name)
-        plans, hold = (tried.get(key) if isinstance(tried, Mapping) else None for key in ("plans", "hold"))
+        trial = trials.get(name)
+        plans, hold = (trial.get(key) if isinstance(trial, Mapping) else None for key in ("plans", "hold"))
         known = type(plans) is int and type(hold) is int and 0 <= hold <= plans and plans > 0
         count = "the 1 plan that it gave" if plans == 1 else f"the {plans:,} plans that it gave" if known else ""
-        said.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} held." if known else otherwise)
-    return Cautions(tuple(said), otherwise)
+        without.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} held." if known else otherwise)
+    return Cautions(tuple(without), otherwise)
 
 
-def cautioned(program: Program, actions: Ints, freely: Ints, allowed: Bools) -> dict[int, str]:
-    """By row: what is to be said of plans `actions` [B, T] that would be `freely` [B, T] if nothing were forbidden."""
-    said, spans = cautions(program), program.problem.transitions.spans
-    rows = np.flatnonzero((actions != freely).any(axis=1) & (actions[:, 0] != NO_ACTION))
-    wishes, whose = np.unique(allowed[rows], axis=0, return_inverse=True)
-    sentences = []
-    for wish in wishes:
-        touched = [f for f, span in enumerate(spans) if not wish[span].all()]
-        alone = len(touched) == 1 and not wish[spans[touched[0]]].any()
-        sentences.append(said.without[touched[0]] if alone else said.otherwise)
-    return {row: sentences[which] for row, which in zip(rows.tolist(), whose.ravel().tolist(), strict=True)}
+def cautions_for(program: Program, actions: Ints, unconstrained: Ints, allowed: Bools) -> Coded[str]:
+    """Cautions [B] about plans `actions` [B, T] that differ from those without the constraints `allowed` [B, A]."""
+    sentences, spans = cautions(program), program.problem.transitions.spans
+    rows = np.flatnonzero((actions != unconstrained).any(axis=1) & (actions[:, 0] != NO_ACTION))
+    masks, codes = np.unique(allowed[rows], axis=0, return_inverse=True)
+    result: Coded[str] = Coded.empty((len(actions),))
+    result.codes[rows] = codes.ravel()
+    for mask in masks:
+        constrained = [f for f, span in enumerate(spans) if not mask[span].all()]
+        alone = len(constrained) == 1 and not mask[spans[constrained[0]]].any()
+        result.values.append(sentences.without[constrained[0]] if alone else sentences.otherwise)
+    return result
 
 
 def spoken(name: str) -> str:
-    """A node's name for people: "Change job" for CHANGE_JOB."""
+    """The name of a node in words: "Change job" for CHANGE_JOB."""
     if name == INTERVENE:
         return "Begin"
     words = name.replace("_", " ").strip()

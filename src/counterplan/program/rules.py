@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.plans.plan import Reason
+from counterplan.plans import Reason
 from counterplan.problem import Feature, Function, Problem
 from counterplan.problem.conditions import Node
 from counterplan.problem.parts import format_number

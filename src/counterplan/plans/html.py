@@ -1,0 +1,124 @@
+"""Plans as HTML: a timeline for one plan, a table for several, a page for readers.
+
+Every text from outside is escaped. There are no scripts and no external resources, and colours inherit from the page
+or are translucent greys, so that light and dark notebooks both work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from counterplan.plans.status import Status
+from counterplan.plans.text import counts, headline, plan_text, queries_spent, total_effort, verification
+from counterplan.problem.values import visible
+
+if TYPE_CHECKING:
+    from counterplan.plans.plan import Plan, Step
+    from counterplan.plans.plans import Plans
+
+_MOST_ROWS = 10
+_LINE = "rgba(128,128,128,.4)"
+_SHADE = "rgba(128,128,128,.12)"
+_OUTCOMES = {
+    Status.FOUND: "plan found",
+    Status.ALREADY_FAVOURABLE: "already favourable",
+    Status.INFEASIBLE: "no plan possible",
+    Status.NOT_FOUND: "no plan found",
+}
+
+
+def plan_html(plan: Plan) -> str:
+    """A plan as a timeline of its steps, with cost, reason and verification."""
+    if not plan.steps:
+        return f'<div style="max-width:46em;line-height:1.5">{_text(plan_text(plan))}</div>'
+    return (
+        '<div style="max-width:46em;line-height:1.5">'
+        f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>'
+        f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
+        f"{''.join(_step(number, step) for number, step in enumerate(plan.steps, 1))}</ol>"
+        f'<div style="font-size:.9em">{_badge(plan.verified)} {_text(verification(plan))}</div></div>'
+    )
+
+
+def _step(number: int, step: Step) -> str:
+    """One step of the timeline."""
+    circle = (
+        "position:absolute;left:-.8em;top:.1em;width:1.5em;height:1.5em;line-height:1.5em;border-radius:50%;"
+        "text-align:center;font-size:.8em;font-weight:600;background:#1f6f6f;color:#fff"
+    )
+    reason = f'<div style="font-size:.9em;opacity:.8">because {_text(step.reason)}</div>' if step.reason else ""
+    return (
+        '<li style="position:relative;margin:0;padding:0 0 .6em 1.4em">'
+        f'<span style="{circle}">{number}</span>'
+        f'<div style="display:flex;gap:1em;justify-content:space-between"><span>{_text(step.text)}</span>'
+        f'<span style="white-space:nowrap;opacity:.8">effort {step.cost:.1f}</span></div>'
+        f"{reason}</li>"
+    )
+
+
+def plans_html(plans: Plans) -> str:
+    """The counts of plans, and a table of the first ones."""
+    cell = f"padding:.3em .7em;text-align:left;vertical-align:top;border-bottom:1px solid {_LINE}"
+    titles = ("person", "outcome", "steps", "effort", "checked")
+    head = "".join(f'<th style="{cell};background:{_SHADE}">{title}</th>' for title in titles)
+    rows = "".join(
+        "<tr>" + "".join(f'<td style="{cell}">{value}</td>' for value in _row(plan)) + "</tr>"
+        for plan in islice(plans, _MOST_ROWS)
+    )
+    more = f"<div>… and {len(plans) - _MOST_ROWS:,} more.</div>" if len(plans) > _MOST_ROWS else ""
+    table = (
+        '<table style="border-collapse:collapse;margin:.5em 0">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+    return (
+        f'<div style="line-height:1.5"><div style="font-weight:600">{_text(counts(plans))}.</div>'
+        f"<div>{_text(queries_spent(plans))}.</div>{table if len(plans) else ''}{more}</div>"
+    )
+
+
+def _row(plan: Plan) -> Iterator[str]:
+    """The cells of one person in the table."""
+    yield _text(str(plan.person))
+    yield _OUTCOMES[plan.status]
+    yield " → ".join(_text(step.text) for step in plan.steps)
+    yield f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
+    yield _badge(plan.verified) if plan.steps else ""
+
+
+def page_html(plans: Plans) -> str:
+    """A document with all plans, each under the person's name."""
+    sections = "".join(
+        f"<section><h2>Person {_text(str(plan.person))}</h2>{plan_html(plan)}</section>" for plan in plans
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>Plans</title><style>{_PAGE_STYLE}</style></head><body><main><h1>Plans</h1>"
+        f"<p>{_text(counts(plans))}. {_text(queries_spent(plans))}.</p>{sections}</main></body></html>\n"
+    )
+
+
+_PAGE_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{margin:0;font:16px/1.5 system-ui,sans-serif;background:#fff;color:#1c1c1c}"
+    "main{max-width:48em;margin:0 auto;padding:1.5em}"
+    f"section{{border-top:1px solid {_LINE};padding:.2em 0 1em;break-inside:avoid}}"
+    "h1{font-size:1.6em}h2{font-size:1.1em;margin:.8em 0 .4em}"
+    "@media(prefers-color-scheme:dark){body{background:#16181a;color:#e8e8e8}}"
+)
+
+
+def _badge(verified: bool) -> str:
+    """Whether a plan was verified, as a label."""
+    colour = "#1a7f4b" if verified else "#8a5a00"
+    style = f"padding:.05em .5em;border-radius:.8em;background:{colour};color:#fff;font-size:.85em;white-space:nowrap"
+    return f'<span style="{style}">{"checked" if verified else "not checked"}</span>'
+
+
+def _text(text: str) -> str:
+    """`text` escaped, with invisible control characters marked."""
+    return escape(visible(text))

@@ -1,0 +1,465 @@
+"""`Plans`: the plans for several people, as columns, with `Plan` objects on demand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.errors import PlanError, SettingError, StorageError
+from counterplan.plans import serialization, tables
+from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.html import page_html, plans_html
+from counterplan.plans.plan import Plan, StepReason
+from counterplan.plans.sources import ColumnSource, ObjectSource, Source, rounded, steps_taken, total_costs
+from counterplan.plans.status import Status
+from counterplan.plans.text import plans_text
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.storage.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+class Plans(Sequence[Plan]):
+    """Plans for B people, in the order of the table.
+
+    The plans are stored as columns, which the properties below return as arrays. Indexing and iteration build `Plan`
+    objects. Plans that were constructed from objects or read from a file have the same columns, derived from them.
+
+    Parameters
+    ----------
+    plans : iterable of Plan
+        The plans. Planners use `Plans.from_columns` instead.
+    problem : str
+        Name and fingerprint of the problem.
+    queries : int
+        Rows sent to the black box to find the plans.
+    cached : int
+        Queries that its cache answered.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(3))
+    >>> plans.counts["found"], plans.costs.shape, plans[0].verified
+    (3, (3,), True)
+    """
+
+    def __init__(self, plans: Iterable[Plan] = (), problem: str = "", queries: int = 0, cached: int = 0) -> None:
+        self._source: Source = ObjectSource(tuple(plans))
+        self.problem, self.queries, self.cached = problem, queries, cached
+
+    @classmethod
+    def from_columns(
+        cls, problem: Problem, people: People, columns: PlanColumns, *, queries: int = 0, cached: int = 0
+    ) -> Plans:
+        """Construct plans from the columns of a search.
+
+        Parameters
+        ----------
+        problem : Problem
+        people : People
+            B people, as `problem.read` returns them.
+        columns : PlanColumns
+            Their plans.
+        queries, cached : int
+            Rows sent to the black box, and queries answered by its cache.
+
+        Returns
+        -------
+        Plans
+
+        Raises
+        ------
+        PlanError
+            If a status contradicts the actions.
+        """
+        own = People(people.features, people.states, people.table.copy())  # which the caller may change afterwards
+        label = f"{problem.name} {problem.fingerprint}"
+        return cls._of(ColumnSource(problem, own, columns), label, queries, cached)
+
+    @classmethod
+    def _of(cls, source: Source, problem: str, queries: int, cached: int) -> Plans:
+        plans = cls((), problem, queries, cached)
+        plans._source = source
+        return plans
+
+    @classmethod
+    def join(cls, parts: Iterable[Plans]) -> Plans:
+        """Concatenate plans, in time linear in their number.
+
+        Parameters
+        ----------
+        parts : iterable of Plans
+
+        Returns
+        -------
+        Plans
+            All plans, in order; `queries` and `cached` are the sums. They remain columns if all parts have the same
+            problem and tables with the same columns and types.
+        """
+        parts = list(parts)
+        for part in parts:
+            if not isinstance(part, Plans):
+                raise SettingError(f"Plans.join expects Plans, got {type(part).__name__}")
+        label = next((part.problem for part in parts if part.problem), "")
+        queries, cached = sum(part.queries for part in parts), sum(part.cached for part in parts)
+        full = [part for part in parts if len(part)]
+        if len(full) == 1:
+            return cls._of(full[0]._source, label, queries, cached)
+        sources = [part._source for part in full if isinstance(part._source, ColumnSource)]
+        joined = ColumnSource.join(sources) if sources and len(sources) == len(full) else None
+        if joined is not None:
+            return cls._of(joined, label, queries, cached)
+        return cls((plan for part in full for plan in part), label, queries, cached)
+
+    def __add__(self, other: Plans) -> Plans:
+        return Plans.join([self, other]) if isinstance(other, Plans) else NotImplemented
+
+    @property
+    def columns(self) -> PlanColumns:
+        """The plans as arrays; `columns.actions` index `action_names`."""
+        return self._source.columns
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """All plans as objects."""
+        return tuple(self._source.plans(range(len(self))))
+
+    def __len__(self) -> int:
+        if isinstance(self._source, ObjectSource):
+            return len(self._source.objects)
+        return len(self._source.columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Plan: ...
+    @overload
+    def __getitem__(self, index: slice) -> Plans: ...
+    def __getitem__(self, index: int | slice) -> Plan | Plans:
+        if isinstance(index, slice):
+            return Plans._of(self._source.take(index), self.problem, 0, 0)
+        if "plans" in self.__dict__:
+            return self.plans[index]
+        row = range(len(self))[index]
+        return next(self._source.plans(range(row, row + 1)))
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans) if "plans" in self.__dict__ else self._source.plans(range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plans):
+            return NotImplemented
+        same = (self.problem, self.queries, self.cached) == (other.problem, other.queries, other.cached)
+        return same and self.plans == other.plans
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def count(self, value: Any) -> int:
+        """Number of plans with a status, or equal to a plan.
+
+        Parameters
+        ----------
+        value : Status, str or Plan
+            A status, such as `"found"`, or a plan.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        SettingError
+            If `value` is neither; `plans.counts` has the number of plans by status.
+        """
+        if isinstance(value, Plan):
+            return sum(plan == value for plan in self)
+        if isinstance(value, str) and value in [*Status]:
+            return self.counts[value]
+        raise SettingError(
+            f"plans.count expects a plan or a status ({', '.join(Status)}), not {value!r}; "
+            "plans.counts has the number of plans by status"
+        )
+
+    @property
+    def persons(self) -> list[int | str]:
+        """[B] index labels of the people."""
+        return list(self._source.persons)
+
+    @property
+    def statuses(self) -> npt.NDArray[np.object_]:
+        """[B] outcome of each search, as `Status`: `plans.statuses == "found"` is a mask."""
+        result = np.empty(len(self), object)
+        result[:] = [*map(Status, self.columns.status)]
+        return result
+
+    @property
+    def actions(self) -> Ints:
+        """[B, T] actions, padded with -1, as indices of `action_names`.
+
+        These are the actions of the problem, in its order; or, of plans without a problem, those that occur.
+        """
+        return self.columns.actions
+
+    @property
+    def action_names(self) -> list[str]:
+        """The actions that `actions` refers to, as `FUNCTION=argument`."""
+        return [str(name) for name in self._source.action_names]
+
+    @property
+    def lengths(self) -> Ints:
+        """[B] numbers of steps."""
+        return np.asarray(steps_taken(self.columns).sum(axis=1))
+
+    @property
+    def step_costs(self) -> Floats:
+        """[B, T] costs of the steps, padded with 0."""
+        return self._source.step_costs
+
+    @cached_property
+    def costs(self) -> Floats:
+        """[B] total costs, like `plan.cost`: NaN without a plan, 0 if the decision is already favourable."""
+        return total_costs(self._source)
+
+    @property
+    def verified(self) -> Bools:
+        """[B] whether the black box found the final state favourable."""
+        return self.columns.verified
+
+    @property
+    def optimal(self) -> Bools:
+        """[B] whether it is proved that no legal plan costs less."""
+        return self.columns.optimal
+
+    @property
+    def lower_bounds(self) -> Floats:
+        """[B] proved lower bounds on the cost of any plan; infinite if it is proved that no plan exists."""
+        return rounded(self.columns.lower_bound)
+
+    @property
+    def queries_per_person(self) -> Ints:
+        """[B] states of each person that the black box was queried about, including answers from its cache."""
+        return self.columns.queries
+
+    @property
+    def cautions(self) -> list[str]:
+        """[B] sentences about the limits of plans that were not verified; empty texts elsewhere."""
+        coded = self.columns.cautions
+        if coded is None:
+            return [""] * len(self)
+        codes = np.where(self.verified, -1, coded.codes).tolist()
+        return [coded.values[code] if code >= 0 else "" for code in codes]
+
+    @property
+    def texts(self) -> Coded[str]:
+        """[B, T] the steps in words."""
+        return self._source.texts
+
+    @property
+    def people(self) -> People | None:
+        """The people, as the planner read them; None for plans that were made from objects or read from a file."""
+        return self._source.people if isinstance(self._source, ColumnSource) else None
+
+    @property
+    def final_states(self) -> Floats:
+        """[B, F] states after the last step, computed on access.
+
+        Raises
+        ------
+        PlanError
+            If the plans do not come from a planner: without a problem there are no states as arrays.
+        """
+        if not isinstance(self._source, ColumnSource):
+            raise PlanError("plans that were read from a file, or made from Plan objects, have no states as arrays")
+        return self._source.final_states
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of plans by status."""
+        seen = Counter(self.columns.status)
+        return {status.value: seen[status] for status in Status}
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Number of steps by the source of their reason: `"rule"`, `"contrast"` or `"none"`."""
+        coded, steps = self.columns.reasons, int(self.lengths.sum())
+        counted = dict.fromkeys(("rule", "contrast", "none"), 0)
+        if coded is not None:
+            used = np.bincount(coded.codes[steps_taken(self.columns) & (coded.codes >= 0)], minlength=len(coded.values))
+            for (_, because), count in zip(coded.values, used.tolist(), strict=True):
+                if because is not None:
+                    counted[because.source] += count
+        counted["none"] = steps - counted["rule"] - counted["contrast"]
+        return counted
+
+    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> Plans:
+        """Replace the reasons of steps.
+
+        Parameters
+        ----------
+        rows, steps : int arrays of shape [n]
+            People and steps, counted from 0.
+        reasons : Coded
+            Their reasons [n].
+
+        Returns
+        -------
+        Plans
+            The same plans with these reasons.
+        """
+        source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
+        return Plans._of(source, self.problem, self.queries, self.cached)
+
+    def with_queries(self, queries: int, cached: int) -> Plans:
+        """The same plans with other numbers of queries and of cached answers."""
+        return Plans._of(self._source, self.problem, queries, cached)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per step; a person without steps has one row, with step 0.
+
+        Returns
+        -------
+        DataFrame
+            Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
+            cost, text, reason, source, caution.
+        """
+        return tables.to_frame(self._source)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows of `to_frame` as an Arrow table; arguments are text, so that every table has the same schema.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Raises
+        ------
+        SettingError
+            If pyarrow is not installed.
+        """
+        return tables.to_arrow(self._source)
+
+    def to_csv(self, *, header: bool = True) -> str:
+        """The rows of `to_frame` as CSV.
+
+        A text that a spreadsheet would run as a formula is written with a leading apostrophe.
+
+        Parameters
+        ----------
+        header : bool, default=True
+            Whether to begin with the names of the columns.
+
+        Returns
+        -------
+        str
+        """
+        return tables.to_csv(self._source, header)
+
+    def to_json(self) -> str:
+        """The plans as JSON, which `from_json` reads.
+
+        Returns
+        -------
+        str
+            Keys of version 1 of the format. The cost of a person without a plan is written as 0.
+        """
+        return serialization.to_json(self, serialization.Head(self.problem, self.queries, self.cached))
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "plans") -> Plans:
+        """Read plans that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        name : str, default="plans"
+            Name of the source, for error messages.
+
+        Returns
+        -------
+        Plans
+
+        Raises
+        ------
+        PlanError
+            If the text is not JSON, not plans, or damaged; the message names the place.
+        """
+        plans, head = serialization.from_json(text, name)
+        return cls(plans, head.problem, head.queries, head.cached)
+
+    def to_html(self) -> str:
+        """A page of all plans for people to read, without scripts or external resources.
+
+        Returns
+        -------
+        str
+            An HTML document.
+        """
+        return page_html(self)
+
+    def to_text(self, most: int | None = None) -> str:
+        """The plans as plain text, each under the person's name, and a closing line with counts.
+
+        Parameters
+        ----------
+        most : int, optional
+            Show the first `most` plans only.
+
+        Returns
+        -------
+        str
+        """
+        return plans_text(self, most)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        parts = [f"{count:,} {name}" for name, count in self.counts.items() if count]
+        about = f"{self.problem.split(' ')[0]!r}, " if self.problem else ""
+        return f"Plans({about}{len(self):,} people: {', '.join(parts) or 'none'}; queries={self.queries:,})"
+
+    def _repr_html_(self) -> str:
+        return plans_html(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plans to a file, in the format of its extension.
+
+        The file is written completely or not at all, and only its owner may read it: plans are personal data.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file with the extension .json, .csv, .parquet or .html.
+
+        Raises
+        ------
+        SettingError
+            If the extension is another one.
+        StorageError
+            If the file cannot be written.
+        """
+        writers: dict[str, Callable[[], str | bytes]] = {
+            ".json": self.to_json,
+            ".csv": self.to_csv,
+            ".parquet": lambda: tables.to_parquet(self._source),
+            ".html": self.to_html,
+        }
+        write = writers.get(Path(path).suffix.lower())
+        if write is None:
+            raise SettingError(f"{path}: plans can be saved as {', '.join(writers)}; choose one of these extensions")
+        try:
+            write_whole(path, write(), private=True)
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,129 @@
+"""Plans as JSON: one format, version 1, for `Plans.to_json`, `Plans.from_json` and `Plans.save`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+from counterplan.errors import PlanError
+from counterplan.plans.plan import Plan, Step
+
+VERSION = 1
+_KEYS: dict[int | str, str] = {"queries": "questions"}
+"""Keys of plans in the file, where they differ from the parameters of `Plan`."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Facts about all plans of a file."""
+
+    problem: str = ""
+    queries: NonNegativeInt = 0
+    cached: NonNegativeInt = 0
+
+
+_PLANS: TypeAdapter[list[Plan]] = TypeAdapter(list[Plan])
+_HEAD: TypeAdapter[Head] = TypeAdapter(Head)
+
+
+def to_json(plans: Iterable[Plan], head: Head) -> str:
+    """JSON; see `Plans.to_json`."""
+    data = {"counterplan_plans": VERSION, **asdict(head), "plans": [_plan_data(plan) for plan in plans]}
+    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _plan_data(plan: Plan) -> dict[str, Any]:
+    """A plan as it is written: `queries` has the key "questions", and the cost of nobody's plan is 0."""
+    return {
+        "person": plan.person,
+        "status": plan.status,
+        "start": plan.start,
+        "steps": [_step_data(step) for step in plan.steps],
+        "verified": plan.verified,
+        "optimal": plan.optimal,
+        "lower_bound": plan.lower_bound,
+        "questions": plan.queries,
+        "row": [[name, _for_json(value)] for name, value in plan.row],
+        "caution": plan.caution,
+        "cost": plan.cost if plan.steps else 0.0,
+    }
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    """A step as it is written; the weight only if there is one."""
+    because = step.because
+    data = {
+        "function": step.function,
+        "argument": step.argument,
+        "cost": step.cost,
+        "text": step.text,
+        "before": step.before,
+        "after": step.after,
+        "reason": step.reason,
+        "because": None
+        if because is None
+        else {"source": because.source, "rule": because.rule, "conditions": because.conditions},
+    }
+    return data if step.weight == 1 else data | {"weight": step.weight}
+
+
+def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
+    """Plans and facts from JSON; see `Plans.from_json`."""
+    try:
+        data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"{name}: not JSON: {error}") from None
+    version = data.get("counterplan_plans") if isinstance(data, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise PlanError(f"{name}: these are not plans of counterplan ('counterplan_plans' is missing)")
+    if version > VERSION:
+        raise PlanError(f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION})")
+    fields = {key: data[key] for key in ("problem", "queries", "cached") if key in data}
+    plans = data.get("plans")
+    if not isinstance(plans, list):
+        raise PlanError(f"{name}: 'plans' should be a list")
+    try:
+        head = _HEAD.validate_python(fields)
+    except ValidationError as error:
+        raise PlanError(f"{name}: {_first(error)}") from None
+    try:
+        return _PLANS.validate_python([_arguments(plan) for plan in plans]), head
+    except ValidationError as error:
+        raise PlanError(f"{name}: plans.{_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """Place and message of the first mistake, with the names that the file uses."""
+    first = error.errors()[0]
+    place = ".".join(_KEYS.get(part, str(part)) if len(first["loc"]) > 1 else str(part) for part in first["loc"])
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _arguments(plan: Any) -> Any:
+    """The data of a plan with the names of `Plan`'s parameters."""
+    if not isinstance(plan, dict):
+        return plan
+    known = {key: value for key, value in plan.items() if key not in ("cost", *_KEYS)}
+    return known | {name: plan[key] for name, key in _KEYS.items() if key in plan}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"{number} is too large")
+    return value
+
+
+def _for_json(value: Any) -> Any:
+    """A cell of the person's row: what JSON cannot represent becomes text."""
+    fits = value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
+    return value if fits else str(value)

@@ -1,0 +1,377 @@
+"""Where the content of `Plans` comes from: columns of a search in a known problem, or `Plan` objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+
+from counterplan.errors import PlanError
+from counterplan.plans.columns import NO_CODE, Coded, PlanColumns
+from counterplan.plans.plan import Plan, Step, StepReason, total_cost
+from counterplan.plans.status import Status
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import Native, is_missing, text_of
+from counterplan.search.orders import NO_ACTION
+
+_BLOCK = 512
+"""Plans that are built at once."""
+
+
+class ActionName(NamedTuple):
+    """A function and its argument."""
+
+    function: str
+    argument: Native
+
+    def __str__(self) -> str:
+        return f"{self.function}={text_of(self.argument)}"
+
+
+class Source(Protocol):
+    """Plans for B people, of at most T steps."""
+
+    @property
+    def columns(self) -> PlanColumns:
+        """The plans as arrays; actions index `action_names`."""
+
+    @property
+    def action_names(self) -> Sequence[ActionName]:
+        """Names of the actions in `columns`."""
+
+    @property
+    def persons(self) -> list[int | str]:
+        """[B] index labels of the people."""
+
+    @property
+    def step_costs(self) -> Floats:
+        """[B, T] costs of the steps, padded with 0."""
+
+    @property
+    def texts(self) -> Coded[str]:
+        """[B, T] the steps in words."""
+
+    def plans(self, rows: range) -> Iterator[Plan]:
+        """The plans of `rows` as objects."""
+
+    def take(self, rows: slice) -> Source:
+        """The plans of `rows`."""
+
+    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> Source:
+        """The same plans with other reasons [n] for `steps` [n] of the people `rows` [n]."""
+
+
+class ColumnSource:
+    """Plans as columns; states, costs, words and `Plan` objects are computed when they are needed."""
+
+    def __init__(self, problem: Problem, people: People, columns: PlanColumns) -> None:
+        self.problem, self.people, self.columns = problem, people, columns
+        found = np.fromiter((status == Status.FOUND for status in columns.status), bool, len(columns))
+        count = steps_taken(columns).sum(axis=1)
+        for row in np.flatnonzero((count > 0) != found).tolist():
+            raise PlanError(f"a plan with status {columns.status[row]} and {count[row]} steps contradicts itself")
+
+    @cached_property
+    def persons(self) -> list[int | str]:
+        """See `Source.persons`."""
+        return [label_of(label) for label in self.people.table.index]
+
+    @cached_property
+    def action_names(self) -> Sequence[ActionName]:
+        """See `Source.action_names`."""
+        actions = self.problem.transitions.actions
+        return [ActionName(action.function, action.argument) for action in actions if action.argument is not None]
+
+    @cached_property
+    def _rollout(self) -> tuple[Floats, Floats, Floats]:
+        """Cost of each step, and the number that it changes, before and after: [B, T] each."""
+        transitions, actions = self.problem.transitions, self.columns.actions
+        cost, before, after = np.zeros((3, *actions.shape))
+        targets = np.array([function.target for function in transitions.functions], np.intp)
+        for t, rows, states, ends, costs in self._steps():
+            target = targets[transitions.function_of[actions[rows, t]]]
+            places = np.arange(len(rows))
+            cost[rows, t], before[rows, t], after[rows, t] = costs, states[places, target], ends[places, target]
+        if self.columns.weights is not None:
+            cost *= self.columns.weights
+        return rounded(cost), before, after
+
+    def _steps(self) -> Iterator[tuple[int, Ints, Floats, Floats, Floats]]:
+        """Step number, people [n], states [n, F] before and after, and unweighted costs [n], step by step."""
+        taken, states = steps_taken(self.columns), self.people.states
+        for t in range(taken.shape[1]):
+            rows = np.flatnonzero(taken[:, t])
+            if not len(rows):
+                return
+            before = states if t == 0 and len(rows) == len(states) else states[rows]
+            after, costs, _ = self.problem.transitions.step(before, self.columns.actions[rows, t])
+            yield t, rows, before, after, costs
+            if len(rows) == len(states):
+                states = after
+            else:
+                states = states.copy()
+                states[rows] = after
+
+    @property
+    def step_costs(self) -> Floats:
+        """See `Source.step_costs`."""
+        return self._rollout[0]
+
+    @cached_property
+    def texts(self) -> Coded[str]:
+        """See `Source.texts`: each distinct change is put into words once."""
+        _, before, after = self._rollout
+        taken = steps_taken(self.columns)
+        transitions, actions = self.problem.transitions, self.columns.actions[taken]
+        codes, first = _distinct(actions, before[taken], after[taken])
+        texts = []
+        state, end = np.zeros((2, len(self.problem.features)))
+        for action, old, new in zip(actions[first].tolist(), before[taken][first], after[taken][first], strict=True):
+            target = transitions.functions[int(transitions.function_of[action])].target
+            state[target], end[target] = old, new
+            texts.append(transitions.describe_step(action, state, end))
+        result: Coded[str] = Coded.empty(self.columns.actions.shape)
+        result.codes[taken] = codes
+        result.values = texts
+        return result
+
+    @property
+    def final_states(self) -> Floats:
+        """[B, F] states after the last step."""
+        states = self.people.states.copy()
+        for _, rows, _, after, _ in self._steps():
+            states[rows] = after
+        return states
+
+    def plans(self, rows: range) -> Iterator[Plan]:
+        """See `Source.plans`."""
+        for first in range(0, len(rows), _BLOCK):
+            block = rows[first : first + _BLOCK]
+            yield from self._block(np.array(block, np.intp))
+
+    def _block(self, rows: Ints) -> Iterator[Plan]:
+        """The plans of a few people, whose states are computed together."""
+        part = ColumnSource(self.problem, self.people.take(rows), self.columns.take(rows))
+        columns, names = part.columns, self.action_names
+        table = part.people.table
+        titles = [label_of(name) for name in table.columns]
+        told = [[self.problem.describe(state)] for state in part.people.states]
+        for _, moved, _, after, _ in part._steps():
+            for row, state in zip(moved.tolist(), after, strict=True):
+                told[row].append(self.problem.describe(state))
+        for row, values in enumerate(table.itertuples(index=False, name=None)):
+            states, steps = told[row], []
+            for t in range(len(states) - 1):
+                function, argument = names[columns.actions[row, t]]
+                reason = None if columns.reasons is None else columns.reasons.get(row, t)
+                sentence, because = reason or (None, None)
+                steps.append(
+                    Step(
+                        function=function,
+                        argument=argument,
+                        cost=float(part.step_costs[row, t]),
+                        text=part.texts.values[part.texts.codes[row, t]],
+                        before=states[t],
+                        after=states[t + 1],
+                        reason=sentence,
+                        because=because,
+                        weight=1.0 if columns.weights is None else float(columns.weights[row, t]),
+                    )
+                )
+            bound, verified = float(columns.lower_bound[row]), bool(columns.verified[row])
+            yield Plan(
+                person=part.persons[row],
+                status=Status(columns.status[row]),
+                start=states[0],
+                steps=tuple(steps),
+                verified=verified,
+                optimal=bool(columns.optimal[row]),
+                lower_bound=round(bound, 9) if np.isfinite(bound) else None,
+                queries=int(columns.queries[row]),
+                row=tuple((name, _plain(value)) for name, value in zip(titles, values, strict=True)),
+                caution="" if verified or columns.cautions is None else columns.cautions.get(row) or "",
+            )
+
+    def take(self, rows: slice) -> ColumnSource:
+        """See `Source.take`."""
+        return ColumnSource(self.problem, self.people.take(rows), self.columns.take(rows))
+
+    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> ColumnSource:
+        """See `Source.with_reasons`."""
+        old = self.columns.reasons or Coded.empty(self.columns.actions.shape)
+        codes = old.codes.copy()
+        codes[rows, steps] = np.where(reasons.codes == NO_CODE, NO_CODE, reasons.codes + len(old.values))
+        table = [*old.values, *reasons.values]
+        result = ColumnSource(self.problem, self.people, replace(self.columns, reasons=Coded(codes, table)))
+        for name in ("persons", "_rollout", "texts"):
+            if name in self.__dict__:
+                result.__dict__[name] = self.__dict__[name]
+        return result
+
+    @staticmethod
+    def join(sources: Sequence[ColumnSource]) -> ColumnSource | None:
+        """The plans of all sources; None if their problems or tables differ."""
+        first = sources[0]
+        dtypes = first.people.table.dtypes
+        for other in sources[1:]:
+            if other.problem is not first.problem and other.problem.fingerprint != first.problem.fingerprint:
+                return None
+            if other.columns.actions.shape[1] != first.columns.actions.shape[1]:
+                return None
+            if not other.people.table.dtypes.equals(dtypes):
+                return None
+        states = np.concatenate([source.people.states for source in sources])
+        table = pd.concat([source.people.table for source in sources])
+        people = People(first.people.features, states, table)
+        return ColumnSource(first.problem, people, PlanColumns.join([source.columns for source in sources]))
+
+
+class ObjectSource:
+    """Plans as `Plan` objects, for instance from a file, without the problem that they were made for."""
+
+    def __init__(self, objects: Sequence[Plan]) -> None:
+        self.objects = tuple(objects)
+
+    @cached_property
+    def persons(self) -> list[int | str]:
+        """See `Source.persons`."""
+        return [plan.person for plan in self.objects]
+
+    @cached_property
+    def _actions(self) -> tuple[list[ActionName], Ints]:
+        """The distinct actions in order of appearance, and their codes [B, T]."""
+        numbers: dict[tuple[ActionName, type], int] = {}
+
+        def number(step: Step) -> int:
+            """The code of an action; 1, 1.0 and True are different arguments."""
+            name = ActionName(step.function, step.argument)
+            return numbers.setdefault((name, type(step.argument)), len(numbers))
+
+        codes = self._filled(number).astype(np.intp)
+        return [name for name, _ in numbers], codes
+
+    def _filled(self, value: Callable[[Step], float], absent: float = NO_ACTION) -> Floats:
+        """A number [B, T] for each step."""
+        longest = max((len(plan.steps) for plan in self.objects), default=0)
+        result = np.full((len(self.objects), longest), float(absent))
+        for row, plan in enumerate(self.objects):
+            for t, step in enumerate(plan.steps):
+                result[row, t] = value(step)
+        return result
+
+    @property
+    def action_names(self) -> Sequence[ActionName]:
+        """See `Source.action_names`."""
+        return self._actions[0]
+
+    @cached_property
+    def columns(self) -> PlanColumns:
+        """See `Source.columns`."""
+        plans, actions = self.objects, self._actions[1]
+        columns = PlanColumns(
+            actions,
+            [plan.status for plan in plans],
+            np.array([plan.verified for plan in plans], bool),
+            np.array([plan.optimal for plan in plans], bool),
+            np.array([np.inf if plan.lower_bound is None else plan.lower_bound for plan in plans], float),
+            np.array([plan.queries for plan in plans], np.intp),
+        )
+        weights = self._filled(lambda step: step.weight, 1.0)
+        columns.weights = weights if (weights != 1).any() else None
+        reasons: dict[int, StepReason] = {}
+        codes = self._filled(lambda step: self._reason_code(step, reasons)).astype(np.intp)
+        columns.reasons = Coded(codes, [*reasons.values()]) if reasons else None
+        cautions: dict[str, int] = {}
+        found = [cautions.setdefault(plan.caution, len(cautions)) if plan.caution else NO_CODE for plan in plans]
+        columns.cautions = Coded(np.array(found, np.intp), [*cautions]) if cautions else None
+        return columns
+
+    @staticmethod
+    def _reason_code(step: Step, reasons: dict[int, StepReason]) -> int:
+        """The code of a step's reason, which is added to `reasons`."""
+        if step.reason is None and step.because is None:
+            return NO_CODE
+        reasons[len(reasons)] = step.reason, step.because
+        return len(reasons) - 1
+
+    @cached_property
+    def step_costs(self) -> Floats:
+        """See `Source.step_costs`."""
+        return self._filled(lambda step: step.cost, 0.0)
+
+    @cached_property
+    def texts(self) -> Coded[str]:
+        """See `Source.texts`."""
+        texts: dict[str, int] = {}
+        codes = self._filled(lambda step: texts.setdefault(step.text, len(texts)))
+        return Coded(codes.astype(np.intp), [*texts])
+
+    def plans(self, rows: range) -> Iterator[Plan]:
+        """See `Source.plans`."""
+        return (self.objects[row] for row in rows)
+
+    def take(self, rows: slice) -> ObjectSource:
+        """See `Source.take`."""
+        return ObjectSource(self.objects[rows])
+
+    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> ObjectSource:
+        """See `Source.with_reasons`."""
+        changed: dict[int, list[Step]] = {}
+        for i, (row, t) in enumerate(zip(rows.tolist(), steps.tolist(), strict=True)):
+            reason = reasons.get(i) or (None, None)
+            new = changed.setdefault(row, [*self.objects[row].steps])
+            new[t] = replace(new[t], reason=reason[0], because=reason[1])
+        objects = list(self.objects)
+        for row, new in changed.items():
+            objects[row] = replace(objects[row], steps=tuple(new))
+        return ObjectSource(objects)
+
+
+def steps_taken(columns: PlanColumns) -> Bools:
+    """[B, T] where plans have a step."""
+    return np.asarray(np.logical_and.accumulate(columns.actions != NO_ACTION, axis=1))
+
+
+def rounded(costs: Floats) -> Floats:
+    """`costs` rounded to 9 decimals as Python rounds, which numpy does not in the last digit."""
+    codes, values = pd.factorize(costs.ravel())
+    exact = np.array([round(value, 9) for value in values.tolist()], float)
+    return exact[codes].reshape(costs.shape)
+
+
+def total_costs(source: Source) -> Floats:
+    """[B] total costs: NaN for people without a plan, 0 if the decision is already favourable."""
+    columns = source.columns
+    codes, first = _distinct(np.zeros(len(columns)), *source.step_costs.T)
+    total = np.array([total_cost(costs) for costs in source.step_costs[first].tolist()], float)[codes]
+    without = (Status.INFEASIBLE, Status.NOT_FOUND)
+    total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
+    return total
+
+
+def _distinct(*arrays: Any) -> tuple[Ints, Ints]:
+    """Codes [n] of the distinct combinations of values in arrays [n], and where each occurs first [k]."""
+    codes = np.zeros(len(arrays[0]), np.int64)
+    for array in arrays:
+        new, values = pd.factorize(array, use_na_sentinel=False)
+        codes, _ = pd.factorize(codes * len(values) + new)
+    first = np.zeros(codes.max(initial=-1) + 1, np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, first
+
+
+def label_of(name: Hashable) -> int | str:
+    """The label of a person or a column: an integer stays one, everything else becomes text."""
+    return int(name) if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else str(name)
+
+
+def _plain(value: Any) -> Any:
+    """A cell of a table as a Python value; None if it is missing."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,164 @@
+"""Plans as tables with one row per step: DataFrame, Arrow, Parquet and CSV, from columns without `Plan` objects."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from counterplan.errors import SettingError
+from counterplan.plans.columns import NO_CODE, Coded
+from counterplan.plans.sources import Source, rounded, steps_taken, total_costs
+from counterplan.plans.status import Status
+from counterplan.problem.values import text_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Column = npt.NDArray[Any] | Coded[Any]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of texts that a spreadsheet runs as a formula."""
+
+
+def to_frame(source: Source) -> pd.DataFrame:
+    """One row per step; see `Plans.to_frame`."""
+    columns, stepless = _columns(source)
+    if not len(stepless):
+        return pd.DataFrame(columns=[*columns])
+    values = {}
+    for name, column in columns.items():
+        if isinstance(column, Coded):
+            # an object array of its own, so that pandas infers the type as from a list
+            values[name] = _objects(column)
+            values[name][stepless & (column.codes == NO_CODE)] = math.nan
+        else:
+            values[name] = column
+    return pd.DataFrame(values).infer_objects()
+
+
+def to_arrow(source: Source) -> pa.Table:
+    """An Arrow table with the rows of `to_frame`; see `Plans.to_arrow`."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise SettingError("Arrow and Parquet need pyarrow: pip install 'counterplan[parquet]'") from None
+    arrays = {}
+    for name, column in _columns(source)[0].items():
+        if isinstance(column, Coded):
+            whole = name == "person" and all(isinstance(value, int) for value in column.values)
+            kind, values = (pa.int64(), column.values) if whole else (pa.string(), [*map(text_of, column.values)])
+            codes = pa.array(column.codes, pa.int64(), mask=column.codes == NO_CODE)
+            arrays[name] = pa.array(values, kind).take(codes)
+        else:
+            arrays[name] = pa.array(column, from_pandas=True)  # NaN becomes null
+    return pa.table(arrays)
+
+
+def to_parquet(source: Source) -> bytes:
+    """The Arrow table as a Parquet file."""
+    table = to_arrow(source)
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    return file.getvalue()
+
+
+def to_csv(source: Source, header: bool = True) -> str:
+    """CSV with the rows of `to_frame`; see `Plans.to_csv`. Each distinct cell is formatted once."""
+    columns, _ = _columns(source)
+    cells = [_cells(column) for column in columns.values()]
+    head = [",".join(columns)] if header else []
+    lines = [*head, *map(",".join, zip(*cells, strict=True))]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _columns(source: Source) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
+    """The columns of the table, and which of its S rows are people without steps [S]."""
+    columns = source.columns
+    taken = steps_taken(columns)
+    count = taken.sum(axis=1)
+    person = np.repeat(np.arange(len(columns)), np.maximum(count, 1))
+    stepless = (count == 0)[person]
+    row, t = np.nonzero(taken)
+    statuses = [*Status]
+    status = np.array([statuses.index(Status(one)) for one in columns.status], np.intp)
+    bound = rounded(columns.lower_bound)
+    total = np.where(status == statuses.index(Status.FOUND), total_costs(source), np.nan)
+    number, cost = np.zeros(len(person), np.intp), np.full(len(person), np.nan)
+    number[~stepless], cost[~stepless] = t + 1, source.step_costs[row, t]
+
+    def of_step(codes: npt.NDArray[np.intp], values: list[Any]) -> Coded[Any]:
+        """Values of the steps [B, T], by row of the table."""
+        spread = np.full(len(person), NO_CODE)
+        spread[~stepless] = codes[row, t]
+        return Coded(spread, values)
+
+    names = source.action_names
+    reasons = columns.reasons or Coded.empty(taken.shape)
+    because = [None if data is None else data.source for _, data in reasons.values]
+    cautions = columns.cautions or Coded.empty(count.shape)
+    caution = np.where(columns.verified | (cautions.codes == NO_CODE), 0, cautions.codes + 1)
+    return {
+        "person": Coded(person, source.persons),
+        "status": Coded(status[person], [one.value for one in statuses]),
+        "total_cost": total[person],
+        "verified": columns.verified[person],
+        "optimal": columns.optimal[person],
+        "lower_bound": np.where(np.isfinite(bound), bound, np.nan)[person],
+        "questions": columns.queries[person],
+        "step": number,
+        "function": of_step(columns.actions, [name.function for name in names]),
+        "argument": of_step(columns.actions, [name.argument for name in names]),
+        "cost": cost,
+        "text": of_step(source.texts.codes, source.texts.values),
+        "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
+        "source": of_step(reasons.codes, because),
+        "caution": Coded(caution[person], ["", *cautions.values]),
+    }, stepless
+
+
+def _objects(column: Coded[Any]) -> npt.NDArray[np.object_]:
+    """The values of a column; None where it has none."""
+    table = np.empty(len(column.values) + 1, object)
+    table[:-1] = column.values
+    return table[column.codes]
+
+
+def _cells(column: Column) -> list[str]:
+    """A column as cells of a CSV file."""
+    if isinstance(column, Coded):
+        codes, values = column.codes, _as_inferred(column)
+    else:
+        codes, distinct = pd.factorize(column)
+        values = distinct.tolist()
+    table = np.empty(len(values) + 1, object)
+    table[:-1] = [_cell(value) for value in values]
+    table[-1] = ""
+    cells: list[str] = table[codes].tolist()
+    return cells
+
+
+def _as_inferred(column: Coded[Any]) -> list[Any]:
+    """The values of a column as a DataFrame holds them: integers beside floats or missing values are floats."""
+    used = np.zeros(len(column.values) + 1, bool)
+    used[column.codes] = True
+    present = [value for value, use in zip(column.values, used[:-1].tolist(), strict=True) if use]
+    inferred = pd.Series([*present, *([math.nan] if used[-1] else [])], dtype=object).infer_objects()
+    if not present or inferred.dtype != float:
+        return column.values
+    return [float(value) if use else value for value, use in zip(column.values, used[:-1].tolist(), strict=True)]
+
+
+def _cell(value: Any) -> str:
+    """One cell: text that would be a formula is marked as text, and quoted where CSV needs it."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = f"'{value}" if value.startswith(_FORMULA) else value
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

@@ -1,0 +1,110 @@
+"""Plans as text for the people they are made for. This text is plain on purpose: applicants read it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from counterplan.plans.status import Status
+from counterplan.problem.values import visible
+
+if TYPE_CHECKING:
+    from counterplan.plans.plan import Plan
+    from counterplan.plans.plans import Plans
+
+_WIDTH = 110
+
+
+def plan_text(plan: Plan) -> str:
+    """One plan as text."""
+    if plan.status is not Status.FOUND:
+        return _without_plan(plan)
+    width = max(len(step.text) for step in plan.steps) + 4
+    lines = [f"{headline(plan)} ({total_effort(plan)}):", ""]
+    for number, step in enumerate(plan.steps, 1):
+        lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
+        if step.reason:
+            lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
+    return visible("\n".join([*lines, "", "\n".join(textwrap.wrap(verification(plan), _WIDTH))]))
+
+
+def _without_plan(plan: Plan) -> str:
+    """The text for a person without steps."""
+    asked = questions(plan.queries)
+    if plan.status is Status.ALREADY_FAVOURABLE:
+        return "The decision is already favourable: nothing needs to change."
+    if plan.status is Status.INFEASIBLE:
+        return f"Refused. No plan within the rules changes that (proved, {asked} asked)."
+    if not plan.queries:
+        return "No plan was found; no question was asked."
+    least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
+    return f"Refused. No plan was found after {asked}{least}."
+
+
+def headline(plan: Plan) -> str:
+    """The claim about the steps: a fact if the plan is verified, otherwise an expectation.
+
+    That a person is refused is stated only if it was queried.
+    """
+    count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
+    if plan.verified:
+        return f"Refused. {count} would change that"
+    verb = "might" if plan.caution else "should"
+    return f"Refused. {count} {verb} change that" if plan.queries else f"{count} {verb} change the decision"
+
+
+def total_effort(plan: Plan) -> str:
+    """The cost of a plan and the proved bound on it."""
+    if plan.optimal:
+        return f"effort {plan.cost:.1f}, the least possible"
+    if plan.lower_bound:
+        return f"effort {plan.cost:.1f}; the least possible is at least {plan.lower_bound:.1f}"
+    return f"effort {plan.cost:.1f}"
+
+
+def verification(plan: Plan) -> str:
+    """Whether the plan was verified, and its caution."""
+    if plan.verified:
+        return f"Checked with the model: favourable. {questions(plan.queries)} asked."
+    if plan.queries > 1:
+        text = f"Not checked with the model, which was asked {questions(plan.queries)} about other states."
+    else:
+        asked = "It was asked only whether you are refused." if plan.queries else "No question was asked."
+        text = f"Not checked with the model. {asked}"
+    return f"{text} {plan.caution}".rstrip()
+
+
+def plans_text(plans: Plans, most: int | None = None) -> str:
+    """The first `most` plans, each under the person's name, and a closing line with counts."""
+    shown = plans if most is None else plans[:most]
+    blocks = [f"Person {plan.person}\n{plan}" for plan in shown]
+    if most is not None and len(plans) > most:
+        blocks.append(f"… and {len(plans) - most:,} more.")
+    return "\n\n".join([*blocks, f"{counts(plans)}. {queries_spent(plans)}."])
+
+
+def counts(plans: Plans) -> str:
+    """The number of people and of plans by status: `60 people: 40 found (2 not checked), 20 already favourable`."""
+    found = plans.counts
+    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in found.items() if count]
+    unverified = int(np.count_nonzero((plans.lengths > 0) & ~plans.verified))
+    if unverified:
+        parts[0] += " (not checked)" if unverified == found["found"] else f" ({unverified:,} not checked)"
+    people = "1 person" if len(plans) == 1 else f"{len(plans):,} people"
+    return f"{people}: {', '.join(parts) or 'nothing to do'}"
+
+
+def queries_spent(plans: Plans) -> str:
+    """The queries of all plans together: `9 questions asked, 3 of them answered from memory`."""
+    asked = f"{questions(plans.queries + plans.cached)} asked"
+    if not plans.cached:
+        return asked
+    share = f"{plans.cached:,} of them" if plans.queries else "all" if plans.cached > 1 else "and"
+    return f"{asked}, {share} answered from memory"
+
+
+def questions(count: int) -> str:
+    """A number of queries, as applicants read it."""
+    return "1 question" if count == 1 else f"{count:,} questions"

@@ -1,0 +1,72 @@
+"""Verification of a program: query a model once about the final state of every plan.
+
+This is the only module of `program` that imports the black box; `Program.recommend` works without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from counterplan.blackbox import BlackBox
+from counterplan.plans import Forbid, allowed_actions, label_of
+from counterplan.problem import People
+from counterplan.program.automaton import Program
+from counterplan.search.orders import NO_ACTION
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Decisions of a model about the plans of a program.
+
+    Parameters
+    ----------
+    people : int
+        Number of people.
+    plans : int
+        Number of people for whom the program has a plan.
+    failing : tuple of int or str
+        Index labels of those whose plan does not lead to a favourable decision.
+    same_model : bool
+        Whether this is the model that the program was made for, as far as its card tells.
+    """
+
+    people: int
+    plans: int
+    failing: tuple[int | str, ...]
+    same_model: bool = True
+
+    @property
+    def hold(self) -> int:
+        """Number of plans that lead to a favourable decision."""
+        return self.plans - len(self.failing)
+
+    @property
+    def share(self) -> float:
+        """Share of all people whose plan leads to a favourable decision; NaN if there are no people."""
+        return self.hold / self.people if self.people else float("nan")
+
+    def __str__(self) -> str:
+        if not self.people:
+            return "There is nobody to plan for."
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        failing = len(self.failing)
+        hold = f"{self.hold:,} {'holds' if self.hold == 1 else 'hold'}"
+        fail = f"{failing:,} {'does' if failing == 1 else 'do'} not"
+        other = "" if self.same_model else " The program was made for another model, or for an earlier state of it."
+        return f"{self.plans:,} of {people} got a plan; {hold}, {fail} ({self.share:.1%} of all).{other}"
+
+
+def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
+    """Query `model`, a BlackBox or anything that it wraps, about the program's plans; see `Program.verify`."""
+    problem = program.problem
+    read = problem.read(people)
+    run = program.run(read.states, allowed_actions(problem, read, forbid))
+    rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
+    box = model if isinstance(model, BlackBox) else BlackBox(model)
+    same = "model" not in program.card or program.card["model"] == box.fingerprint(problem)
+    holds = box.session(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
+    failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
+    return Verification(len(read), len(rows), failing, same)

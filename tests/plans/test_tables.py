@@ -1,0 +1,151 @@
+"""Plans as tables: DataFrame, CSV, Arrow and Parquet."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import BlackBox, ExactPlanner, Plan, Plans, Reason, SettingError, Status, Step
+from counterplan.benchmarks import Benchmark
+
+
+def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
+    frame = plans.to_frame()
+    assert len(frame) == sum(max(1, len(plan.steps)) for plan in plans)
+    steps = frame[frame["person"] == longest.person]
+    assert steps["step"].tolist() == list(range(1, len(longest.steps) + 1))
+    assert steps["cost"].sum() == pytest.approx(longest.cost)
+    assert steps["total_cost"].nunique() == 1
+    assert frame[frame["status"] == "already_favourable"]["step"].eq(0).all()
+    assert Plans(()).to_frame().columns.tolist() == frame.columns.tolist()
+
+
+def rows_of(plans: Plans) -> pd.DataFrame:
+    """The table, row by row from the objects."""
+    rows = []
+    for plan in plans:
+        head = {
+            "person": plan.person,
+            "status": plan.status.value,
+            "total_cost": plan.cost if plan.steps else np.nan,
+            "verified": plan.verified,
+            "optimal": plan.optimal,
+            "lower_bound": np.nan if plan.lower_bound is None else plan.lower_bound,
+            "questions": plan.queries,
+            "caution": plan.caution,
+        }
+        for number, step in enumerate(plan.steps, 1):
+            source = step.because.source if step.because else None
+            words = {"text": step.text, "reason": step.reason, "source": source}
+            place = {"step": number, "function": step.function, "argument": step.argument, "cost": step.cost}
+            rows.append(head | place | words)
+        if not plan.steps:
+            rows.append(head | {"step": 0})
+    columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions", "step", "function"]
+    return pd.DataFrame(rows, columns=[*columns, "argument", "cost", "text", "reason", "source", "caution"])
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_tables_are_made_from_columns_as_from_objects(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    plans = ExactPlanner(problem, data.draw(worlds.black_boxes(problem))).plan(data.draw(worlds.people(problem)))
+    for one in (plans, Plans(plans.plans)):
+        expected = rows_of(one)
+        pd.testing.assert_frame_equal(one.to_frame(), expected, check_dtype=bool(len(plans)))
+        assert one.to_csv() == expected.to_csv(index=False)
+        assert one.to_csv(header=False) == expected.to_csv(index=False, header=False)
+
+
+HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://x","y")']
+
+
+def cells(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_cell_is_a_formula(text: str) -> None:
+    step = Step(text, text, 1.0, text, {}, {}, text, Reason("rule"))
+    plans = Plans((Plan(text, Status.FOUND, {}, (step,), caution=text),))
+    (row,) = cells(plans.to_csv())
+    for column in ("person", "function", "argument", "text", "reason", "caution"):
+        assert row[column] == f"'{text}"
+    assert plans.to_frame()["text"].tolist() == [text], "only spreadsheets need the mark"
+
+
+def test_numbers_stay_numbers(longest: Plan) -> None:
+    steps = (replace(longest.steps[0], argument=-5000, cost=-1.5), replace(longest.steps[0], argument="-5000"))
+    first, second = cells(Plans((replace(longest, steps=steps),)).to_csv())
+    assert (first["argument"], first["cost"]) == ("-5000", "-1.5")
+    assert second["argument"] == "'-5000", "this one is text"
+
+
+def test_arrow(plans: Plans) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table, frame = plans.to_arrow(), plans.to_frame()
+    assert table.column_names == frame.columns.tolist()
+    assert table.schema.field("person").type == pa.int64()
+    assert table.schema.field("argument").type == pa.string()
+    assert table["person"].to_pylist() == frame["person"].tolist()
+    assert table["text"].to_pylist() == [None if pd.isna(text) else text for text in frame["text"]]
+    assert table["total_cost"].null_count == frame["total_cost"].isna().sum() > 0
+    assert Plans.from_json(plans.to_json()).to_arrow().equals(table), "from objects as from columns"
+    assert Plans(()).to_arrow().num_rows == 0
+    named = Plans((replace(plans[0], person="ann"), plans[1])).to_arrow()
+    assert named["person"].to_pylist() == ["ann", str(plans[1].person)]
+
+
+def test_save_by_extension(plans: Plans, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    for name in ("plans.json", "plans.csv", "plans.parquet", "plans.html", "PLANS.JSON"):
+        plans.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600, "plans are personal data"
+    assert (tmp_path / "plans.json").read_text() == plans.to_json()
+    assert (tmp_path / "plans.csv").read_text() == plans.to_csv()
+    assert (tmp_path / "plans.html").read_text() == plans.to_html()
+    read = pd.read_parquet(tmp_path / "plans.parquet")
+    assert read["cost"].sum() == pytest.approx(plans.to_frame()["cost"].sum())
+    assert len(list(tmp_path.iterdir())) == 5, "no temporary file is left"
+    for wrong in ("plans.txt", "plans", "plans.json.gz"):
+        with pytest.raises(SettingError, match=r"\.json, \.csv, \.parquet, \.html"):
+            plans.save(tmp_path / wrong)
+
+
+def test_without_pyarrow_the_extra_is_named(plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without_pyarrow(name: str, *more: object, **options: object) -> object:
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return original(name, *more, **options)
+
+    expected = plans.to_csv()
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    for act in (plans.to_arrow, lambda: plans.save(tmp_path / "plans.parquet")):
+        with pytest.raises(SettingError, match=r"pip install 'counterplan\[parquet\]'"):
+            act()
+    assert not list(tmp_path.iterdir())
+    assert plans.to_csv() == expected
+
+
+def test_many_people_share_the_words(german: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each distinct change is put into words once, however many people make it."""
+    people = pd.concat([german.refused_test.head(10)] * 20, ignore_index=True)
+    plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
+    transitions = type(german.problem.transitions)
+    calls = []
+    say = transitions.say
+    monkeypatch.setattr(transitions, "say", lambda *arguments: (calls.append(1), say(*arguments))[1])
+    frame = plans.to_frame()
+    assert len(calls) == frame["text"].nunique() < len(frame) / 10
