@@ -18,7 +18,7 @@ from counterplan.cli.common import count
 from counterplan.errors import PlanError
 
 if TYPE_CHECKING:
-    from counterplan.experiments.running import Progress, Show
+    from counterplan.experiments.running import ExperimentProgress, ProgressCallback
 
 
 def experiment(
@@ -56,35 +56,41 @@ def experiment(
         raise PlanError("--resume, --force and --report-only exclude each other")
     try:
         from counterplan.experiments import folder, report, running
-        from counterplan.experiments.rows import Rows
-        from counterplan.experiments.settings import FIRST_SEED, QUICK_SEEDS, SEEDS, Options, Settings
+        from counterplan.experiments.rows import ExperimentRows
+        from counterplan.experiments.settings import (
+            FIRST_SEED,
+            QUICK_SEEDS,
+            SEEDS,
+            ExperimentOptions,
+            ExperimentSettings,
+        )
     except ImportError as error:
         raise PlanError(f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'") from None
     if report_only:
-        Rows.read(out)  # says so if there are none, before anything is written
-        with folder.alone(out):
-            report.write(out, Rows.read(out))
+        ExperimentRows.read(out)  # says so if there are none, before anything is written
+        with folder.locked(out):
+            report.write(out, ExperimentRows.read(out))
         typer.echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
     before = folder.options_in(out) if resume else None
     if resume and before is None:
         raise PlanError(f"{out}: there is no experiment to go on with; leave --resume out")
-    usual = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
+    usual = before or ExperimentOptions(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
     begin = usual.seeds[0] if first_seed is None else first_seed
-    options = Options(
+    options = ExperimentOptions(
         _words(benchmarks) or usual.benchmarks, tuple(range(begin, begin + (seeds or len(usual.seeds)))),
         people or usual.people, quick or usual.quick, paper_training or usual.paper_training,
         _words(planners) or usual.planners,
     )  # fmt: skip
-    with folder.alone(out):
+    with folder.locked(out):
         folder.begin(out, options, resume=resume, force=force)
         with _shown() as show:
-            run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
+            run = running.ExperimentRun(options, out, ExperimentSettings.of(options), jobs or _cores(), show)
             try:
                 rows = run.run()
             except KeyboardInterrupt:
                 rows = None
-        for line in run.told:
+        for line in run.warnings:
             typer.echo(line, err=True)
         if rows is None:
             done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
@@ -106,13 +112,13 @@ def _cores() -> int:
 
 
 @contextmanager
-def _shown() -> Iterator[Show]:
+def _shown() -> Iterator[ProgressCallback]:
     """A way to show progress on the error stream: a bar on a terminal, otherwise a line for each cell."""
     console = Console(stderr=True)
     if not console.is_terminal:
         seen = 0
 
-        def write(progress: Progress) -> None:
+        def write(progress: ExperimentProgress) -> None:
             nonlocal seen
             if progress.done > seen:
                 seen = progress.done
@@ -124,17 +130,17 @@ def _shown() -> Iterator[Show]:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("running", total=None, told="")
 
-        def move(progress: Progress) -> None:
+        def move(progress: ExperimentProgress) -> None:
             told = f"{_left(progress)}; {', '.join(progress.running)}"
             bar.update(task, total=progress.total, completed=progress.done, told=told)
 
         yield move
 
 
-def _left(progress: Progress) -> str:
+def _left(progress: ExperimentProgress) -> str:
     """About how long it will take, in words."""
-    if progress.left is None:
+    if progress.seconds_left is None:
         return "no telling yet how long"
-    if progress.left < 90:
-        return f"about {progress.left:.0f} s left"
-    return f"about {progress.left / 60:.0f} min left"
+    if progress.seconds_left < 90:
+        return f"about {progress.seconds_left:.0f} s left"
+    return f"about {progress.seconds_left / 60:.0f} min left"
