@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,12 +15,12 @@ import pytest
 from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
-from counterplan.experiments import figures, report
+from counterplan.experiments import drawing, figures, report
 from counterplan.experiments.drawing import report_style
 from counterplan.experiments.findings import findings
 from counterplan.experiments.formatting import ReportTable
 from counterplan.experiments.rows import ExperimentRows
-from counterplan.experiments.tables import all_tables, datasets
+from counterplan.experiments.tables import against_baseline, all_tables, datasets
 
 ABOUT = {
     "options": {"seeds": [0, 1], "quick": False},
@@ -95,7 +96,7 @@ def altered(**changes: float) -> ExperimentRows:
 
 def beside(rows: ExperimentRows) -> list[str]:
     """The marked cells of search against CSCF: success, cost, queries, candidates, time."""
-    row = row_of(all_tables(rows)["baseline"], "search", "german")
+    row = row_of(against_baseline(rows), "search", "german")
     return [row[place] for place in (1, 4, 8, 10, 13)]
 
 
@@ -238,6 +239,14 @@ class _Page(HTMLParser):
         if tag in ("use", "path"):
             return
         assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coarse() -> Iterator[None]:
+    """Bitmaps of few pixels, which are quick to write; no test looks at them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(drawing, "DPI", 20)
+        yield
 
 
 @pytest.fixture(scope="module")

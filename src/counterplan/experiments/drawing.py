@@ -23,6 +23,7 @@ INK = "#1a1b20"
 """The colour of text; in the report it becomes that of the page."""
 WIDE = 7.2
 """Inches: both columns of a printed page."""
+DPI = 200
 _TOLERANCE = 1e-3
 """Fraction of an axis by which an interval may exceed it unnoticed."""
 _STYLE: dict[Any, Any] = {
@@ -91,7 +92,7 @@ def report_style() -> Iterator[None]:
 def rendered(key: str, title: str, caption: str, figure: Figure) -> ReportFigure:
     """Render a figure as PNG and SVG."""
     png, svg = io.BytesIO(), io.StringIO()
-    figure.savefig(png, format="png", dpi=200)
+    figure.savefig(png, format="png", dpi=DPI)
     figure.set_layout_engine("none")  # the layout is computed once; repeating it is slow
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return ReportFigure(key, title, caption, png.getvalue(), svg.getvalue())
