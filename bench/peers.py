@@ -196,7 +196,7 @@ def by_dice(
     for row, start in enumerate(read.states):
         reached = reach(problem, start)
         ranges = told(problem, reached, train)
-        asked.about(start)
+        asked.session(start)
         random.seed(row)
         np.random.seed(row)  # noqa: NPY002 -- what DiCE draws from
         person = people[names].iloc[[row]]

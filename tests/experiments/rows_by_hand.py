@@ -1,16 +1,16 @@
-"""Rows made by hand, small enough to work out every figure on paper; and settings under which everything is quick."""
+"""Rows written by hand, small enough to compute every statistic on paper, and settings for a quick run."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from counterplan.agent.training import TrainingSettings
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.settings import Settings
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.settings import ExperimentSettings
 from counterplan.surrogate.active_learning import LearningSettings
 from counterplan.surrogate.fitting import FitSettings
 
-TINY = Settings(
+TINY = ExperimentSettings(
     people=6,
     training=TrainingSettings(
         people=60, enough_people=60, validation=8, passes=2, group=30, simulations=24, steps=8, batch=32,
@@ -44,8 +44,8 @@ def result(person: int, method: str, cost: float | None = None, **more: Any) -> 
     return row | more
 
 
-def by_hand() -> Rows:
-    """Two seeds of three and two people; search solves three of four who can be helped, CSCF two, the program one."""
+def by_hand() -> ExperimentRows:
+    """Two seeds of three and two people; of four feasible people search solves three, CSCF two, the program one."""
     none = {"outcome": "proved_none", "length": 0, "actions": ""}
     two = "CHANGE_JOB=skilled; CHANGE_HOUSING=own"
     results = [
@@ -66,14 +66,14 @@ def by_hand() -> Rows:
         result(0, "guided", 10.0, knob="budget", value=3),
     ]  # fmt: skip
     questions = [
-        asked("exact", "prediction", 300, 3), asked("exact", "prediction", 100, 2, seed=1),
-        asked("search", "prediction", 9, 3), asked("search", "prediction", 2, 2, seed=1),
-        asked("evolution", "prediction", 600, 3), asked("evolution", "prediction", 200, 2, seed=1),
-        asked("program", "prediction", 0, 3), asked("program", "prediction", 0, 2, seed=1),
-        asked("agent", "training", 1_000), asked("agent", "training", 3_000, seed=1),
-        asked("surrogate", "training", 500), asked("surrogate", "training", 700, seed=1),
-        asked("program", "distillation", 0), asked("program", "trial", 40),
-        asked("guided", "prediction", 6, 3, knob="budget", value=3),
+        queried("exact", "prediction", 300, 3), queried("exact", "prediction", 100, 2, seed=1),
+        queried("search", "prediction", 9, 3), queried("search", "prediction", 2, 2, seed=1),
+        queried("evolution", "prediction", 600, 3), queried("evolution", "prediction", 200, 2, seed=1),
+        queried("program", "prediction", 0, 3), queried("program", "prediction", 0, 2, seed=1),
+        queried("agent", "training", 1_000), queried("agent", "training", 3_000, seed=1),
+        queried("surrogate", "training", 500), queried("surrogate", "training", 700, seed=1),
+        queried("program", "distillation", 0), queried("program", "trial", 40),
+        queried("guided", "prediction", 6, 3, knob="budget", value=3),
     ]  # fmt: skip
     timing = [
         timed("exact", "prediction", 0.3, 3), timed("search", "prediction", 0.6, 3), timed("agent", "training", 20.0),
@@ -98,17 +98,17 @@ def by_hand() -> Rows:
         {"benchmark": "german", "seed": 0, "method": "program", "traces": None, "got": None, "leaves": 12},
         {"benchmark": "german", "seed": 0, "method": "paper_program", "traces": 100, "got": 100, "leaves": 50},
     ]
-    sheet = {"results": results, "curves": curves, "questions": questions, "timing": timing, "people": people}
-    return Rows.collected([sheet, {"datasets": datasets, "programs": programs}])
+    record = {"results": results, "curves": curves, "questions": questions, "timing": timing, "people": people}
+    return ExperimentRows.collected([record, {"datasets": datasets, "programs": programs}])
 
 
-def asked(method: str, phase: str, rows: int, people: int | None = None, **more: Any) -> dict[str, Any]:
-    """A row of questions."""
-    told = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "rows": rows, "people": people}
-    return told | {"knob": "", "remembered": 0} | more
+def queried(method: str, phase: str, rows: int, people: int | None = None, **more: Any) -> dict[str, Any]:
+    """A row of queries."""
+    row = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "rows": rows, "people": people}
+    return row | {"knob": "", "remembered": 0} | more
 
 
 def timed(method: str, phase: str, seconds: float, people: int | None = None) -> dict[str, Any]:
     """A row of times."""
-    told = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "people": people}
-    return told | {"cpu_seconds": seconds, "wall_seconds": seconds}
+    row = {"benchmark": "german", "seed": 0, "method": method, "phase": phase, "people": people}
+    return row | {"cpu_seconds": seconds, "wall_seconds": seconds}

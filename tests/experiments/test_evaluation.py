@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan import BlackBox, ExactPlanner, Plan, Problem, Step
-from counterplan.experiments.evaluation import OUTCOMES, judge
+from counterplan.experiments.evaluation import OUTCOMES, evaluate
 from counterplan.plans import Status
 from loans import LOAN
 
@@ -49,20 +49,20 @@ def plan(*steps: tuple[str, object], claimed: float = 1.0, status: Status = Stat
     ids=["holds", "holds in two", "refused", "illegal", "unknown", "too long", "nothing", "proved"],
 )
 def test_says_what_becomes_of_a_plan(problem: Problem, made: Plan, outcome: str, cost: float | None) -> None:
-    verdict = judge(problem, decide, problem.read(TABLE.head(1)), [made])[0]
-    assert (verdict.outcome, verdict.cost, verdict.length) == (outcome, cost, len(made.steps))
-    assert verdict.success == (outcome == "holds")
-    assert verdict.outcome in OUTCOMES
+    evaluation = evaluate(problem, decide, problem.read(TABLE.head(1)), [made])[0]
+    assert (evaluation.outcome, evaluation.cost, evaluation.length) == (outcome, cost, len(made.steps))
+    assert evaluation.success == (outcome == "holds")
+    assert evaluation.outcome in OUTCOMES
 
 
 def test_judges_everybody_at_once_as_one_by_one(problem: Problem) -> None:
     people = problem.read(TABLE)
     plans = [plan(("EARN", 1000)), plan(("WORK", "clerk"), ("EARN", 500))]
-    together = judge(problem, decide, people, plans)
-    assert [verdict.outcome for verdict in together] == ["holds", "holds"]
-    assert [verdict.cost for verdict in together] == [1.5, 3.0]
-    swapped = judge(problem, decide, people, plans[::-1])
-    assert [verdict.outcome for verdict in swapped] == ["illegal", "refused"]
+    together = evaluate(problem, decide, people, plans)
+    assert [evaluation.outcome for evaluation in together] == ["holds", "holds"]
+    assert [evaluation.cost for evaluation in together] == [1.5, 3.0]
+    swapped = evaluate(problem, decide, people, plans[::-1])
+    assert [evaluation.outcome for evaluation in swapped] == ["illegal", "refused"]
 
 
 @settings(max_examples=30)
@@ -73,8 +73,8 @@ def test_agrees_with_the_replay_of_true_plans(seed: int) -> None:
     table = worlds.random_people(problem, seed, 4)
     people = problem.read(table[~BlackBox(model).favourable(problem, table)])
     plans = ExactPlanner(problem, BlackBox(model), state_limit=2_000).plan(people, refused=True)
-    for made, verdict in zip(plans, judge(problem, model, people, plans), strict=True):
-        assert verdict.success == (made.status is Status.FOUND)
-        if verdict.success:
+    for made, evaluation in zip(plans, evaluate(problem, model, people, plans), strict=True):
+        assert evaluation.success == (made.status is Status.FOUND)
+        if evaluation.success:
             assert made.replay(problem, BlackBox(model)).ok
-            assert verdict.cost == pytest.approx(made.cost, abs=1e-6)
+            assert evaluation.cost == pytest.approx(made.cost, abs=1e-6)

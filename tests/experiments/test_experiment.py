@@ -14,13 +14,13 @@ from rows_by_hand import TINY
 from counterplan import BlackBox, Recourse, benchmarks
 from counterplan.experiments import report
 from counterplan.experiments.cells import cells_of
-from counterplan.experiments.figures import Drawing
+from counterplan.experiments.drawing import ReportFigure
 from counterplan.experiments.folder import begin
 from counterplan.experiments.methods import METHODS
-from counterplan.experiments.running import Run
-from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.running import ExperimentRun
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 
-OPTIONS = Options(("german",), (0,), people=6, quick=True)
+OPTIONS = ExperimentOptions(("german",), (0,), people=6, quick=True)
 WORDS = ("--quick", "--benchmarks", "german", "--first-seed", "0", "--people", "6", "--jobs", "2")
 
 
@@ -29,13 +29,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an experiment that ran in two processes, without a report yet."""
     folder = tmp_path_factory.mktemp("experiment") / "out"
     begin(folder, OPTIONS, resume=False, force=False)
-    Run(OPTIONS, folder, TINY, 2, lambda progress: None).run().write(folder)
+    ExperimentRun(OPTIONS, folder, TINY, 2, lambda progress: None).run().write(folder)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Settings, "of", classmethod(lambda cls, options: TINY))
+    monkeypatch.setattr(ExperimentSettings, "of", classmethod(lambda cls, options: TINY))
 
 
 def test_has_a_row_for_each_person_and_method(finished: Path) -> None:
@@ -67,16 +67,18 @@ def test_the_same_seed_gives_the_same_rows(finished: Path, tmp_path: Path) -> No
             path.unlink()
     shutil.rmtree(again / "learned" / "german-0" / "surrogate")
     begin(again, OPTIONS, resume=True, force=False)
-    run = Run(OPTIONS, again, TINY, 1, lambda progress: None)
+    run = ExperimentRun(OPTIONS, again, TINY, 1, lambda progress: None)
     run.run().write(again)
-    assert len(run.pace) == len(cells_of(OPTIONS)) - len(stays)
+    assert len(run.seconds) == len(cells_of(OPTIONS)) - len(stays)
     for path in finished.glob("*.csv"):
         if path.name != "timing.csv":
             assert path.read_bytes() == (again / path.name).read_bytes(), path.name
 
 
 def test_resuming_a_finished_one_only_makes_the_report(finished: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    blank = {name: Drawing(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names}
+    blank = {
+        name: ReportFigure(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names
+    }
     monkeypatch.setattr(report, "all_figures", lambda rows: blank)
     before = {path: path.stat().st_mtime_ns for place in ("cells", "learned") for path in (finished / place).rglob("*")}
     ran = run("experiment", "--out", finished, "--resume")
@@ -99,8 +101,8 @@ def test_what_was_learned_can_be_used(finished: Path) -> None:
     plans = recourse.recommend(benchmark.refused_test.head(6), "program", refused=True)
     results = pd.read_csv(finished / "results.csv", keep_default_na=False)
     assert ["; ".join(plan.actions) for plan in plans] == results[results["method"] == "program"]["actions"].tolist()
-    told = json.loads((finished / "learned" / "german-0" / "program" / "origin.json").read_text())
-    assert told == {"benchmark": "german", "seed": 0}
+    origin = json.loads((finished / "learned" / "german-0" / "program" / "origin.json").read_text())
+    assert origin == {"benchmark": "german", "seed": 0}
 
 
 @pytest.mark.parametrize(
@@ -113,8 +115,8 @@ def test_what_was_learned_can_be_used(finished: Path) -> None:
         ("--out new --resume --force", "exclude each other"),
         ("--out new --report-only", "results.csv: there is no such file"),
         ("--out file", "file: cannot be made a folder"),
-        ("--out used", "go on with --resume, or start again with --force"),
-        ("--out used --resume --seeds 3", "was begun with other options \\(seeds 0, not 0, 1, 2\\)"),
+        ("--out used", "continue with --resume, or start again with --force"),
+        ("--out used --resume --seeds 3", "was started with other options \\(seeds 0, not 0, 1, 2\\)"),
         ("--out used --resume --benchmarks adult", "--benchmarks german --first-seed 0 --people 6 --resume"),
         ("--out damaged --resume", "experiment.json: damaged"),
         ("--out new --seeds 0", "Invalid value for '--seeds'"),

@@ -1,4 +1,4 @@
-"""Cells are done once, in order, and never believed wrongly: with cells that do next to nothing."""
+"""Cells run once, in order, and are reused only if valid: with cells that do almost nothing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from counterplan import CounterplanError, PlanError
+from counterplan import CounterplanError, SettingError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell
 from counterplan.experiments.context import CellRecord, Context
-from counterplan.experiments.folder import alone, begin, options_in
-from counterplan.experiments.running import Progress, Run
-from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.folder import begin, locked, options_in
+from counterplan.experiments.rows import COLUMNS
+from counterplan.experiments.running import ExperimentProgress, ExperimentRun
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 
-OPTIONS = Options(("german", "syn"), (3, 4))
+OPTIONS = ExperimentOptions(("german", "syn"), (3, 4))
 
 
 class Work:
@@ -32,19 +33,19 @@ class Work:
         self.folder = folder
         self.done: list[str] = []
         self.fails: set[str] = set()
-        self.seen: list[Progress] = []
+        self.seen: list[ExperimentProgress] = []
 
     def kinds(self) -> dict[str, cells._Kind]:
         def doing(kind: str) -> Callable[[Context, CellRecord], None]:
-            def do(desk: Context, sheet: CellRecord) -> None:
-                name = f"{desk.name}-{desk.seed}-{kind}"
+            def do(context: Context, record: CellRecord) -> None:
+                name = f"{context.name}-{context.seed}-{kind}"
                 if name in self.fails:
-                    raise PlanError("out of luck")
+                    raise SettingError("out of luck")
                 self.done.append(name)
                 if kind == "agent":
-                    desk.learned("agent").mkdir(parents=True, exist_ok=True)
-                    (desk.learned("agent") / "agent.json").write_text("{}")
-                sheet.timing.append(desk.head | {"method": kind, "phase": "training", "cpu_seconds": 1.5})
+                    context.learned("agent").mkdir(parents=True, exist_ok=True)
+                    (context.learned("agent") / "agent.json").write_text("{}")
+                record.timing.append(context.head | {"method": kind, "phase": "training", "cpu_seconds": 1.5})
 
             return do
 
@@ -55,10 +56,10 @@ class Work:
             "plan-search": kind(doing("plan-search"), ("agent",), seconds),
         }
 
-    def run(self, settings: Settings = Settings()) -> Run:  # noqa: B008 -- it is frozen
+    def run(self, settings: ExperimentSettings = ExperimentSettings()) -> ExperimentRun:  # noqa: B008 -- it is frozen
         """One more run on the same folder."""
         begin(self.folder, OPTIONS, resume=(self.folder / "experiment.json").exists(), force=False)
-        run = Run(OPTIONS, self.folder, settings, 0, lambda progress: self.seen.append(replace(progress)))
+        run = ExperimentRun(OPTIONS, self.folder, settings, 0, lambda progress: self.seen.append(replace(progress)))
         self.rows = run.run()
         return run
 
@@ -77,8 +78,8 @@ def test_does_everything_once_and_in_order(work: Work) -> None:
         places = [work.done.index(f"{name}-{kind}") for kind in ("people", "agent", "plan-search")]
         assert places == sorted(places)
     last = work.seen[-1]
-    assert (last.done, last.total, last.left) == (12, 12, 0)
-    assert all(progress.left is None or progress.left >= 0 for progress in work.seen)
+    assert (last.done, last.total, last.seconds_left) == (12, 12, 0)
+    assert all(progress.seconds_left is None or progress.seconds_left >= 0 for progress in work.seen)
     assert len(work.rows.timing) == 12
 
 
@@ -87,7 +88,7 @@ def test_resuming_repeats_nothing(work: Work) -> None:
     first = work.rows.timing.to_csv()
     again = work.run()
     assert len(work.done) == 12
-    assert not again.told
+    assert not again.warnings
     assert again.progress.done == 12
     assert work.rows.timing.to_csv() == first
     (work.folder / Cell("syn", 4, "plan-search").file).unlink()
@@ -99,32 +100,32 @@ def test_cells_are_not_believed_if_they_would_come_out_differently(work: Work, m
     work.run()
     path = work.folder / Cell("german", 3, "people").file
     path.write_text(path.read_text()[:-40])
-    told = work.run().told
-    assert told == ["cells/german-3-people.json is damaged, and is made again"]
+    warnings = work.run().warnings
+    assert warnings == ["cells/german-3-people.json is damaged, and is made again"]
     tampered = json.loads(path.read_text())
     tampered["sheet"]["timing"][0]["cpu_seconds"] = 0.1
     path.write_text(json.dumps(tampered))
-    assert len(work.run().told) == 1
+    assert len(work.run().warnings) == 1
     (work.folder / "learned" / "german-3" / "agent" / "agent.json").unlink()
-    assert work.run().told == ["cells/german-3-agent.json is without agent.json, which it made, and is made again"]
+    assert work.run().warnings == ["cells/german-3-agent.json is without agent.json, which it made, and is made again"]
     assert len(work.done) == 15
-    work.run(Settings(imitated=7))
+    work.run(ExperimentSettings(imitated=7))
     assert len(work.done) == 27
     newer = cells.versions() | {"numpy": "99"}
     monkeypatch.setattr(cells, "versions", lambda: newer)
-    told = work.run(Settings(imitated=7)).told
-    assert len(told) == 12
-    assert "made with other versions or settings" in told[0]
+    warnings = work.run(ExperimentSettings(imitated=7)).warnings
+    assert len(warnings) == 12
+    assert "made with other versions or settings" in warnings[0]
 
 
 def test_says_so_if_the_code_has_changed_meanwhile(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     work.run()
     (work.folder / Cell("syn", 4, "plan-search").file).unlink()
     monkeypatch.setattr(cells, "source", lambda: "another")
-    told = ["some cells were made by another state of the code; --force makes all of them again"]
-    assert work.run().told == told
+    warnings = ["some cells were made by another state of the code; --force makes all of them again"]
+    assert work.run().warnings == warnings
     monkeypatch.setattr(cells, "source", lambda: "a third one")
-    assert work.run().told == told
+    assert work.run().warnings == warnings
 
 
 def test_says_what_failed_and_does_the_rest(work: Work) -> None:
@@ -139,10 +140,10 @@ def test_says_what_failed_and_does_the_rest(work: Work) -> None:
 
 def test_every_cell_says_how_it_was_made_and_names_no_place(work: Work) -> None:
     work.run()
-    told = json.loads((work.folder / Cell("syn", 3, "agent").file).read_text())["made_with"]
-    assert told["command"] == "counterplan experiment --benchmarks german,syn --seeds 2 --first-seed 3"
-    assert set(told["versions"]) >= {"counterplan", "python", "numpy", "jax", "pymoo"}
-    assert set(told["machine"]) == {"system", "processor", "cores"}
+    made_with = json.loads((work.folder / Cell("syn", 3, "agent").file).read_text())["made_with"]
+    assert made_with["command"] == "counterplan experiment --benchmarks german,syn --seeds 2 --first-seed 3"
+    assert set(made_with["versions"]) >= {"counterplan", "python", "numpy", "jax", "pymoo"}
+    assert set(made_with["machine"]) == {"system", "processor", "cores"}
     for path in (work.folder / "cells").iterdir():
         assert str(work.folder) not in path.read_text()
 
@@ -150,9 +151,9 @@ def test_every_cell_says_how_it_was_made_and_names_no_place(work: Work) -> None:
 def test_a_used_folder_is_refused(work: Work) -> None:
     work.run()
     (work.folder / "mine.txt").write_text("not yours")
-    with pytest.raises(CounterplanError, match="go on with --resume, or start again with --force"):
+    with pytest.raises(CounterplanError, match="continue with --resume, or start again with --force"):
         begin(work.folder, OPTIONS, resume=False, force=False)
-    other = Options(("german",), (3, 4, 5), quick=True)
+    other = ExperimentOptions(("german",), (3, 4, 5), quick=True)
     with pytest.raises(CounterplanError) as refused:
         begin(work.folder, other, resume=True, force=False)
     assert "benchmarks german, syn, not german" in str(refused.value)
@@ -169,18 +170,18 @@ def test_a_used_folder_is_refused(work: Work) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [Options(), Options(("syn",), (40,), 7, True, True), Options(seeds=(2, 3), people=5)],
+    [ExperimentOptions(), ExperimentOptions(("syn",), (40,), 7, True, True), ExperimentOptions(seeds=(2, 3), people=5)],
     ids=["usual", "quick", "seeds"],
 )
-def test_options_can_be_typed(options: Options, run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_options_can_be_typed(options: ExperimentOptions, run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen = []
 
-    def stop(folder: Path, found: Options, **how: bool) -> None:
+    def stop(folder: Path, found: ExperimentOptions, **how: bool) -> None:
         seen.append(found)
-        raise PlanError("enough")
+        raise SettingError("enough")
 
     monkeypatch.setattr("counterplan.experiments.folder.begin", stop)
-    assert run("experiment", "--out", tmp_path, *options.words().split()).code == 2
+    assert run("experiment", "--out", tmp_path, *options.to_arguments().split()).code == 2
     assert seen == [options]
 
 
@@ -188,10 +189,10 @@ SLOW = """
 import os, time
 from counterplan.experiments import cells
 
-def slow(desk, sheet):
-    with open(desk.folder / "log", "a") as log:
-        log.write(f"{os.getpid()} {desk.name}-{desk.seed}\\n")
-    if list(desk.folder.glob("cells/*.json")):
+def slow(context, record):
+    with open(context.folder / "log", "a") as log:
+        log.write(f"{os.getpid()} {context.name}-{context.seed}\\n")
+    if list(context.folder.glob("cells/*.json")):
         time.sleep(100)
 
 cells._KINDS = {"people": cells._Kind(slow, (), (1.0, 1.0, 1.0, 1.0))}
@@ -215,20 +216,20 @@ def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
             time.sleep(0.02)
         before = {path for path in out.rglob("*") if not path.name.startswith(".")}
         with monkeypatch.context() as patched:
-            patched.setattr(Run, "run", _two_at_once)
+            patched.setattr(ExperimentRun, "run", _two_at_once)
             again = ("experiment", "--out", out, "--benchmarks", "syn")
             refused = [run(*again, more) for more in ("--resume", "--force")]
         left = set(out.rglob("*"))
         running.send_signal(getattr(signal, how))
-        told = running.communicate(timeout=30)[1]
+        output = running.communicate(timeout=30)[1]
     assert [ran.code for ran in refused] == [2, 2]
-    assert all("another run is at work there" in ran.err for ran in refused)
+    assert all("another run uses this folder" in ran.err for ran in refused)
     assert before <= left, "--force has removed what another run needs"
-    assert running.returncode == code, told
+    assert running.returncode == code, output
     if how == "SIGINT":
-        assert "of 5 cells are done and kept" in told
-        assert f"counterplan experiment --out {out} --resume" in told
-        assert "Traceback" not in told
+        assert "of 5 cells are done and kept" in output
+        assert f"counterplan experiment --out {out} --resume" in output
+        assert "Traceback" not in output
     workers = {int(line.split()[0]) for line in (out / "log").read_text().splitlines()}
     while any(_alive(pid) for pid in workers) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -237,20 +238,20 @@ def test_a_run_that_is_stopped_goes_on_and_meanwhile_no_other_may(
     assert 0 < len(kept) < 5
     (out / "cells" / ".half.json.x").write_text("{")
     done = []
-    kind = cells._Kind(lambda desk, sheet: done.append(f"syn-{desk.seed}-people.json"), (), (1.0, 1.0, 1.0, 1.0))
+    kind = cells._Kind(lambda context, record: done.append(f"syn-{context.seed}-people.json"), (), (1.0, 1.0, 1.0, 1.0))
     monkeypatch.setattr(cells, "_KINDS", {"people": kind})
     options = options_in(out)
-    assert options == Options(("syn",))
-    with alone(out):
+    assert options == ExperimentOptions(("syn",))
+    with locked(out):
         begin(out, options, resume=True, force=False)
-        Run(options, out, Settings(), 0, lambda progress: None).run()
+        ExperimentRun(options, out, ExperimentSettings(), 0, lambda progress: None).run()
     assert set(done).isdisjoint(kept)
     assert {path.name for path in (out / "cells").iterdir()} == kept | set(done)
     assert len(kept) + len(done) == 5
 
 
-def _two_at_once(run: Run) -> None:
-    raise PlanError("two runs at once")
+def _two_at_once(run: ExperimentRun) -> None:
+    raise SettingError("two runs at once")
 
 
 def _alive(pid: int) -> bool:
@@ -260,3 +261,9 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_cell_has_the_tables_of_the_files() -> None:
+    record = CellRecord(queries=[{"rows": 3}])
+    assert set(record.to_dict()) == set(COLUMNS)
+    assert record.to_dict()["questions"] == [{"rows": 3}]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows_by_hand import by_hand, result
 
-from counterplan.experiments.budgets import questions_spent, seconds_spent
+from counterplan.experiments.budgets import cpu_usage, query_usage
 from counterplan.experiments.statistics import (
     Interval,
     action_string,
@@ -22,7 +22,7 @@ from counterplan.experiments.statistics import (
 )
 
 
-def test_means_over_seeds_are_those_on_paper() -> None:
+def test_means_over_seeds() -> None:
     found = summary(by_hand())
     search = found["german", "search"]
     assert search.people == 5
@@ -33,7 +33,7 @@ def test_means_over_seeds_are_those_on_paper() -> None:
     assert search.cost.mean == pytest.approx((20 + 5) / 2)
     assert search.ratio.mean == pytest.approx(((1 + 1.5) / 2 + 1) / 2)
     assert search.length.mean == pytest.approx((1.5 + 1) / 2)
-    assert search.questions.mean == pytest.approx((9 / 3 + 2 / 2) / 2)
+    assert search.queries.mean == pytest.approx((9 / 3 + 2 / 2) / 2)
     assert found["german", "exact"].success.mean == 1
     assert found["german", "exact"].ratio.mean == 1
     program = found["german", "program"]
@@ -44,7 +44,7 @@ def test_means_over_seeds_are_those_on_paper() -> None:
     assert math.isnan(program.cost.half)
 
 
-def test_people_in_common_are_those_whom_everybody_solves() -> None:
+def test_the_intersection_has_people_whom_every_method_solves() -> None:
     rows = by_hand()
     chosen = intersection(rows.results, ["exact", "search", "evolution", "no such method"])
     assert set(zip(rows.results["seed"][chosen], rows.results["person"][chosen], strict=True)) == {(0, 0), (1, 0)}
@@ -58,19 +58,19 @@ def test_a_curve_has_a_point_for_each_value() -> None:
     points = curve(by_hand(), "paper_program", "traces")
     assert list(points) == [("german", 100)]
     assert points["german", 100].ratio.mean == pytest.approx((1.5 + 1) / 2)
-    assert math.isnan(points["german", 100].questions.mean)
-    assert curve(by_hand(), "guided", "budget")["german", 3].questions.mean == 2
+    assert math.isnan(points["german", 100].queries.mean)
+    assert curve(by_hand(), "guided", "budget")["german", 3].queries.mean == 2
 
 
-def test_what_was_spent_is_told_by_what_for() -> None:
-    spent = questions_spent(by_hand())
+def test_usage_is_by_phase() -> None:
+    spent = query_usage(by_hand())
     assert spent["german", "search"].training.mean == 2_000
     assert spent["german", "program"].training.mean == 600
     assert spent["german", "program"].distillation.mean == 0
     assert spent["german", "program"].trial.mean == 40
     assert spent["german", "evolution"].prediction.mean == 150
     assert math.isnan(spent["german", "evolution"].training.mean)
-    seconds = seconds_spent(by_hand())
+    seconds = cpu_usage(by_hand())
     assert seconds["german", "evolution"].person.mean == pytest.approx(1)
     assert seconds["german", "evolution"].alone.mean == 2
     assert seconds["german", "program"].learning.mean == 12

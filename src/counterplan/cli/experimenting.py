@@ -17,7 +17,7 @@ from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 
 if TYPE_CHECKING:
-    from counterplan.experiments.running import Progress, Show
+    from counterplan.experiments.running import ExperimentProgress, ProgressCallback
 
 
 def experiment(
@@ -55,24 +55,32 @@ def experiment(
         raise SettingError("--resume, --force and --report-only exclude each other")
     try:
         from counterplan.experiments import folder, report, running
-        from counterplan.experiments.rows import Rows
-        from counterplan.experiments.settings import FIRST_SEED, QUICK_SEEDS, SEEDS, Options, Settings
+        from counterplan.experiments.rows import ExperimentRows
+        from counterplan.experiments.settings import (
+            FIRST_SEED,
+            QUICK_SEEDS,
+            SEEDS,
+            ExperimentOptions,
+            ExperimentSettings,
+        )
     except ImportError as error:
         raise CounterplanError(
             f"an experiment needs {error.name}; pip install 'counterplan[train,experiments]'"
         ) from None
     if report_only:
-        Rows.read(out)  # raises if there are none, before anything is written
-        with folder.alone(out):
-            report.write(out, Rows.read(out))
+        ExperimentRows.read(out)  # raises if there are none, before anything is written
+        with folder.locked(out):
+            report.write(out, ExperimentRows.read(out))
         echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
     before = folder.options_in(out) if resume else None
     if resume and before is None:
         raise StorageError(f"{out}: there is no experiment to go on with; leave --resume out")
-    default = before or Options(seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS))))
+    default = before or ExperimentOptions(
+        seeds=tuple(range(FIRST_SEED, FIRST_SEED + (QUICK_SEEDS if quick else SEEDS)))
+    )
     begin = default.seeds[0] if first_seed is None else first_seed
-    options = Options(
+    options = ExperimentOptions(
         _words(benchmarks) or default.benchmarks,
         tuple(range(begin, begin + (seeds or len(default.seeds)))),
         people or default.people,
@@ -80,15 +88,15 @@ def experiment(
         paper_training or default.paper_training,
         _words(planners) or default.planners,
     )
-    with folder.alone(out):
+    with folder.locked(out):
         folder.begin(out, options, resume=resume, force=force)
         with _progress() as show:
-            run = running.Run(options, out, Settings.of(options), jobs or _cores(), show)
+            run = running.ExperimentRun(options, out, ExperimentSettings.of(options), jobs or _cores(), show)
             try:
                 rows = run.run()
             except KeyboardInterrupt:
                 rows = None
-        for line in run.told:
+        for line in run.warnings:
             echo(line, err=True)
         if rows is None:
             done = f"{run.progress.done} of {count(run.progress.total, 'cell')} are done and kept"
@@ -110,12 +118,12 @@ def _cores() -> int:
 
 
 @contextmanager
-def _progress() -> Iterator[Show]:
+def _progress() -> Iterator[ProgressCallback]:
     """Display progress on the error stream: a bar on a terminal, otherwise a line for each cell."""
     with progress_bar("Running") as bar:
         printed = 0
 
-        def show(progress: Progress) -> None:
+        def show(progress: ExperimentProgress) -> None:
             nonlocal printed
             if bar.shown:
                 detail = f"{_remaining(progress)}; {', '.join(progress.running)}"
@@ -127,10 +135,10 @@ def _progress() -> Iterator[Show]:
         yield show
 
 
-def _remaining(progress: Progress) -> str:
+def _remaining(progress: ExperimentProgress) -> str:
     """Estimated time remaining, in words."""
-    if progress.left is None:
+    if progress.seconds_left is None:
         return "time left not known yet"
-    if progress.left < 90:
-        return f"about {progress.left:.0f} s left"
-    return f"about {progress.left / 60:.0f} min left"
+    if progress.seconds_left < 90:
+        return f"about {progress.seconds_left:.0f} s left"
+    return f"about {progress.seconds_left / 60:.0f} min left"

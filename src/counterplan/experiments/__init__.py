@@ -1,5 +1,6 @@
-"""The paper's evaluation, reproduced and extended: `counterplan experiment`.
+"""The evaluation of the paper, reproduced and extended: `counterplan experiment`.
 
-`settings` says what is run, `cells` cuts it into pieces that are each done once, `running` does them, `rows` are what
-comes out; `tables`, `figures`, `story` and `report` are pure functions of the rows. It knows all but the command line.
+`settings` defines an experiment, `cells` divides it into units of work that run once, `running` schedules them, and
+`rows` holds the results. `statistics`, `budgets`, `comparisons`, `tables`, `figures`, `findings` and `report` are pure
+functions of the rows.
 """

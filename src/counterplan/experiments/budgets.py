@@ -1,77 +1,80 @@
-"""What methods spend: questions to the model and processor time, by what for. Pure functions of the rows."""
+"""Queries and CPU time of methods, by phase. Pure functions of the rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from counterplan.experiments.methods import METHODS
-from counterplan.experiments.rows import Rows
+from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import Interval
 
 LEARNED: dict[str, tuple[str, ...]] = {method.name: method.needs for method in METHODS}
-"""What has to be learned for each method."""
+"""The objects to learn for each method."""
 
 
 @dataclass(frozen=True)
-class QueriesSpent:
-    """Rows sent to the model, over seeds."""
+class QueryUsage:
+    """Queries sent to the model, over seeds."""
 
     training: Interval
     distillation: Interval
     trial: Interval
-    """Of a program, on people held back: what tells how good it is, not what makes it."""
+    """Evaluation of a program on held-out people, which does not contribute to the program."""
     prediction: Interval
-    """For each person."""
-    remembered: Interval
-    """For each person: rows that the meter's memory answered."""
+    """Per person."""
+    cached: Interval
+    """Per person: queries answered from the cache."""
 
 
 @dataclass(frozen=True)
-class SecondsSpent:
-    """Processor time, over seeds."""
+class CpuUsage:
+    """CPU seconds, over seeds."""
 
     learning: Interval
-    """Training and distillation together."""
+    """Training and distillation."""
     person: Interval
-    """For each person, when everybody is planned for together."""
+    """Per person, all people planned for in one batch."""
     alone: Interval
-    """For one person alone."""
+    """For a single person."""
 
 
-def questions_spent(rows: Rows) -> dict[tuple[str, str], QueriesSpent]:
-    """By benchmark and method."""
-    plain = rows.questions[rows.questions["knob"] == ""]
-    found = {}
+def query_usage(rows: ExperimentRows) -> dict[tuple[str, str], QueryUsage]:
+    """Queries by benchmark and method."""
+    default = rows.queries[rows.queries["knob"] == ""]
+    usage = {}
     for name, method in _pairs(rows):
-        mine = plain[plain["benchmark"] == name]
-        learning = mine[mine["method"].isin(LEARNED.get(method, ()))]
+        part = default[default["benchmark"] == name]
+        learning = part[part["method"].isin(LEARNED.get(method, ()))]
         by_phase = [
             Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
             for phase in ("training", "distillation", "trial")
         ]
-        part = mine[(mine["method"] == method) & (mine["phase"] == "prediction")]
-        people = part["people"].astype(float)
-        each = [Interval.of(part[column].astype(float) / people) for column in ("rows", "remembered")]
-        found[name, method] = QueriesSpent(*by_phase, *each)
-    return found
+        prediction = part[(part["method"] == method) & (part["phase"] == "prediction")]
+        people = prediction["people"].astype(float)
+        each = [Interval.of(prediction[column].astype(float) / people) for column in ("rows", "remembered")]
+        usage[name, method] = QueryUsage(*by_phase, *each)
+    return usage
 
 
-def seconds_spent(rows: Rows) -> dict[tuple[str, str], SecondsSpent]:
-    """By benchmark and method."""
-    found = {}
+def cpu_usage(rows: ExperimentRows) -> dict[tuple[str, str], CpuUsage]:
+    """CPU time by benchmark and method."""
+    usage = {}
     for name, method in _pairs(rows):
-        mine = rows.timing[rows.timing["benchmark"] == name]
-        once = mine[mine["method"].isin(LEARNED.get(method, ())) & mine["phase"].isin(("training", "distillation"))]
-        own = mine[mine["method"] == method]
-        many, one = own[own["phase"] == "prediction"], own[own["phase"] == "one person"]
-        found[name, method] = SecondsSpent(
+        part = rows.timing[rows.timing["benchmark"] == name]
+        once = part[part["method"].isin(LEARNED.get(method, ())) & part["phase"].isin(("training", "distillation"))]
+        own = part[part["method"] == method]
+        batch, single = own[own["phase"] == "prediction"], own[own["phase"] == "one person"]
+        usage[name, method] = CpuUsage(
             Interval.of(once.groupby("seed")["cpu_seconds"].sum()),
-            Interval.of(many["cpu_seconds"] / many["people"].astype(float)),
-            Interval.of(one.groupby("seed")["cpu_seconds"].mean()),
+            Interval.of(batch["cpu_seconds"] / batch["people"].astype(float)),
+            Interval.of(single.groupby("seed")["cpu_seconds"].mean()),
         )
-    return found
+    return usage
 
 
-def _pairs(rows: Rows) -> list[tuple[str, str]]:
-    seen = rows.results[["benchmark", "method"]].drop_duplicates()
-    return [(str(benchmark), str(method)) for benchmark, method in zip(seen["benchmark"], seen["method"], strict=True)]
+def _pairs(rows: ExperimentRows) -> list[tuple[str, str]]:
+    """The pairs of benchmark and method in the results."""
+    pairs = rows.results[["benchmark", "method"]].drop_duplicates()
+    return [
+        (str(benchmark), str(method)) for benchmark, method in zip(pairs["benchmark"], pairs["method"], strict=True)
+    ]

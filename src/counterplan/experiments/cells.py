@@ -1,7 +1,7 @@
-"""An experiment in pieces: each cell is one thing learned or run on one benchmark and seed, done once and kept.
+"""Units of work of an experiment: a cell learns or runs one thing on one benchmark and seed.
 
-A finished cell is one JSON file, whole or not there. It says with which settings and versions it was made, so that one
-that would come out differently now is not believed.
+A finished cell is one JSON file, written atomically. It records settings and versions, so that a cell made with others
+is not reused.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from counterplan.benchmarks import NAMES
 from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
-from counterplan.errors import CounterplanError, PlanError
-from counterplan.experiments.brought import as_file_name, source_of
+from counterplan.errors import CounterplanError
 from counterplan.experiments.context import CellRecord, Context
+from counterplan.experiments.external import as_file_name, source_of
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import Options, Settings, digest
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
 from counterplan.plans import Status
@@ -41,16 +41,16 @@ from counterplan.surrogate.acquisition import GuideSettings
 VERSION = 1
 CELLS = "cells"
 PLAN = "plan-"
-"""How kinds of cells that plan begin; what follows is the method."""
+"""Prefix of the kinds of cells that plan; the method follows."""
 PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "jaxlib", "optax", "pymoo", "safetensors")
 PEOPLE = "people"
 POOL = 5_000
-"""Most people whose traces are sampled to imitate."""
+"""Maximal number of people whose traces are sampled for imitation."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to do."""
+    """A unit of work."""
 
     benchmark: str
     seed: int
@@ -61,36 +61,36 @@ class Cell:
 
     @property
     def file(self) -> str:
-        """Where it is kept, within the folder of the experiment."""
+        """Its path within the folder of the experiment."""
         return f"{CELLS}/{as_file_name(str(self))}.json"
 
     @property
     def planner(self) -> str | None:
-        """The planner that is run, if it is not one of counterplan's own."""
+        """The external planner that it runs, or None."""
         return None if self.kind in _KINDS else self.kind.removeprefix(PLAN)
 
 
 def needed_by(kind: str) -> tuple[str, ...]:
-    """The kinds of cells that have to be done first."""
+    """The kinds of cells that have to run first."""
     return _kind(kind).needs
 
 
-def cells_of(options: Options) -> list[Cell]:
-    """Everything an experiment consists of, in an order in which it can be done."""
-    kinds = [kind for kind, known in _KINDS.items() if options.paper_training or not known.optional]
+def cells_of(options: ExperimentOptions) -> list[Cell]:
+    """All cells of an experiment, in an order in which they can run."""
+    kinds = [name for name, kind in _KINDS.items() if options.paper_training or not kind.optional]
     kinds += [f"{PLAN}{planner}" for planner in options.planners]
     return [Cell(name, seed, kind) for name in options.benchmarks for seed in options.seeds for kind in kinds]
 
 
 def estimate(cell: Cell) -> float:
-    """About how many seconds a cell takes; only shares matter, as the pace is learned while running."""
+    """Prior estimate of the seconds of a cell; only proportions matter, as the pace is measured while running."""
     seconds = _kind(cell.kind).seconds
     return seconds[NAMES.index(cell.benchmark)] if cell.benchmark in NAMES else sum(seconds) / len(seconds)
 
 
 @cache
 def versions() -> dict[str, str]:
-    """What an outcome may depend on: the versions of counterplan, Python and what it stands on."""
+    """Versions that results may depend on: counterplan, Python and dependencies."""
     found = {"counterplan": counterplan.__version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -101,216 +101,212 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """What kind of machine this is, and nothing that would name it."""
+    """The kind of machine, without anything that identifies it."""
     return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
 
 
-def fingerprint(cell: Cell, settings: Settings) -> str:
-    """What a kept cell has to agree with: settings, also those that are not chosen here, versions, and the code of
-    what others bring."""
-    usual = (PolicySearchSettings(), DemonstrationSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
-    brought = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
-    brought += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
-    return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION, *brought])
+def fingerprint(cell: Cell, settings: ExperimentSettings) -> str:
+    """Hash of everything that a reused cell must agree with: settings, defaults, versions, and external code."""
+    defaults = (PolicySearchSettings(), DemonstrationSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
+    external = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
+    external += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
+    return digest([asdict(cell), asdict(settings), [asdict(one) for one in defaults], versions(), VERSION, *external])
 
 
 @cache
 def source() -> str:
-    """A hash of the code as it is now, which versions alone do not tell apart while it is worked on."""
+    """A hash of the source code, which versions alone do not identify during development."""
     root = Path(counterplan.__file__).parent
-    told = hashlib.sha256()
+    code = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        told.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return told.hexdigest()[:16]
+        code.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return code.hexdigest()[:16]
 
 
-def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
-    """Do what a cell asks for and keep it; gives how many seconds that took."""
-    begun = time.perf_counter()
-    sheet = CellRecord()
+def run_cell(cell: Cell, settings: ExperimentSettings, folder: Path, command: str) -> float:
+    """Run a cell and write its file; returns the seconds that it took."""
+    start = time.perf_counter()
+    record = CellRecord()
     try:
-        _kind(cell.kind).do(Context(cell.benchmark, cell.seed, settings, folder), sheet)
+        _kind(cell.kind).run(Context(cell.benchmark, cell.seed, settings, folder), record)
     except Exception as error:
-        theirs = cell.planner or (cell.benchmark if cell.benchmark not in NAMES else None)
-        if theirs is None or isinstance(error, CounterplanError):
+        external = cell.planner or (cell.benchmark if cell.benchmark not in NAMES else None)
+        if external is None or isinstance(error, CounterplanError):
             raise
-        raise PlanError(f"{theirs} does not work out: {type(error).__name__}: {error}") from error
-    seconds = time.perf_counter() - begun
+        raise CounterplanError(f"{external} fails: {type(error).__name__}: {error}") from error
+    seconds = time.perf_counter() - start
     made_with = {"versions": versions(), "source": source(), "machine": machine(), "command": command}
     made_with["settings"] = asdict(settings)
-    told = {
+    content = {
         "counterplan_cell": VERSION,
         **asdict(cell),
         "fingerprint": fingerprint(cell, settings),
         "made_with": made_with,
         "seconds": seconds,
-        "sheet": asdict(sheet),
+        "sheet": record.to_dict(),
     }
-    text = json.dumps(told | {"check": digest(told["sheet"])}, indent=1, ensure_ascii=False)
+    text = json.dumps(content | {"check": digest(content["sheet"])}, indent=1, ensure_ascii=False)
     write_whole(folder / cell.file, text)
     return seconds
 
 
-def kept(cell: Cell, settings: Settings, folder: Path) -> dict[str, Any] | str | None:
-    """A cell that was done; None if it was not, and words if what is there cannot be used."""
+def load_cell(cell: Cell, settings: ExperimentSettings, folder: Path) -> dict[str, Any] | str | None:
+    """The content of a finished cell; None if there is none, and the reason as text if it cannot be reused."""
     path = folder / cell.file
     try:
-        told = json.loads(path.read_text())
-        if told["check"] != digest(told["sheet"]):
+        content = json.loads(path.read_text("utf-8"))
+        if content["check"] != digest(content["sheet"]):
             return "damaged"
-        if told["fingerprint"] != fingerprint(cell, settings):
+        if content["fingerprint"] != fingerprint(cell, settings):
             return "made with other versions or settings"
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged"
     learned = Context(cell.benchmark, cell.seed, settings, folder).learned(cell.kind)
-    missing = [name for name in _kind(cell.kind).keeps if not (learned / name).exists()]
-    return f"without {missing[0]}, which it made" if missing else dict(told)
+    missing = [name for name in _kind(cell.kind).files if not (learned / name).exists()]
+    return f"without {missing[0]}, which it made" if missing else dict(content)
 
 
-# What cells do
-
-
-def _people(desk: Context, sheet: CellRecord) -> None:
-    """The table of the benchmark, the least effort of everybody, and who belongs to which group."""
-    benchmark, problem = desk.benchmark, desk.benchmark.problem
-    plans = desk.plan(sheet, "exact")
-    desk.one_by_one(sheet, "exact")
+def _people(context: Context, record: CellRecord) -> None:
+    """The statistics of the benchmark, optimal costs, and the protected groups of people."""
+    benchmark, problem = context.benchmark, context.benchmark.problem
+    plans = context.plan(record, "exact")
+    context.one_by_one(record, "exact")
     found = [plan for plan in plans if plan.status is Status.FOUND]
-    told = describe(benchmark, 1)
+    facts = describe(benchmark, 1)
     lengths = [len(plan.steps) for plan in found]
-    told |= {"refused": len(plans), "reachable": len(found) / len(plans)}
-    told |= {"unreachable": sum(plan.status is Status.INFEASIBLE for plan in plans)}
-    told |= {
+    facts |= {"refused": len(plans), "reachable": len(found) / len(plans)}
+    facts |= {"unreachable": sum(plan.status is Status.INFEASIBLE for plan in plans)}
+    facts |= {
         "optimal_cost": sum(plan.cost for plan in found) / len(found) if found else None,
         "optimal_length": sum(lengths) / len(found) if found else None,
         "shortest": min(lengths, default=None),
         "longest": max(lengths, default=None),
     }
-    sheet.datasets.append({key: value for key, value in told.items() if key != "name"} | desk.head)
+    record.datasets.append({key: value for key, value in facts.items() if key != "name"} | context.head)
     encoding = problem.encoding(problem.read(benchmark.train))
     for feature, cuts in zip(encoding.features, encoding.cuts, strict=True):
         if feature.protected:
-            view = Encoding((feature,), (cuts,))
-            names = [name.removeprefix(f"{feature.name} = ") for name in view.names]
-            bits = view(desk.people.states)
+            encoder = Encoding((feature,), (cuts,))
+            names = [name.removeprefix(f"{feature.name} = ") for name in encoder.names]
+            bits = encoder(context.people.states)
             for plan, bit in zip(plans, bits, strict=True):
                 group = names[int(bit.argmax())] if bit.any() else "others"
-                sheet.people.append(desk.head | {"person": plan.person, "feature": feature.name, "group": group})
+                record.people.append(context.head | {"person": plan.person, "feature": feature.name, "group": group})
 
 
-def _train(what: str, settings: Callable[[Settings], TrainingSettings]) -> Callable[[Context, CellRecord], None]:
-    def do(desk: Context, sheet: CellRecord) -> None:
-        recourse = desk.fresh()
-        with desk.timed(sheet, what, "training"):
+def _train(
+    kind: str, settings: Callable[[ExperimentSettings], TrainingSettings]
+) -> Callable[[Context, CellRecord], None]:
+    def run(context: Context, record: CellRecord) -> None:
+        recourse = context.fresh()
+        with context.timed(record, kind, "training"):
             recourse.fit(
-                desk.benchmark.refused_train, settings=settings(desk.settings), method="search", seed=desk.seed
+                context.benchmark.refused_train, settings=settings(context.settings), method="search", seed=context.seed
             )
-        desk.keep(recourse, what)
-        desk.asked(sheet, what, "training", recourse.n_queries_["search"])
+        context.save(recourse, kind)
+        context.count_queries(record, kind, "training", recourse.n_queries_["search"])
 
-    return do
-
-
-def _surrogate(desk: Context, sheet: CellRecord) -> None:
-    recourse = desk.fresh()
-    with desk.timed(sheet, SURROGATE, "training"):
-        recourse.fit(desk.benchmark.train, settings=desk.settings.learning, seed=desk.seed)
-    desk.keep(recourse, SURROGATE)
-    desk.asked(sheet, SURROGATE, "training", recourse.n_queries_["guided"])
+    return run
 
 
-def _program(desk: Context, sheet: CellRecord) -> None:
-    recourse, settings = desk.load(SURROGATE), desk.settings
-    with desk.timed(sheet, PROGRAM, "distillation"):
+def _surrogate(context: Context, record: CellRecord) -> None:
+    recourse = context.fresh()
+    with context.timed(record, SURROGATE, "training"):
+        recourse.fit(context.benchmark.train, settings=context.settings.learning, seed=context.seed)
+    context.save(recourse, SURROGATE)
+    context.count_queries(record, SURROGATE, "training", recourse.n_queries_["guided"])
+
+
+def _program(context: Context, record: CellRecord) -> None:
+    recourse, settings = context.load(SURROGATE), context.settings
+    with context.timed(record, PROGRAM, "distillation"):
         program = recourse.distil(
-            desk.benchmark.train, traces=settings.program_people, rounds=settings.program_rounds, seed=desk.seed
+            context.benchmark.train, traces=settings.program_people, rounds=settings.program_rounds, seed=context.seed
         )
-    desk.keep(recourse, PROGRAM)
-    _distilled(desk, sheet, PROGRAM, program)
-    sheet.programs.append(_size(desk, program, "program", None))
+    context.save(recourse, PROGRAM)
+    _distilled(context, record, PROGRAM, program)
+    record.programs.append(_size(context, program, "program", None))
 
 
-def _imitation(desk: Context, sheet: CellRecord) -> None:
-    """Programs made the paper's way from the agent's traces: the usual number, and others for the curve."""
-    settings, agent = desk.settings, desk.load(AGENT).agent_
-    people = desk.benchmark.problem.read(desk.benchmark.refused_train.head(POOL))
+def _imitation(context: Context, record: CellRecord) -> None:
+    """Programs by the paper's construction, from traces of the agent: the default number, and the curve."""
+    settings, agent = context.settings, context.load(AGENT).agent_
+    people = context.benchmark.problem.read(context.benchmark.refused_train.head(POOL))
     for traces in (settings.imitated, *settings.traces):
-        recourse = desk.fresh(agent=agent)
-        usual = traces == settings.imitated and not sheet.programs
-        with desk.timed(sheet if usual else CellRecord(), IMITATION, "distillation"):
-            program = recourse.distil(people, traces=traces, preset="paper", seed=desk.seed)
-        if usual:
+        recourse = context.fresh(agent=agent)
+        default = traces == settings.imitated and not record.programs
+        with context.timed(record if default else CellRecord(), IMITATION, "distillation"):
+            program = recourse.distil(people, traces=traces, preset="paper", seed=context.seed)
+        if default:
             recourse.agent_ = None
-            desk.keep(recourse, IMITATION)
-            _distilled(desk, sheet, IMITATION, program)
+            context.save(recourse, IMITATION)
+            _distilled(context, record, IMITATION, program)
         else:
-            plans = desk.fresh(program=program).recommend(desk.people, "program", refused=True)
+            plans = context.fresh(program=program).recommend(context.people, "program", refused=True)
             point = {"knob": "traces", "value": traces}
-            sheet.curves += [row | point for row in desk.rows("paper_program", plans)]
-            _distilled(desk, sheet, IMITATION, program, **point)
-        sheet.programs.append(_size(desk, program, "paper_program", None if usual else traces))
+            record.curves += [row | point for row in context.rows("paper_program", plans)]
+            _distilled(context, record, IMITATION, program, **point)
+        record.programs.append(_size(context, program, "paper_program", None if default else traces))
 
 
-def _distilled(desk: Context, sheet: CellRecord, what: str, program: Program, **point: Any) -> None:
-    """Write down what a program was asked for, as its card counts it.
+def _distilled(context: Context, record: CellRecord, kind: str, program: Program, **point: Any) -> None:
+    """Record the queries of a distillation from the program's card.
 
-    That the people it is made for are refused is known, so that question does not count.
+    People are known to be refused, so that the query about their own state does not count.
     """
-    asked = program.card["questions"]
-    desk.asked(sheet, what, "distillation", asked.get("traces", 0), **point)
-    trial = sum(asked.get(purpose, 0) for purpose in ("its_plans", "least_effort", "its_plans_without_something"))
-    desk.asked(sheet, what, "trial", trial, **point)
+    queries = program.card["questions"]
+    context.count_queries(record, kind, "distillation", queries.get("traces", 0), **point)
+    trial = sum(queries.get(purpose, 0) for purpose in ("its_plans", "least_effort", "its_plans_without_something"))
+    context.count_queries(record, kind, "trial", trial, **point)
 
 
-def _size(desk: Context, program: Program, method: str, traces: int | None) -> dict[str, Any]:
-    """How large a program is."""
+def _size(context: Context, program: Program, method: str, traces: int | None) -> dict[str, Any]:
+    """The row of a program's size."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
-    made = program.card["made_with"].get("traces")
-    return desk.head | {"method": method, "traces": traces, "got": made, "leaves": count}
+    traces_used = program.card["made_with"].get("traces")
+    return context.head | {"method": method, "traces": traces, "got": traces_used, "leaves": count}
 
 
 def _plans(method: str) -> Callable[[Context, CellRecord], None]:
-    def do(desk: Context, sheet: CellRecord) -> None:
-        desk.plan(sheet, method)
-        desk.one_by_one(sheet, method)
+    def run(context: Context, record: CellRecord) -> None:
+        context.plan(record, method)
+        context.one_by_one(record, method)
 
-    return do
-
-
-def _search_budgets(desk: Context, sheet: CellRecord) -> None:
-    points = [(budget, desk.planner("search")) for budget in desk.settings.search_budgets]
-    desk.at_budgets(sheet, "search", points)
+    return run
 
 
-def _guided_budgets(desk: Context, sheet: CellRecord) -> None:
-    problem, surrogate = desk.benchmark.problem, desk.load(SURROGATE).surrogate_
+def _search_budgets(context: Context, record: CellRecord) -> None:
+    points = [(budget, context.planner("search")) for budget in context.settings.search_budgets]
+    context.at_budgets(record, "search", points)
+
+
+def _guided_budgets(context: Context, record: CellRecord) -> None:
+    problem, surrogate = context.benchmark.problem, context.load(SURROGATE).surrogate_
     assert surrogate is not None
-    desk.at_budgets(
-        sheet, "guided",
-        [
-            (budget, GuidedPlanner(problem, desk.fresh().box, surrogate, settings=GuideSettings(share=share)))
-            for budget, share in desk.settings.guided_budgets
-        ],
-    )  # fmt: skip
+    points = [
+        (budget, GuidedPlanner(problem, context.fresh().box, surrogate, settings=GuideSettings(share=share)))
+        for budget, share in context.settings.guided_budgets
+    ]
+    context.at_budgets(record, "guided", points)
 
 
-def _exact_budgets(desk: Context, sheet: CellRecord) -> None:
-    problem = desk.benchmark.problem
-    points = [(budget, ExactPlanner(problem, desk.fresh().box)) for budget in desk.settings.exact_budgets]
-    desk.at_budgets(sheet, "exact", points)
+def _exact_budgets(context: Context, record: CellRecord) -> None:
+    problem = context.benchmark.problem
+    points = [(budget, ExactPlanner(problem, context.fresh().box)) for budget in context.settings.exact_budgets]
+    context.at_budgets(record, "exact", points)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of cell: what it does, after which others, about how long (german, adult, syn, syn_long), and what it
-    leaves in its folder."""
+    """A kind of cell: its function, the kinds it needs, prior seconds (german, adult, syn, syn_long), and the files
+    that it leaves in the folder of its learned object."""
 
-    do: Callable[[Context, CellRecord], None]
+    run: Callable[[Context, CellRecord], None]
     needs: tuple[str, ...]
     seconds: tuple[float, float, float, float]
-    keeps: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     optional: bool = False
 
 
@@ -322,8 +318,11 @@ _KINDS: dict[str, _Kind] = {
     PROGRAM: _Kind(_program, (SURROGATE,), (40, 243, 31, 277), ("program.json", "surrogate.json")),
     IMITATION: _Kind(_imitation, (AGENT,), (5, 16, 7, 16), ("program.json",)),
     PAPER_AGENT: _Kind(
-        _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130),
-        _AGENT_FILES, optional=True,
+        _train(PAPER_AGENT, lambda settings: settings.paper),
+        (PEOPLE,),
+        (27, 115, 94, 130),
+        _AGENT_FILES,
+        optional=True,
     ),
     **{
         f"{PLAN}{method.name}": _Kind(
@@ -337,10 +336,10 @@ _KINDS: dict[str, _Kind] = {
     "search-budgets": _Kind(_search_budgets, (AGENT,), (2, 5, 2, 5)),
     "guided-budgets": _Kind(_guided_budgets, (SURROGATE,), (2, 8, 2, 20)),
     "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
-}  # fmt: skip
-"""Every kind of cell, in an order in which they can be done."""
+}
+"""Every kind of cell, in an order in which they can run."""
 
 
 def _kind(kind: str) -> _Kind:
-    """One of these, or planning by what somebody else has brought."""
+    """A kind by name; an unknown one plans with an external planner."""
     return _KINDS[kind] if kind in _KINDS else _Kind(_plans(kind.removeprefix(PLAN)), (PEOPLE,), (1, 2, 1, 4))

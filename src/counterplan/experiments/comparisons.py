@@ -1,106 +1,120 @@
-"""Search and guided against the evolutionary baseline, and what was aimed at there. Pure functions of the rows."""
+"""Methods against targets, and search and guided against the evolutionary baseline. Pure functions of the rows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from counterplan.experiments.budgets import questions_spent, seconds_spent
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.statistics import Interval, intersection, summary
+from counterplan.experiments.budgets import cpu_usage, query_usage
+from counterplan.experiments.published import Target
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.statistics import Interval, MethodStats, intersection, summary
 
 BASELINE = "evolution"
 AGAINST = ("search", "guided")
-"""The methods that should beat it."""
+"""The methods compared with it."""
 TIMES = 100
-"""It should ask so many times the rows, and take so many times the time."""
+"""Target: the baseline sends this many times the queries, and takes this many times the CPU time."""
 _TINY = 1e-9
+"""Rounding error of a mean."""
 Both = tuple[Interval, Interval]
-"""A method's, and the baseline's."""
+"""Of the method, and of the baseline."""
+
+
+def targets_met(stats: MethodStats, target: Target) -> dict[str, bool]:
+    """Whether each target is met: success, cost ratio, queries and rule length, of those that are set."""
+    upper = {
+        "cost ratio": (stats.ratio, target.ratio),
+        "queries": (stats.feasible_queries, target.queries),
+        "rule length": (stats.rule_length, target.rule_length),
+    }
+    met = {"success": stats.success.mean >= target.success - _TINY}
+    return met | {name: value.mean <= limit + _TINY for name, (value, limit) in upper.items() if limit is not None}
 
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """A method beside the baseline on one benchmark, over seeds."""
+    """A method and the baseline on one benchmark, over seeds."""
 
     success: Both
     people: int
-    """Whom both solve."""
+    """Number of people whom both solve."""
     cost: Both
-    """Of these people."""
-    least: float
-    """The least effort of these people that is known to be possible, mean over seeds."""
-    rows: Both
-    """Sent to the model, for each person, by the meter."""
+    """Mean cost of these people."""
+    optimal_cost: float
+    """Mean optimal cost of these people."""
+    queries: Both
+    """Queries sent to the model per person."""
     candidates: Interval
-    """Rows that the baseline would send for each person if it remembered nothing."""
+    """Queries per person that the baseline would send without a cache."""
     seconds: Both
-    """For each person, when everybody is planned for together."""
+    """CPU seconds per person, all people planned for in one batch."""
 
     @property
-    def more_rows(self) -> float:
-        """How many times the method's rows the baseline sends (NaN: not known)."""
-        return _times(self.rows[1].mean, self.rows[0].mean)
+    def query_factor(self) -> float:
+        """Queries of the baseline divided by those of the method (NaN: unknown)."""
+        return _factor(self.queries[1].mean, self.queries[0].mean)
 
     @property
-    def more_candidates(self) -> float:
-        """The same if the baseline remembered nothing."""
-        return _times(self.candidates.mean, self.rows[0].mean)
+    def candidate_factor(self) -> float:
+        """The same for a baseline without a cache."""
+        return _factor(self.candidates.mean, self.queries[0].mean)
 
     @property
-    def longer(self) -> float:
-        """How many times the method's time the baseline takes."""
-        return _times(self.seconds[1].mean, self.seconds[0].mean)
+    def time_factor(self) -> float:
+        """CPU time of the baseline divided by that of the method."""
+        return _factor(self.seconds[1].mean, self.seconds[0].mean)
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """In what the method can do no better, because both do as well as is possible."""
-        told = []
+        """The measures on which both are optimal, so that the method cannot be better."""
+        measures = []
         if min(one.mean for one in self.success) >= 1 - _TINY:
-            told.append("success")
-        if max(one.mean for one in self.cost) <= self.least + _TINY:
-            told.append("effort")
-        return tuple(told)
+            measures.append("success")
+        if max(one.mean for one in self.cost) <= self.optimal_cost + _TINY:
+            measures.append("cost")
+        return tuple(measures)
 
-    def reached(self) -> dict[str, bool]:
-        """Whether the method is better in success and effort, or both are as good as can be, and so many times
-        cheaper in questions and time; what is not known is left out."""
-        made = {
+    def targets_met(self) -> dict[str, bool]:
+        """Whether the method has higher success and lower cost, or both are optimal, and the factors in queries and
+        time exceed `TIMES`; unknown measures are left out."""
+        gains = {
             "success": (self.success[0].mean - self.success[1].mean, _TINY),
-            "effort": (self.cost[1].mean - self.cost[0].mean, _TINY),
-            "questions": (self.more_rows, TIMES),
-            "time": (self.longer, TIMES),
+            "cost": (self.cost[1].mean - self.cost[0].mean, _TINY),
+            "queries": (self.query_factor, TIMES),
+            "time": (self.time_factor, TIMES),
         }
         return {
-            what: what in self.tied or gain > wanted for what, (gain, wanted) in made.items() if not math.isnan(gain)
+            measure: measure in self.tied or gain > threshold
+            for measure, (gain, threshold) in gains.items()
+            if not math.isnan(gain)
         }
 
 
-def paired_comparisons(rows: Rows) -> dict[tuple[str, str], PairedComparison]:
-    """By benchmark and method, where there are rows of both."""
-    found, asked, taken = summary(rows), questions_spent(rows), seconds_spent(rows)
-    made = {}
+def paired_comparisons(rows: ExperimentRows) -> dict[tuple[str, str], PairedComparison]:
+    """Comparisons by benchmark and method, where there are rows of both."""
+    stats, queries, cpu = summary(rows), query_usage(rows), cpu_usage(rows)
+    unknown = Interval.of(())
+    comparisons = {}
     for method in AGAINST:
-        both = summary(rows, intersection(rows.results, (method, BASELINE)))
-        for name in dict.fromkeys(name for name, _ in found):
+        common = summary(rows, intersection(rows.results, (method, BASELINE)))
+        for name in dict.fromkeys(name for name, _ in stats):
             ours, theirs = (name, method), (name, BASELINE)
-            if ours not in found or theirs not in found:
+            if ours not in stats or theirs not in stats:
                 continue
-            line, other = both.get(ours), both.get(theirs)
-            nothing = Interval.of(())
-            sent = asked[theirs]
-            made[ours] = PairedComparison(
-                (found[ours].success, found[theirs].success),
-                line.solved if line else 0,
-                (line.cost if line else nothing, other.cost if other else nothing),
-                both[name, "exact"].cost.mean if (name, "exact") in both else math.nan,
-                (asked[ours].prediction, sent.prediction),
-                Interval(sent.prediction.mean + sent.remembered.mean, math.nan, sent.prediction.seeds),
-                (taken[ours].person, taken[theirs].person),
+            own, other, sent = common.get(ours), common.get(theirs), queries[theirs]
+            comparisons[ours] = PairedComparison(
+                success=(stats[ours].success, stats[theirs].success),
+                people=own.solved if own else 0,
+                cost=(own.cost if own else unknown, other.cost if other else unknown),
+                optimal_cost=common[name, "exact"].cost.mean if (name, "exact") in common else math.nan,
+                queries=(queries[ours].prediction, sent.prediction),
+                candidates=Interval(sent.prediction.mean + sent.cached.mean, math.nan, sent.prediction.seeds),
+                seconds=(cpu[ours].person, cpu[theirs].person),
             )
-    return made
+    return comparisons
 
 
-def _times(theirs: float, ours: float) -> float:
-    """How often `ours` goes into `theirs`: any number of times if it is nothing."""
+def _factor(theirs: float, ours: float) -> float:
+    """The quotient; infinite if only `ours` is zero."""
     return theirs / ours if ours else math.inf if theirs > 0 else math.nan

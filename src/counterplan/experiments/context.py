@@ -1,7 +1,8 @@
-"""Where one benchmark and seed is worked on: its people, what was learned about it, and the planners made of that."""
+"""The context of a cell: one benchmark and seed, its people, learned objects and planners."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,19 +17,20 @@ import numpy as np
 from counterplan.agent import Agent
 from counterplan.benchmarks import Benchmark
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError
-from counterplan.experiments.brought import as_file_name, load_benchmark, planner_class
-from counterplan.experiments.evaluation import judge
+from counterplan.errors import CounterplanError, SettingError
+from counterplan.experiments.evaluation import evaluate
+from counterplan.experiments.external import as_file_name, load_benchmark, planner_class
 from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import Settings
-from counterplan.planners import ExactPlanner, Planner
+from counterplan.experiments.rows import FIELDS
+from counterplan.experiments.settings import ExperimentSettings
+from counterplan.planners import EvolutionPlanner, EvolutionSettings, ExactPlanner, Planner
 from counterplan.plans import Plan, Plans
 from counterplan.problem import People
 from counterplan.recourse import Recourse
-from counterplan.storage.files import write_inside
+from counterplan.storage.files import write_whole
 
 PEOPLE = 100
-"""Refused test people of each benchmark and seed; of german, all."""
+"""Default number of refused test people for each benchmark and seed; of german, all are used."""
 LEARNED = "learned"
 
 
@@ -39,173 +41,176 @@ def _benchmark(name: str, seed: int) -> Benchmark:
 
 @dataclass
 class CellRecord:
-    """What a cell writes down: rows for each of the tables that `rows` collects."""
+    """The rows that a cell contributes to each table."""
 
     results: list[dict[str, Any]] = field(default_factory=list)
     curves: list[dict[str, Any]] = field(default_factory=list)
-    questions: list[dict[str, Any]] = field(default_factory=list)
+    queries: list[dict[str, Any]] = field(default_factory=list)
     timing: list[dict[str, Any]] = field(default_factory=list)
     datasets: list[dict[str, Any]] = field(default_factory=list)
     people: list[dict[str, Any]] = field(default_factory=list)
     programs: list[dict[str, Any]] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows by the names of the files that they are written to."""
+        return {name: getattr(self, attribute) for name, attribute in FIELDS.items()}
+
 
 @dataclass(frozen=True)
 class Context:
-    """One benchmark and seed, and the folder of the experiment."""
+    """One benchmark and seed, the settings, and the folder of the experiment."""
 
     name: str
     seed: int
-    settings: Settings
+    settings: ExperimentSettings
     folder: Path
 
     @property
     def benchmark(self) -> Benchmark:
-        """The benchmark; the last ones are kept in memory, as several cells in a row need the same."""
+        """The benchmark; the most recent ones are cached, as consecutive cells share them."""
         return _benchmark(self.name, self.seed)
 
     @cached_property
     def people(self) -> People:
-        """Whom plans are made for: the first refused test people; of german, all."""
-        most = self.settings.people
-        if most is None and self.name != "german":
-            most = PEOPLE
+        """The people to plan for: the first refused test people; of german, all."""
+        limit = self.settings.people
+        if limit is None and self.name != "german":
+            limit = PEOPLE
         refused = self.benchmark.refused_test
         if refused.empty:
-            raise PlanError(
-                f"{self.name}, seed {self.seed}: the model refuses none of the test people, so there is nobody to plan "
-                "for; use other seeds"
+            raise SettingError(
+                f"{self.name}, seed {self.seed}: the model refuses none of the test people; use other seeds"
             )
-        return self.benchmark.problem.read(refused if most is None else refused.head(most))
+        return self.benchmark.problem.read(refused if limit is None else refused.head(limit))
 
-    def learned(self, what: str) -> Path:
-        """The folder in which something learned is kept."""
-        return self.folder / LEARNED / as_file_name(f"{self.name}-{self.seed}") / what
+    def learned(self, kind: str) -> Path:
+        """The folder of a learned object."""
+        return self.folder / LEARNED / as_file_name(f"{self.name}-{self.seed}") / kind
 
     def fresh(self, **learned: Any) -> Recourse:
-        """A front door with a meter at zero."""
+        """A `Recourse` with a query count of zero."""
         return Recourse(self.benchmark.problem, BlackBox(self.benchmark.model), **learned)
 
-    def load(self, what: str) -> Recourse:
-        """What was learned, with a meter at zero and nothing remembered."""
-        return Recourse.load(self.learned(what), BlackBox(self.benchmark.model), answers=False)
+    def load(self, kind: str) -> Recourse:
+        """Load a learned object, with a query count of zero and an empty cache."""
+        return Recourse.load(self.learned(kind), BlackBox(self.benchmark.model), answers=False)
 
-    def keep(self, recourse: Recourse, what: str) -> None:
-        """Keep what was learned where `counterplan recommend` can use it too."""
-        recourse.save(self.learned(what))
-        write_inside(self.learned(what), "origin.json", json.dumps({"benchmark": self.name, "seed": self.seed}))
+    def save(self, recourse: Recourse, kind: str) -> None:
+        """Save a learned object, as a folder that `counterplan recommend` accepts too."""
+        recourse.save(self.learned(kind))
+        write_whole(self.learned(kind) / "origin.json", json.dumps({"benchmark": self.name, "seed": self.seed}))
 
     @contextmanager
-    def timed(self, sheet: CellRecord, method: str, phase: str, people: int | None = None) -> Iterator[None]:
-        """Within this, time is taken: of this process's processor, and by the clock."""
-        cpu, clock = time.process_time(), time.perf_counter()
+    def timed(self, record: CellRecord, method: str, phase: str, people: int | None = None) -> Iterator[None]:
+        """Record CPU and wall time of the block."""
+        cpu, wall = time.process_time(), time.perf_counter()
         yield
-        sheet.timing.append(
+        record.timing.append(
             self.head
             | {"method": method, "phase": phase, "people": people}
-            | {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - clock}
+            | {"cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall}
         )
 
-    def asked(self, sheet: CellRecord, method: str, phase: str, rows: int, **more: Any) -> None:
-        """Write down how many rows were sent to the model."""
-        sheet.questions.append(self.head | {"method": method, "phase": phase, "rows": rows} | more)
+    def count_queries(self, record: CellRecord, method: str, phase: str, queries: int, **more: Any) -> None:
+        """Record the number of queries sent to the model."""
+        record.queries.append(self.head | {"method": method, "phase": phase, "rows": queries} | more)
 
     @property
     def head(self) -> dict[str, Any]:
-        """How every row begins."""
+        """The columns that every row has."""
         return {"benchmark": self.name, "seed": self.seed}
 
     def planner(self, method: str) -> Planner:
-        """The planner behind a method, with a meter at zero."""
+        """The planner of a method, with a query count of zero."""
         if method in _MAKERS:
             return _MAKERS[method](self)
         return planner_class(method)(self.benchmark.problem, BlackBox(self.benchmark.model))
 
     def untrained(self) -> Agent:
-        """An agent that has learned nothing."""
-        read = self.benchmark.problem.read(self.benchmark.refused_train)
-        return Agent.new(self.benchmark.problem, read, self.settings.training.network, np.random.default_rng(self.seed))
+        """An agent with random weights."""
+        people = self.benchmark.problem.read(self.benchmark.refused_train)
+        network = self.settings.training.network
+        return Agent.new(self.benchmark.problem, people, network, np.random.default_rng(self.seed))
 
-    def plan(self, sheet: CellRecord, method: str) -> Plans:
-        """Plan by a method, judge what comes out, and write it down with questions and time.
+    def plan(self, record: CellRecord, method: str) -> Plans:
+        """Plan by a method, and record the evaluation of the plans, queries and time.
 
-        Somebody is planned for beforehand, so that what a process does only once is not timed.
+        One person is planned for first, so that one-time costs of the process are not timed.
         """
         self.planner(method).plan(self.people.take(np.array([0])), refused=True)
         planner = self.planner(method)
-        with self.timed(sheet, method, "prediction", len(self.people)):
+        with self.timed(record, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
-        sheet.results += self.rows(method, plans)
-        again = plans.cached + planner.asked_again
-        self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=again)
+        record.results += self.rows(method, plans)
+        cached = plans.cached + planner.asked_again
+        self.count_queries(record, method, "prediction", plans.queries, people=len(plans), remembered=cached)
         return plans
 
-    def one_by_one(self, sheet: CellRecord, method: str) -> None:
-        """Take the time of planning for some people alone."""
+    def one_by_one(self, record: CellRecord, method: str) -> None:
+        """Record the time of planning for single people."""
         planner = self.planner(method)
         for row in range(min(self.settings.alone, len(self.people))):
-            with self.timed(sheet, method, "one person", 1):
+            with self.timed(record, method, "one person", 1):
                 planner.plan(self.people.take(np.array([row])), refused=True)
 
-    def at_budgets(self, sheet: CellRecord, method: str, points: Sequence[tuple[int, Planner]]) -> None:
-        """Plan with several limits of questions a person, each planner with a meter at zero."""
+    def at_budgets(self, record: CellRecord, method: str, points: Sequence[tuple[int, Planner]]) -> None:
+        """Plan with several query budgets per person, each planner with a query count of zero."""
         for budget, planner in points:
             plans = planner.plan(self.people, refused=True, budget=budget)
             point = {"knob": "budget", "value": budget}
-            sheet.curves += [row | point for row in self.rows(method, plans)]
-            self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=plans.cached, **point)
+            record.curves += [row | point for row in self.rows(method, plans)]
+            counts = {"people": len(plans), "remembered": plans.cached}
+            self.count_queries(record, method, "prediction", plans.queries, **counts, **point)
 
     def rows(self, method: str, plans: Plans) -> list[dict[str, Any]]:
-        """A row for each person: what became of their plan."""
-        verdicts = judge(self.benchmark.problem, self.benchmark.model, self.people, plans)
+        """One row for each person, with the evaluation of their plan."""
+        evaluations = evaluate(self.benchmark.problem, self.benchmark.model, self.people, plans)
         return [
             self.head
-            | {"person": plan.person, "method": method, "success": verdict.success, "outcome": verdict.outcome}
-            | {"cost": verdict.cost, "length": verdict.length, "questions": plan.queries}
+            | {"person": plan.person, "method": method, "success": evaluation.success, "outcome": evaluation.outcome}
+            | {"cost": evaluation.cost, "length": evaluation.length, "questions": plan.questions}
             | {"rule_length": _rule_length(plan), "actions": "; ".join(plan.actions)}
-            for plan, verdict in zip(plans, verdicts, strict=True)
+            for plan, evaluation in zip(plans, evaluations, strict=True)
         ]
 
 
 def _rule_length(plan: Plan) -> float | None:
-    """The mean number of features in the rules that a plan's steps were taken by; None if they were not."""
+    """Mean number of features in the rules of a plan's steps; None if they have no rules."""
     rules = [len(step.because.conditions) for step in plan.steps if step.because and step.because.source == "rule"]
     return round(sum(rules) / len(rules), 9) if rules else None
 
 
 def _evolution(size: str) -> Callable[[Context], Planner]:
-    def make(desk: Context) -> Planner:
-        from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
-
-        generations, population = getattr(desk.settings, size)
+    def make(context: Context) -> Planner:
+        generations, population = getattr(context.settings, size)
         settings = EvolutionSettings(generations=generations, population=population)
-        box = BlackBox(desk.benchmark.model)
-        return EvolutionPlanner(desk.benchmark.problem, box, settings=settings, seed=desk.seed)
+        box = BlackBox(context.benchmark.model)
+        return EvolutionPlanner(context.benchmark.problem, box, settings=settings, seed=context.seed)
 
     return make
 
 
 _MAKERS: dict[str, Callable[[Context], Planner]] = {
-    "search": lambda desk: desk.load(AGENT).planner("search"),
-    "policy": lambda desk: desk.load(AGENT).planner("policy"),
-    "untrained": lambda desk: desk.fresh(agent=desk.untrained()).planner("search"),
-    "guided": lambda desk: desk.load(SURROGATE).planner("guided"),
-    "program": lambda desk: desk.load(PROGRAM).planner("program"),
-    "cascade": lambda desk: desk.load(PROGRAM).planner("cascade"),
-    "paper_program": lambda desk: desk.load(IMITATION).planner("program"),
+    "search": lambda context: context.load(AGENT).planner("search"),
+    "policy": lambda context: context.load(AGENT).planner("policy"),
+    "untrained": lambda context: context.fresh(agent=context.untrained()).planner("search"),
+    "guided": lambda context: context.load(SURROGATE).planner("guided"),
+    "program": lambda context: context.load(PROGRAM).planner("program"),
+    "cascade": lambda context: context.load(PROGRAM).planner("cascade"),
+    "paper_program": lambda context: context.load(IMITATION).planner("program"),
     "evolution": _evolution("large"),
     "evolution_small": _evolution("small"),
-    "exact": lambda desk: ExactPlanner(desk.benchmark.problem, BlackBox(desk.benchmark.model)),
-    "paper_search": lambda desk: desk.load(PAPER_AGENT).planner("paper"),
-    "paper_policy": lambda desk: desk.load(PAPER_AGENT).planner("policy"),
+    "exact": lambda context: ExactPlanner(context.benchmark.problem, BlackBox(context.benchmark.model)),
+    "paper_search": lambda context: context.load(PAPER_AGENT).planner("paper"),
+    "paper_policy": lambda context: context.load(PAPER_AGENT).planner("policy"),
 }
-"""How the planner of each method is made."""
+"""The constructor of each method's planner."""
 
 
 def require_extras() -> None:
-    """Say so at once if something is not installed that will be needed in an hour."""
-    from importlib.util import find_spec
-
-    lacking = [name for name in ("jax", "optax", "matplotlib", "pymoo") if find_spec(name) is None]
-    if lacking:
-        raise PlanError(f"an experiment needs {', '.join(lacking)}; pip install 'counterplan[train,experiments]'")
+    """Raise if an optional dependency of a later cell is not installed."""
+    missing = [name for name in ("jax", "optax", "matplotlib", "pymoo") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CounterplanError(
+            f"an experiment needs {', '.join(missing)}; pip install 'counterplan[train,experiments]'"
+        )

@@ -1,4 +1,4 @@
-"""Whether plans hold, found out apart from whoever made them: walked step by step, and the model asked at the end."""
+"""Evaluate plans independently of the planner: execute each step by step, and query the model at the end."""
 
 from __future__ import annotations
 
@@ -15,35 +15,50 @@ from counterplan.search.orders import NO_ACTION
 
 HOLDS = "holds"
 OUTCOMES = {
-    HOLDS: "the plan holds",
-    "refused": "the model still says no at its end",
-    "illegal": "a step is not possible when its turn comes",
-    "too_long": "the plan has more steps than the problem allows",
-    "no_plan": "no plan was given",
-    "proved_none": "it was proved that there is no plan",
+    HOLDS: "the plan is legal and its final state is favourable",
+    "refused": "the final state of the plan is still unfavourable",
+    "illegal": "the preconditions of a step are not met",
+    "too_long": "the plan has more steps than max_actions",
+    "no_plan": "no plan was returned",
+    "proved_none": "infeasibility was proved",
 }
-"""How planning for a person can end, and what that means."""
+"""The outcomes of planning for a person, with a description of each."""
 
 _UNKNOWN = -2
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of a plan."""
+class Evaluation:
+    """The outcome of a plan."""
 
     outcome: str
     cost: float | None
-    """The effort of its steps, by the problem's own rules; None if there are none, or one is not possible."""
+    """Sum of the costs of the steps by the problem file; None without steps, or if a step is illegal."""
     length: int
 
     @property
     def success(self) -> bool:
-        """Legal step by step, within the limit, and favourable at the end."""
+        """Whether the plan is legal step by step, within the limit, and favourable at the end."""
         return self.outcome == HOLDS
 
 
-def judge(problem: Problem, model: object, people: People, plans: Sequence[Plan]) -> list[Verdict]:
-    """What becomes of the plans of `people`, who are all refused; questions are asked outside any planner's meter."""
+def evaluate(problem: Problem, model: object, people: People, plans: Sequence[Plan]) -> list[Evaluation]:
+    """Evaluate plans.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : object
+        The model, queried through a black box of its own, so that no planner's meter counts these queries.
+    people : People
+        One person for each plan, all of them refused.
+    plans : sequence of Plan
+
+    Returns
+    -------
+    list of Evaluation
+        One for each plan.
+    """
     transitions = problem.transitions
     actions = _actions(problem, plans)
     states, cost = people.states, np.zeros(len(plans))
@@ -54,13 +69,13 @@ def judge(problem: Problem, model: object, people: People, plans: Sequence[Plan]
         legal &= transitions.legal(states)[rows, chosen]
         cost += transitions.cost(states)[rows, chosen]
         states = transitions.apply(states, chosen)
-    given = np.array([bool(plan.steps) for plan in plans], bool)
-    ends = np.flatnonzero(given & legal)
+    nonempty = np.array([bool(plan.steps) for plan in plans], bool)
+    ends = np.flatnonzero(nonempty & legal)
     favourable = np.zeros(len(plans), bool)
     if len(ends):
         favourable[ends] = BlackBox(model).session(problem, people)(states[ends], ends)
     return [
-        Verdict(
+        Evaluation(
             _outcome(problem, plan, bool(legal[row]), bool(favourable[row])),
             round(float(cost[row]), 9) if plan.steps and legal[row] else None,
             len(plan.steps),
@@ -70,7 +85,7 @@ def judge(problem: Problem, model: object, people: People, plans: Sequence[Plan]
 
 
 def _actions(problem: Problem, plans: Sequence[Plan]) -> Ints:
-    """The actions [B, T] of plans by number, filled up; one that the problem does not have is unknown."""
+    """Action indices [B, T] of plans, padded; an action that the problem does not have is `_UNKNOWN`."""
     by_name = {str(action): action.index for action in problem.transitions.actions}
     longest = max((len(plan.steps) for plan in plans), default=0)
     actions = np.full((len(plans), longest), NO_ACTION, np.intp)

@@ -1,172 +1,87 @@
-"""The figures of the report: pure functions of the rows, drawn for print, told apart by marker as well as by colour."""
+"""The figures of the report. Pure functions of the rows; methods differ by marker as well as by colour."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from counterplan.experiments.budgets import questions_spent, seconds_spent
+from counterplan.experiments.budgets import CpuUsage, cpu_usage, query_usage
+from counterplan.experiments.drawing import (
+    INK,
+    WIDE,
+    DotPlot,
+    ReportFigure,
+    dot_plot,
+    interval_note,
+    legend_above,
+    limits,
+    marker_style,
+    method_legend,
+    panels,
+    rendered,
+    report_style,
+)
 from counterplan.experiments.evaluation import HOLDS, OUTCOMES
-from counterplan.experiments.methods import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, known_as, label_of
-from counterplan.experiments.published import SIMILARITY
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.statistics import Curve, Interval, Line, Summary, curve, intersection, similarity, summary
-from counterplan.experiments.tables import PAIRS, benchmarks_in, compared, grouped, methods_in, published_of
+from counterplan.experiments.methods import (
+    BLUE,
+    COMPARED,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    in_order,
+    label_of,
+)
+from counterplan.experiments.published import SIMILARITY, published_of
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.statistics import (
+    Interval,
+    MethodStats,
+    benchmarks_in,
+    by_protected_group,
+    curve,
+    intersection,
+    similarity,
+    summary,
+)
+from counterplan.experiments.tables import PAIRS
 from counterplan.figures.style import GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK = "#1a1b20"
-"""The colour of text; on a page it becomes that of the page."""
-_HAIR = 1e-3
-"""Of a frame: what may stick out of it unseen."""
-WIDE = 7.2
-"""Inches: both columns of a printed page."""
 BENCHMARKS = {"german": (BLUE, "o"), "adult": (VERMILLION, "s"), "syn": (GREEN, "^"), "syn_long": (PURPLE, "D")}
-_OTHERS = ((ORANGE, "v"), (SKY, "P"), (GREY, "X"))
-"""How benchmarks that others brought are drawn."""
-_STYLE: dict[Any, Any] = {
-    "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8, "xtick.labelsize": 7.5, "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
-    "axes.edgecolor": INK, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
-    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "grid.linewidth": 0.5, "grid.alpha": 0.35,
-    "lines.linewidth": 1.2, "lines.markersize": 4.5, "legend.frameon": False, "svg.fonttype": "none",
-    "svg.hashsalt": "counterplan", "font.family": "sans-serif", "hatch.linewidth": 0.5,
-}  # fmt: skip
+_EXTERNAL = ((ORANGE, "v"), (SKY, "P"), (GREY, "X"))
+"""Colours and markers of external benchmarks."""
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure as files, and what it shows."""
+class FigureSpec(NamedTuple):
+    """A figure of the report: its caption may refer to `{intervals}`."""
 
     key: str
     title: str
     caption: str
-    png: bytes
-    svg: str
+    draw: Callable[[ExperimentRows], Figure]
 
 
-def all_figures(rows: Rows) -> dict[str, Drawing]:
+def all_figures(rows: ExperimentRows) -> dict[str, ReportFigure]:
     """Every figure by its key."""
-    with _style():
+    with report_style():
         made = []
-        for key, title, caption, draw in _FIGURES:
-            figure = draw(rows)
-            made.append(_drawn(key, title, _told(caption, rows, figure), figure))
-    return {drawing.key: drawing for drawing in made}
+        for spec in FIGURES:
+            figure = spec.draw(rows)
+            made.append(rendered(spec.key, spec.title, caption_of(spec, rows, figure), figure))
+    return {figure.key: figure for figure in made}
 
 
-def _told(caption: str, rows: Rows, figure: Figure) -> str:
-    return caption.format(intervals=_intervals(rows, figure))
-
-
-def _intervals(rows: Rows, figure: Figure) -> str:
-    """What is to be said of the intervals in a figure: there are none with one seed, and some may be cut off."""
-    if rows.results["seed"].nunique() == 1:
-        return "One seed, so there are no intervals."
-    return f"Means over seeds with 95 % intervals{'; some are wider than the frame' if _cut_off(figure) else ''}."
-
-
-def _cut_off(figure: Figure) -> bool:
-    """Whether an error bar goes beyond the frame."""
-    from matplotlib.container import ErrorbarContainer
-
-    for axis in figure.axes:
-        for bars in axis.containers:
-            if isinstance(bars, ErrorbarContainer):
-                ends = np.concatenate([part for lines in bars.lines[2] for part in lines.get_segments()])
-                shown = axis.transAxes.inverted().transform(axis.transData.transform(ends))
-                if ((shown < -_HAIR) | (shown > 1 + _HAIR)).any():
-                    return True
-    return False
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    new_figure()  # says so if matplotlib is not there
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
-        yield
-
-
-def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
-    png, svg = io.BytesIO(), io.StringIO()
-    figure.savefig(png, format="png", dpi=200)
-    figure.set_layout_engine("none")  # as it is now: working it out again takes long
-    figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return Drawing(key, title, caption, png.getvalue(), svg.getvalue())
-
-
-# Parts
-
-
-def _panels(rows: Rows, height: float, lines: int = 1, **how: Any) -> tuple[Figure, list[str], Any]:
-    """A figure with a column for each benchmark and so many lines: axes [lines, columns]."""
-    names = benchmarks_in(rows)
-    figure = new_figure(WIDE, height)
-    axes = figure.subplots(lines, len(names), squeeze=False, **how)
-    for axis, name in zip(axes[0], names, strict=True):
-        axis.set_title(name)
-    return figure, names, axes
-
-
-def _look(method: str) -> dict[str, Any]:
-    """How a method is drawn."""
-    known = known_as(method)
-    colour = known.colour or INK
-    return {
-        "color": colour, "marker": known.marker, "markeredgecolor": colour,
-        "markerfacecolor": "none" if known.hollow else colour,
-    }  # fmt: skip
-
-
-def _dots(
-    axis: Axes, methods: Sequence[str], found: dict[str, Interval], label: str, first: bool, published: dict[str, float]
-) -> None:
-    """A line for each method with its mean and interval; hollow grey circles are published figures."""
-    for place, method in enumerate(methods):
-        if method in published:
-            axis.plot([published[method]], [place], "o", color=GREY, markerfacecolor="none", markersize=6.5, zorder=1)
-        interval = found.get(method)
-        if interval is None or np.isnan(interval.mean):
-            continue
-        look = _look(method)
-        if interval.half > 0:
-            axis.errorbar(
-                [interval.mean], [place], xerr=[interval.half], color=look["color"], elinewidth=1, capsize=1.5
-            )
-        axis.plot([interval.mean], [place], linestyle="", **look)
-    if shown := [found[method] for method in methods if method in found]:
-        axis.set_xlim(*_frame(shown, list(published.values())))
-    axis.set_yticks(range(len(methods)), [label_of(method) for method in methods] if first else [])
-    axis.set_ylim(len(methods) - 0.5, -0.5)
-    axis.set_xlabel(label)
-    axis.grid(axis="both")
-    axis.set_axisbelow(True)
-
-
-def _frame(shown: Iterable[Interval], others: Iterable[float] = ()) -> tuple[float, float]:
-    """The ends of an axis that shows all means, and of wide intervals only a part."""
-    known = [interval for interval in shown if not np.isnan(interval.mean)]
-    means = [*(interval.mean for interval in known), *(value for value in others if not np.isnan(value))]
-    if not means:
-        return 0.0, 1.0
-    low, high = min(means), max(means)
-    room = 0.3 * (high - low) or max(0.1 * abs(high), 0.1)
-    ends = [(interval.mean - half, interval.mean + half) for interval in known if (half := interval.half) > 0]
-    low = max(low - room, min([low, *(end[0] for end in ends)]))
-    high = min(high + room, max([high, *(end[1] for end in ends)]))
-    margin = 0.06 * (high - low) or room
-    return low - margin, high + margin
+def caption_of(spec: FigureSpec, rows: ExperimentRows, figure: Figure) -> str:
+    """The caption of a figure that was drawn."""
+    return spec.caption.format(intervals=interval_note(rows, figure))
 
 
 def _published(name: str, methods: Sequence[str], measure: str) -> dict[str, float]:
@@ -174,97 +89,90 @@ def _published(name: str, methods: Sequence[str], measure: str) -> dict[str, flo
     return {method: value for method, value in values.items() if value is not None}
 
 
-def _of(found: Mapping[tuple[str, str], Line], name: str, measure: str) -> dict[str, Interval]:
+def _measure(stats: Mapping[tuple[str, str], MethodStats], name: str, measure: str) -> dict[str, Interval]:
     """A measure of every method on one benchmark."""
-    return {method: getattr(line, measure) for (benchmark, method), line in found.items() if benchmark == name}
+    return {method: getattr(one, measure) for (benchmark, method), one in stats.items() if benchmark == name}
 
 
-# Figures
-
-
-def _everybody(rows: Rows) -> Figure:
-    found = summary(rows)
-    methods = methods_in(method for _, method in found)
-    lines = (("success", "success"), ("ratio", "effort ÷ least"), ("length", "steps"), ("cost", "effort"))
-    figure, names, axes = _panels(rows, 1.9 * len(lines) + 0.3, len(lines))
+def _everybody(rows: ExperimentRows) -> Figure:
+    stats = summary(rows)
+    methods = in_order(method for _, method in stats)
+    lines = (("success", "success"), ("ratio", "cost ratio"), ("length", "steps"), ("cost", "cost"))
+    figure, names, axes = panels(rows, 1.9 * len(lines) + 0.3, len(lines))
     for line, (measure, label) in zip(axes, lines, strict=True):
         for axis, name in zip(line, names, strict=True):
             published = _published(name, methods, measure) if measure in ("success", "cost") else {}
-            _dots(axis, methods, _of(found, name, measure), label, axis is line[0], published)
+            intervals = _measure(stats, name, measure)
+            dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published))
             if measure == "success":
                 axis.set_xlim(-0.04, 1.04)
     return figure
 
 
-def _in_common(rows: Rows) -> Figure:
-    found = summary(rows, intersection(rows.results, compared()))
-    methods = [method for method in methods_in(rows.results["method"]) if method in compared()]
-    lines = (("length", "steps"), ("cost", "effort"), ("ratio", "effort ÷ least"))
-    figure, names, axes = _panels(rows, 1.7 * len(lines) + 0.3, len(lines))
+def _in_common(rows: ExperimentRows) -> Figure:
+    stats = summary(rows, intersection(rows.results, COMPARED))
+    methods = [method for method in in_order(rows.results["method"]) if method in COMPARED]
+    lines = (("length", "steps"), ("cost", "cost"), ("ratio", "cost ratio"))
+    figure, names, axes = panels(rows, 1.7 * len(lines) + 0.3, len(lines))
     for line, (measure, label) in zip(axes, lines, strict=True):
         for axis, name in zip(line, names, strict=True):
-            _dots(axis, methods, _of(found, name, measure), label, axis is line[0], {})
+            dot_plot(axis, DotPlot(methods, label, axis is line[0], _measure(stats, name, measure)))
     for axis, name in zip(axes[0], names, strict=True):
-        people = found[name, "exact"].solved if (name, "exact") in found else 0
+        people = stats[name, "exact"].solved if (name, "exact") in stats else 0
         axis.set_title(f"{name}: {people:,} people")
     return figure
 
 
 _PHASES = {
-    "training": ("^", BLUE), "distillation": ("s", GREEN), "trial": ("D", SKY), "prediction": ("o", VERMILLION),
-}  # fmt: skip
+    "training": ("^", BLUE),
+    "distillation": ("s", GREEN),
+    "trial": ("D", SKY),
+    "prediction": ("o", VERMILLION),
+}
 
 
-def _questions(rows: Rows) -> Figure:
-    found = questions_spent(rows)
-    methods = methods_in(method for _, method in found)
-    figure, names, axes = _panels(rows, 2.7, sharex=True)
+def _queries(rows: ExperimentRows) -> Figure:
+    usage = query_usage(rows)
+    methods = in_order(method for _, method in usage)
+    figure, names, axes = panels(rows, 2.7, sharex=True)
     for axis, name in zip(axes[0], names, strict=True):
-        _dots(axis, methods, {}, "rows sent", axis is axes[0][0], {})
+        dot_plot(axis, DotPlot(methods, "queries", axis is axes[0][0]))
         for phase, (marker, colour) in _PHASES.items():
             for place, method in enumerate(methods):
-                mean = getattr(found[name, method], phase).mean if (name, method) in found else 0.0
+                mean = getattr(usage[name, method], phase).mean if (name, method) in usage else 0.0
                 if mean > 0:
                     axis.plot([mean], [place], marker, color=colour, markersize=4.5)
         axis.set_xscale("log")
         axis.minorticks_off()
-    means = [getattr(spent, phase).mean for spent in found.values() for phase in _PHASES]
+    means = [getattr(one, phase).mean for one in usage.values() for phase in _PHASES]
     axes[0][0].set_xlim(0.6, 2 * np.nanmax([*means, 1.0]))
-    words = {"prediction": "prediction, a person", "trial": "trial of the program"}
-    _legend(figure, [(words.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()])
+    labels = {"prediction": "prediction, per person", "trial": "trial of the program"}
+    legend_above(figure, [(labels.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()])
     return figure
 
 
-def _legend(figure: Figure, entries: Sequence[tuple[str, str, str]]) -> None:
-    """A legend above everything: words, marker, colour."""
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], marker=marker, color=colour, linestyle="", label=words) for words, marker, colour in entries
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
-
-
 _PROGRAM = {
-    "success": "success", "rule_length": "features in a rule", "leaves": "leaves in the program", "cost": "effort",
-    "ratio": "effort ÷ least", "length": "steps",
-}  # fmt: skip
+    "success": "success",
+    "rule_length": "features in a rule",
+    "leaves": "leaves in the program",
+    "cost": "cost",
+    "ratio": "cost ratio",
+    "length": "steps",
+}
 
 
-def _traces(rows: Rows) -> Figure:
-    names, points, usual = benchmarks_in(rows), curve(rows, "paper_program", "traces"), summary(rows)
-    others = cycle(_OTHERS)
-    looks = {name: BENCHMARKS[name] if name in BENCHMARKS else next(others) for name in names}
+def _traces(rows: ExperimentRows) -> Figure:
+    names, numbers = benchmarks_in(rows), sorted({value for _, value in curve(rows, "paper_program", "traces")})
+    external = cycle(_EXTERNAL)
+    styles = {name: BENCHMARKS[name] if name in BENCHMARKS else next(external) for name in names}
     figure = new_figure(WIDE, 4.3)
     axes = figure.subplots(2, 3, sharex=True).ravel()
-    numbers = sorted({value for _, value in points})
     for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=True):
-        seen: list[Interval] = []
+        shown: list[Interval] = []
         levels: list[float] = []
-        for name in names:
-            colour, marker = looks[name]
-            values, level = _against_traces(rows, points, usual, name, measure)
-            seen += values.values()
+        for name, (values, level) in _by_traces(rows, measure).items():
+            colour, marker = styles[name]
+            shown += values.values()
             levels.append(level)
             x, y = list(values), np.array([value.mean for value in values.values()])
             half = np.nan_to_num([value.half for value in values.values()])
@@ -272,7 +180,7 @@ def _traces(rows: Rows) -> Figure:
             axis.fill_between(x, y - half, y + half, color=colour, alpha=0.12, linewidth=0)
             axis.axhline(level, color=colour, linestyle=(0, (4, 2)), linewidth=0.9)
         axis.set_title(label)
-        axis.set_ylim(*_frame(seen, levels))
+        axis.set_ylim(*limits(shown, levels))
         axis.set_xscale("log")
         axis.minorticks_off()
         ticks = [value for value in (100, 300, 700, 2_000, 4_000) if value in numbers] or numbers
@@ -281,38 +189,44 @@ def _traces(rows: Rows) -> Figure:
     axes[0].set_ylim(-0.03, 1.03)
     for axis in axes[3:]:
         axis.set_xlabel("traces")
-    _legend(figure, [(name, marker, colour) for name, (colour, marker) in looks.items()])
+    legend_above(figure, [(name, marker, colour) for name, (colour, marker) in styles.items()])
     return figure
 
 
-def _against_traces(
-    rows: Rows, points: Curve, usual: Summary, name: str, measure: str
-) -> tuple[dict[int, Interval], float]:
-    """A measure of the paper's programs by their number of traces, and of the default program."""
-    if measure == "leaves":
-        mine = rows.programs[rows.programs["benchmark"] == name]
-        made = mine[mine["traces"].notna()].groupby("traces")["leaves"]
-        ours = mine[mine["method"] == "program"]["leaves"].astype(float)
-        return {int(str(value)): Interval.of(part) for value, part in made}, float(ours.mean())
-    values = {value: getattr(line, measure) for (benchmark, value), line in points.items() if benchmark == name}
-    return values, getattr(usual[name, "program"], measure).mean if (name, "program") in usual else np.nan
+def _by_traces(rows: ExperimentRows, measure: str) -> dict[str, tuple[dict[int, Interval], float]]:
+    """By benchmark: a measure of the paper's construction by number of traces, and of the default program."""
+    found: dict[str, tuple[dict[int, Interval], float]] = {}
+    points, stats = curve(rows, "paper_program", "traces"), summary(rows)
+    for name in benchmarks_in(rows):
+        if measure == "leaves":
+            programs = rows.programs[rows.programs["benchmark"] == name]
+            by_number = programs[programs["traces"].notna()].groupby("traces")["leaves"]
+            default = programs[programs["method"] == "program"]["leaves"].astype(float)
+            values = {int(str(value)): Interval.of(part) for value, part in by_number}
+            found[name] = values, float(default.mean())
+        else:
+            values = {value: getattr(one, measure) for (benchmark, value), one in points.items() if benchmark == name}
+            level = getattr(stats[name, "program"], measure).mean if (name, "program") in stats else np.nan
+            found[name] = values, level
+    return found
 
 
-def _similarity(rows: Rows) -> Figure:
+_PAIR_STYLES = ((GREEN, "^", False), (GREEN, "v", True), (PURPLE, "P", True), (VERMILLION, "o", False))
+
+
+def _similarity(rows: ExperimentRows) -> Figure:
     names = benchmarks_in(rows)
     figure = new_figure(WIDE, 2.5)
     axis = figure.subplots()
-    looks = dict(zip(PAIRS, ((GREEN, "^", False), (GREEN, "v", True), (PURPLE, "P", True), (VERMILLION, "o", False)),
-                     strict=True))  # fmt: skip
-    for step, (pair, (colour, marker, hollow)) in enumerate(looks.items()):
+    for step, (pair, (colour, marker, hollow)) in enumerate(zip(PAIRS, _PAIR_STYLES, strict=True)):
         found = similarity(rows.results, *pair)
         for place, name in enumerate(names):
             interval = Interval.of(found[found["benchmark"] == name]["alike"])
-            where, face = place + (step - 1.5) * 0.13, "none" if hollow else colour
+            x, face = place + (step - 1.5) * 0.13, "none" if hollow else colour
             if interval.half > 0:
-                axis.errorbar([where], [interval.mean], yerr=[interval.half], color=colour, elinewidth=1, capsize=1.5)
-            words = f"{label_of(pair[0])} – {label_of(pair[1])}" if place == 0 else None
-            axis.plot([where], [interval.mean], marker, color=colour, markerfacecolor=face, label=words)
+                axis.errorbar([x], [interval.mean], yerr=[interval.half], color=colour, elinewidth=1, capsize=1.5)
+            label = f"{label_of(pair[0])} – {label_of(pair[1])}" if place == 0 else None
+            axis.plot([x], [interval.mean], marker, color=colour, markerfacecolor=face, label=label)
     published = [SIMILARITY.get(name, np.nan) for name in names]
     axis.plot(range(len(names)), published, "o", color=GREY, markerfacecolor="none", markersize=7, label="published")
     axis.set_xticks(range(len(names)), names)
@@ -323,136 +237,137 @@ def _similarity(rows: Rows) -> Figure:
     return figure
 
 
-_LEARNED_OR_NOT = ("evolution", "evolution_small", "exact", "search", "guided", "program")
+_AMORTIZED = ("evolution", "evolution_small", "exact", "search", "guided", "program")
+"""The methods whose total time is drawn against the number of people."""
 
 
-def _time(rows: Rows) -> Figure:
-    found = seconds_spent(rows)
-    methods = methods_in(method for _, method in found)
-    figure, names, axes = _panels(rows, 4.9, 2)
-    many = np.geomspace(1, 1e5, 40)
+def _time(rows: ExperimentRows) -> Figure:
+    usage = cpu_usage(rows)
+    methods = in_order(method for _, method in usage)
+    figure, names, axes = panels(rows, 4.9, 2)
     for column, name in enumerate(names):
         top, bottom = axes[0][column], axes[1][column]
-        mine = {method: spent for (benchmark, method), spent in found.items() if benchmark == name}
-        _dots(top, methods, {method: spent.person.times(1_000) for method, spent in mine.items()}, "ms a person",
-              column == 0, {})  # fmt: skip
+        own = {method: one for (benchmark, method), one in usage.items() if benchmark == name}
+        intervals = {method: one.person.times(1_000) for method, one in own.items()}
+        dot_plot(top, DotPlot(methods, "ms per person", column == 0, intervals))
         top.set_xscale("log")
-        ends = [1_000 * spent.person.mean for spent in mine.values() if spent.person.mean > 0]
+        ends = [1_000 * one.person.mean for one in own.values() if one.person.mean > 0]
         top.set_xlim(min(ends, default=0.1) / 2, 2 * max(ends, default=1))
-        for method in methods_in(set(mine) & set(_LEARNED_OR_NOT)):
-            total = np.nan_to_num(mine[method].learning.mean) + many * mine[method].person.mean
-            bottom.plot(many, total, **_look(method) | {"markevery": 8, "markersize": 3.5})
-        bottom.set_xscale("log")
-        bottom.set_yscale("log")
-        bottom.set_xlabel("people planned for")
-        bottom.grid()
+        _total_time(bottom, own)
         for axis in (top, bottom):
             axis.minorticks_off()
-    axes[1][0].set_ylabel("s, learning included")
-    _method_legend(figure, methods_in(set(methods) & set(_LEARNED_OR_NOT)))
+    axes[1][0].set_ylabel("s, with learning")
+    method_legend(figure, in_order(set(methods) & set(_AMORTIZED)))
     return figure
 
 
-def _trade_off(rows: Rows) -> Figure:
-    found = summary(rows)
-    figure, names, axes = _panels(rows, 4.4, 2, sharex=True)
+def _total_time(axis: Axes, usage: Mapping[str, CpuUsage]) -> None:
+    """Learning and planning time against the number of people."""
+    people = np.geomspace(1, 1e5, 40)
+    for method in in_order(set(usage) & set(_AMORTIZED)):
+        total = np.nan_to_num(usage[method].learning.mean) + people * usage[method].person.mean
+        axis.plot(people, total, **marker_style(method) | {"markevery": 8, "markersize": 3.5})
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("people planned for")
+    axis.grid()
+
+
+def _trade_off(rows: ExperimentRows) -> Figure:
+    stats = summary(rows)
+    figure, names, axes = panels(rows, 4.4, 2, sharex=True)
     curves = {method: curve(rows, method, "budget") for method in ("guided", "search", "exact")}
     for column, name in enumerate(names):
         both = tuple(zip(axes[:, column], ("success", "ratio"), strict=True))
         for method, points in curves.items():
-            mine = [line for (benchmark, _), line in points.items() if benchmark == name]
-            asked = [line.questions.mean for line in mine]
+            own = [point for (benchmark, _), point in points.items() if benchmark == name]
+            x = [point.queries.mean for point in own]
             for axis, measure in both:
-                heights = [getattr(line, measure).mean for line in mine]
-                axis.plot(asked, heights, **_look(method) | {"markersize": 2.5, "linewidth": 1, "alpha": 0.8})
-        for method in methods_in(method for benchmark, method in found if benchmark == name):
-            line = found[name, method]
+                heights = [getattr(point, measure).mean for point in own]
+                axis.plot(x, heights, **marker_style(method) | {"markersize": 2.5, "linewidth": 1, "alpha": 0.8})
+        for method in in_order(method for benchmark, method in stats if benchmark == name):
+            one = stats[name, method]
             for axis, measure in both:
-                height = getattr(line, measure).mean
-                axis.plot([line.questions.mean], [height], linestyle="", **_look(method) | {"markersize": 6})
+                height = getattr(one, measure).mean
+                axis.plot([one.queries.mean], [height], linestyle="", **marker_style(method) | {"markersize": 6})
         success, ratio = axes[:, column]
         ratio.axhline(1, color=GREY, linewidth=0.8, zorder=0)
         success.set_ylim(-0.03, 1.04)
         ratio.set_ylim(0.97, max(1.15, ratio.get_ylim()[1]))
         ratio.set_xscale("symlog", linthresh=1, linscale=0.6)
-        ratio.set_xlim(-0.15, 2 * np.nanmax([1.0, *(line.questions.mean for line in found.values())]))
-        ratio.set_xlabel("questions a person")
+        ratio.set_xlim(-0.15, 2 * np.nanmax([1.0, *(one.queries.mean for one in stats.values())]))
+        ratio.set_xlabel("queries per person")
         ratio.set_xticks([0, 1, 10, 100, 1_000, 10_000], ["0", "1", "10", "100", "1k", "10k"])
         for axis in (success, ratio):
             axis.minorticks_off()
             axis.grid()
     axes[0][0].set_ylabel("success")
-    axes[1][0].set_ylabel("effort ÷ least")
-    _method_legend(figure, methods_in(method for _, method in found))
+    axes[1][0].set_ylabel("cost ratio")
+    method_legend(figure, in_order(method for _, method in stats))
     return figure
 
 
-def _method_legend(figure: Figure, methods: Sequence[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], linestyle="", label=label_of(method), **_look(method)) for method in methods]
-    figure.legend(handles=handles, loc="outside lower center", ncols=6 if len(methods) <= 6 else 5)
-
-
-_WAYS = {
-    "refused": (VERMILLION, ""), "illegal": (PURPLE, "xx"), "too_long": (BLUE, "++"), "no_plan": (ORANGE, "//"),
-    "proved_none": (SKY, ".."), "unreachable": (GREY, "\\\\"),
-}  # fmt: skip
+_OUTCOME_STYLES = {
+    "refused": (VERMILLION, ""),
+    "illegal": (PURPLE, "xx"),
+    "too_long": (BLUE, "++"),
+    "no_plan": (ORANGE, "//"),
+    "proved_none": (SKY, ".."),
+    "unreachable": (GREY, "\\\\"),
+}
 
 
-def _failures(rows: Rows) -> Figure:
-    methods = methods_in(rows.results["method"])
-    figure, names, axes = _panels(rows, 2.8)
+def _failures(rows: ExperimentRows) -> Figure:
+    from matplotlib.patches import Patch
+
+    methods = in_order(rows.results["method"])
+    figure, names, axes = panels(rows, 2.8)
     used: list[str] = []
     for axis, name in zip(axes[0], names, strict=True):
-        _dots(axis, methods, {}, "% of people", axis is axes[0][0], {})
-        mine = rows.results[rows.results["benchmark"] == name]
+        dot_plot(axis, DotPlot(methods, "% of people", axis is axes[0][0]))
+        results = rows.results[rows.results["benchmark"] == name]
         for place, method in enumerate(methods):
-            some = mine[mine["method"] == method]
-            way = some["outcome"].where(some["reachable"] != "no", "unreachable")
+            own = results[results["method"] == method]
+            outcome = own["outcome"].where(own["reachable"] != "no", "unreachable")
             start = 0.0
-            for kind, (colour, hatch) in _WAYS.items():
-                share = 100 * float((way == kind).mean())
+            for kind, (colour, hatch) in _OUTCOME_STYLES.items():
+                share = 100 * float((outcome == kind).mean())
                 if share > 0:
                     used += [] if kind in used else [kind]
                     axis.barh(place, share, 0.7, start, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
                     start += share
         axis.set_xlim(0, None)
-    from matplotlib.patches import Patch
-
-    words = {"unreachable": "provably unreachable"} | {kind: OUTCOMES[kind] for kind in OUTCOMES if kind != HOLDS}
+    labels = {"unreachable": "provably infeasible"} | {kind: OUTCOMES[kind] for kind in OUTCOMES if kind != HOLDS}
     handles = [
-        Patch(facecolor=_WAYS[kind][0], hatch=_WAYS[kind][1], edgecolor="white", label=words[kind])
-        for kind in _WAYS
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=labels[kind])
+        for kind, (colour, hatch) in _OUTCOME_STYLES.items()
         if kind in used
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY, INK)
+_GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_GROUP_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY, INK)
 
 
-def _groups(rows: Rows) -> Figure:
-    frame = grouped(rows)
+def _groups(rows: ExperimentRows) -> Figure:
+    frame = by_protected_group(rows)
     pairs = list(dict.fromkeys(zip(frame["benchmark"], frame["feature"], strict=True)))
-    methods = [method for method in methods_in(frame["method"]) if method != "exact"]
+    methods = [method for method in in_order(frame["method"]) if method != "exact"]
     columns = min(4, max(1, len(pairs)))
     lines = max(1, -(-len(pairs) // columns))
     figure = new_figure(WIDE, 2.9 * lines + 0.2)
     axes = figure.subplots(lines, columns, squeeze=False).ravel()
     for number, (axis, (name, feature)) in enumerate(zip(axes, pairs, strict=False)):
         part = frame[(frame["benchmark"] == name) & (frame["feature"] == feature)]
-        _dots(axis, methods, {}, "success", number % columns == 0, {})
+        dot_plot(axis, DotPlot(methods, "success", number % columns == 0))
         sizes = part.groupby("group")["person"].size().sort_values(ascending=False)
         for place, group in enumerate(sizes.index[:6]):
-            some = part[part["group"] == group]
-            share = [float(some[some["method"] == method]["success"].mean()) for method in methods]
-            axis.plot(
-                share, range(len(methods)), linestyle="", marker=_MARKS[place], color=_HUES[place], markersize=4,
-                markerfacecolor="none", label=str(group),
-            )  # fmt: skip
+            members = part[part["group"] == group]
+            style: dict[str, Any] = {"marker": _GROUP_MARKERS[place], "color": _GROUP_COLOURS[place], "markersize": 4}
+            shares = [float(members[members["method"] == method]["success"].mean()) for method in methods]
+            axis.plot(shares, range(len(methods)), linestyle="", markerfacecolor="none", label=str(group), **style)
         axis.set_title(f"{name}: {feature}")
         axis.set_xlim(-0.04, 1.04)
         axis.legend(
@@ -463,38 +378,50 @@ def _groups(rows: Rows) -> Figure:
     return figure
 
 
-_Entry = tuple[str, str, str, Callable[[Rows], "Figure"]]
-_FIGURES: tuple[_Entry, ...] = (
-    (
-        "everybody", "All people",
-        "{intervals} Grey circles: the paper’s figures on its own versions of the problems; of exact, what exact "
-        "search finds there.",
+FIGURES: tuple[FigureSpec, ...] = (
+    FigureSpec(
+        "everybody",
+        "All people",
+        "{intervals} Grey circles: the paper’s figures on its own versions of the problems; for exact, the optimum of "
+        "those.",
         _everybody,
     ),
-    ("in_common", "People whom every method solves", "Steps and effort on the same people. {intervals}", _in_common),
-    (
-        "questions", "Questions to the model", "Rows sent, on a log scale; what is not there is zero.", _questions,
+    FigureSpec(
+        "in_common", "People whom every method solves", "Steps and cost on the same people. {intervals}", _in_common
     ),
-    (
-        "traces", "Programs against the number of traces",
-        "The paper’s construction; dashed: the default program. {intervals}", _traces,
+    FigureSpec("questions", "Queries to the model", "On a log scale; zero is not drawn.", _queries),
+    FigureSpec(
+        "traces",
+        "Programs by number of traces",
+        "The paper’s construction; dashed: the default program. {intervals}",
+        _traces,
     ),
-    ("similarity", "How alike plans are", "difflib’s ratio of plans as strings of actions. {intervals}", _similarity),
-    (
-        "time", "Time",
-        "Above: processor time a person, everybody together. {intervals} Below: for so many people, "
-        "learning included.", _time,
+    FigureSpec(
+        "similarity",
+        "Similarity of plans",
+        "difflib’s ratio of plans as strings of actions. {intervals}",
+        _similarity,
     ),
-    (
-        "trade_off", "Effort against questions",
-        "Large markers: each method as it is. Lines: guided, search and exact with other limits of questions (guided "
-        "with large ones also asks where less is to be saved). Effort is of those whom a method solves, so read it "
-        "with success. No plan can cost less than 1; left is cheaper to ask, down is cheaper to do.", _trade_off,
+    FigureSpec(
+        "time",
+        "Time",
+        "Above: CPU time per person, all people in one batch. {intervals} Below: for so many people, with learning.",
+        _time,
     ),
-    ("failures", "What fails", "People without a plan that holds, by how it ended.", _failures),
-    (
-        "groups", "By protected group",
-        "Success of each method by group (the six largest of each feature), of people for whom it is not proved that "
-        "there is no plan.", _groups,
+    FigureSpec(
+        "trade_off",
+        "Cost against queries",
+        "Large markers: each method by default. Lines: guided, search and exact with other query budgets (guided with "
+        "large ones also with a smaller relative gain). The cost ratio is over the people whom a method solves, so "
+        "that it has to be read with success; it is at least 1. Left is fewer queries, down is lower cost.",
+        _trade_off,
     ),
-)  # fmt: skip
+    FigureSpec("failures", "Failures", "People without a successful plan, by outcome.", _failures),
+    FigureSpec(
+        "groups",
+        "By protected group",
+        "Success of each method by group (the six largest of each feature), of people without a proof of "
+        "infeasibility.",
+        _groups,
+    ),
+)

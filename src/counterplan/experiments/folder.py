@@ -1,4 +1,4 @@
-"""The folder of an experiment: what it was begun with, whose it is, and what may be removed from it."""
+"""The folder of an experiment: its options, its lock, and the files that belong to it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from counterplan.errors import PlanError
+from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.experiments.cells import CELLS, machine, versions
 from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
-from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 from counterplan.storage.files import make_writable, write_whole
 
 FILE = "experiment.json"
@@ -22,31 +22,32 @@ LOCK = ".lock"
 VERSION = 1
 
 
-def options_in(folder: Path) -> Options | None:
-    """The options that an experiment in `folder` was begun with; None if there is none."""
+def options_in(folder: Path) -> ExperimentOptions | None:
+    """The options of the experiment in `folder`; None if there is none."""
     path = folder / FILE
     try:
-        told = json.loads(path.read_text())
-        version, given = told["counterplan_experiment"], told["options"]
+        content = json.loads(path.read_text("utf-8"))
+        version, options = content["counterplan_experiment"], content["options"]
         if version > VERSION:
-            raise PlanError(
+            raise StorageError(
                 f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION}); "
                 "update counterplan, or choose another --out"
             )
-        several = {name: tuple(given.get(name, ())) for name in ("benchmarks", "seeds", "planners")}
-        return Options(**given | several)
+        sequences = {name: tuple(options.get(name, ())) for name in ("benchmarks", "seeds", "planners")}
+        return ExperimentOptions(**options | sequences)
+    except CounterplanError:
+        raise
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PlanError(f"{path}: damaged ({error!r}); start again with --force") from None
+        raise StorageError(f"{path}: damaged ({error!r}); start again with --force") from None
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Within this, no other run may use `folder`; one that does is told so.
+def locked(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `folder`; a StorageError if another run holds it.
 
-    The kernel lets go of the lock when this process ends, however it ends. Where there are no such locks, nobody is
-    kept out.
+    The kernel releases the lock when the process ends. On systems without such locks there is no protection.
     """
     try:
         import fcntl
@@ -57,61 +58,69 @@ def alone(folder: Path) -> Iterator[None]:
     try:
         file = path.open("a")
     except OSError as error:
-        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise PlanError(
-                f"{folder}: another run is at work there; wait until it has ended (or stop it), or choose another --out"
+            raise StorageError(
+                f"{folder}: another run uses this folder; wait until it has ended (or stop it), or choose another --out"
             ) from None
         except OSError:
             pass  # a file system without locks
         yield
 
 
-def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
-    """Make `folder` ready, or refuse it: one that is used is gone on with, or cleared, only if that is said."""
+def begin(folder: Path, options: ExperimentOptions, *, resume: bool, force: bool) -> None:
+    """Prepare `folder`; one that holds an experiment is continued or cleared only on request.
+
+    Raises
+    ------
+    StorageError, SettingError
+        If the folder holds an experiment and neither `resume` nor `force` is set, or if its options differ.
+    """
     folder = make_writable(folder)
     before = None if force else options_in(folder)
     used = [name for name in _written() if (folder / name).exists()]
     if force:
         clear(folder)
     elif used and not resume:
-        raise PlanError(f"{folder}: holds an experiment already; go on with --resume, or start again with --force")
+        raise StorageError(
+            f"{folder}: holds an experiment already; continue with --resume, or start again with --force"
+        )
     elif before is not None and before != options:
-        raise PlanError(
-            f"{folder}: was begun with other options ({_difference(before, options)}); go on with\n"
-            f"  counterplan experiment --out {folder} {before.words()}".rstrip()
+        raise SettingError(
+            f"{folder}: was started with other options ({_difference(before, options)}); continue with\n"
+            f"  counterplan experiment --out {folder} {before.to_arguments()}".rstrip()
             + " --resume\n"
             "or start again with --force"
         )
     elif used and before is None:
-        raise PlanError(f"{folder / FILE}: there is no such file, so it is not known what to go on with; use --force")
+        raise StorageError(f"{folder / FILE}: there is no such file, so the options are unknown; use --force")
     (folder / CELLS).mkdir(exist_ok=True)
-    for stray in (folder / CELLS).glob(".*"):  # half-written by a process that was killed
-        stray.unlink(missing_ok=True)
-    told = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
-    told |= {"settings": asdict(Settings.of(options)), "versions": versions(), "machine": machine()}
-    write_whole(folder / FILE, json.dumps(told, indent=1))
+    for partial in (folder / CELLS).glob(".*"):  # left by a process that was killed
+        partial.unlink(missing_ok=True)
+    content = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
+    content |= {"settings": asdict(ExperimentSettings.of(options)), "versions": versions(), "machine": machine()}
+    write_whole(folder / FILE, json.dumps(content, indent=1))
 
 
-def command_of(options: Options) -> str:
-    """The command that does the same, without the folder, which is nobody's business."""
-    return f"counterplan experiment {options.words()}".strip()
+def command_of(options: ExperimentOptions) -> str:
+    """The command of these options, without the folder."""
+    return f"counterplan experiment {options.to_arguments()}".strip()
 
 
-def _difference(before: Options, now: Options) -> str:
-    one, other = asdict(before), asdict(now)
-    return ", ".join(f"{key} {_said(one[key])}, not {_said(other[key])}" for key in one if one[key] != other[key])
+def _difference(before: ExperimentOptions, now: ExperimentOptions) -> str:
+    old, new = asdict(before), asdict(now)
+    return ", ".join(f"{key} {_text(old[key])}, not {_text(new[key])}" for key in old if old[key] != new[key])
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 def _written() -> tuple[str, ...]:
-    """Everything that an experiment writes."""
+    """The files and folders that an experiment writes."""
     return (
         FILE,
         CELLS,
@@ -125,7 +134,7 @@ def _written() -> tuple[str, ...]:
 
 
 def clear(folder: Path) -> None:
-    """Remove what an earlier experiment left, and nothing else."""
+    """Remove the files of an earlier experiment, and nothing else."""
     for name in _written():
         path = folder / name
         try:
@@ -134,4 +143,4 @@ def clear(folder: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            raise PlanError(f"{path}: cannot be removed: {error.strerror}") from None
+            raise StorageError(f"{path}: cannot be removed: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""The report: one HTML page without scripts, and its tables and figures as files, all made from the rows."""
+"""The report: an HTML page without scripts, with its tables and figures as files. A pure function of the rows."""
 
 from __future__ import annotations
 
@@ -8,117 +8,146 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from counterplan.errors import PlanError
-from counterplan.experiments.figures import INK, Drawing, all_figures
+from counterplan.errors import StorageError
+from counterplan.experiments.drawing import INK, ReportFigure
+from counterplan.experiments.figures import all_figures
 from counterplan.experiments.findings import findings
-from counterplan.experiments.methods import known_as
+from counterplan.experiments.formatting import NOTHING, ReportTable
+from counterplan.experiments.methods import in_order, method_named
 from counterplan.experiments.published import TRAINING_MINUTES
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.statistics import Interval, Line, summary
-from counterplan.experiments.tables import NOTHING, Table, all_tables, methods_in
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.statistics import Interval, MethodStats, summary
+from counterplan.experiments.tables import all_tables
 from counterplan.storage.files import make_writable, write_whole
 
 FILE = "report.html"
 SUMMARY = "summary.json"
-SECTIONS: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("targets", "What was aimed at, and what was reached", (), ("targets", "baseline")),
-    ("datasets", "1. The benchmarks", (), ("datasets",)),
-    ("comparison", "2. Success, effort and length", ("everybody", "in_common"), ("everybody", "in_common")),
-    ("ablation", "3. Ablation", (), ("ablation",)),
-    ("questions", "4. Questions", ("questions",), ("questions",)),
-    ("traces", "5. Programs and traces", ("traces",), ("traces",)),
-    ("similarity", "6. Similarity", ("similarity",), ("similarity",)),
-    ("timing", "7. Time", ("time",), ("timing",)),
-    ("trade-off", "8. The trade-off", ("trade_off",), ()),
-    ("failures", "9. What fails", ("failures",), ("failures", "failed_people")),
-    ("groups", "10. Protected groups", ("groups",), ("groups",)),
+
+
+class ReportSection(NamedTuple):
+    """A section of the report."""
+
+    key: str
+    title: str
+    figures: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+SECTIONS = (
+    ReportSection("targets", "Results against targets", (), ("targets", "baseline")),
+    ReportSection("datasets", "1. The benchmarks", (), ("datasets",)),
+    ReportSection("comparison", "2. Success, cost and length", ("everybody", "in_common"), ("everybody", "in_common")),
+    ReportSection("ablation", "3. Ablation", (), ("ablation",)),
+    ReportSection("questions", "4. Queries", ("questions",), ("questions",)),
+    ReportSection("traces", "5. Programs and traces", ("traces",), ("traces",)),
+    ReportSection("similarity", "6. Similarity", ("similarity",), ("similarity",)),
+    ReportSection("timing", "7. Time", ("time",), ("timing",)),
+    ReportSection("trade-off", "8. Cost and queries", ("trade_off",), ()),
+    ReportSection("failures", "9. Failures", ("failures",), ("failures", "failed_people")),
+    ReportSection("groups", "10. Protected groups", ("groups",), ("groups",)),
 )
-"""Of each section: its name, its title, its figures, its tables."""
 FOLDED = ("failed_people", "groups", "traces", "in_common")
-"""Tables that are long, or say again what a figure shows."""
+"""Tables that are long, or repeat a figure."""
 
 COMPARABLE = (
-    "All methods on this page planned for the same people, were judged by the same model outside of any meter, "
-    "and paid by the same count of questions: they can be compared with one another. Effort ÷ least is the "
-    "fairest single figure, because everybody is measured by their own optimum; it is of those whom a method solves, "
-    "so read it with success, and success never without it.",
-    "The published figures are not measured here, and are from other problems. The paper’s public versions of the "
-    "four benchmarks have mistakes that are put right here (a precondition the wrong way round, a decision rule "
-    "that is never used, a job’s name misspelt in a rule, men who are advised to become wives), so other plans "
-    "are legal and other people are refused. Samples, splits and models are others too; so are the people planned "
-    "for. Absolute efforts can therefore not be compared at all, and success only with care. What can be set side "
-    "by side is how far a method is from the least effort on its own problem. Published efforts are given without "
-    "the cost of STOP, which is free here.",
-    f"Published training took {TRAINING_MINUTES[0]} to {TRAINING_MINUTES[1]} minutes on four cores, of another "
-    "machine: times are not comparable, "
-    "except between the methods of this run. Published question counts of the evolutionary baseline add up a "
-    "counter that was cumulative already, and are left out. The baseline itself was built again from its "
-    "description, with one mistake less (the last argument of every function can be chosen) and a memory of what "
-    "was asked, and runs vectorised here; docs/planners.md says where the description left a choice.",
+    "All methods of this report planned for the same people, were evaluated with the same model outside of any meter, "
+    "and have their queries counted in the same way: they are comparable. The cost ratio (cost ÷ optimal cost) is the "
+    "fairest single measure, because each person is compared with their own optimum; it is over the people whom a "
+    "method solves, so that it has to be read together with success.",
+    "The published figures are not measured here and belong to other problems. The paper’s public versions of the four "
+    "benchmarks contain errors that are corrected here (an inverted precondition, a decision rule that is never used, "
+    "a misspelt job in a rule, men who are advised to become wives), so that other plans are legal and other people "
+    "are refused. Samples, splits and models differ too, and so do the people planned for. Absolute costs are "
+    "therefore not comparable, and success only with care. Comparable is the distance of a method from the optimum of "
+    "its own problem. Published costs are given without the cost of STOP, which is free here.",
+    f"Published training took {TRAINING_MINUTES[0]} to {TRAINING_MINUTES[1]} minutes on four cores of another machine: "
+    "times are comparable only between the methods of this run. Published query counts of the evolutionary baseline "
+    "sum a counter that was cumulative already, and are left out. The baseline was implemented again from its "
+    "description, with one correction (the last argument of every function can be chosen) and a cache of queries, and "
+    "is vectorized; docs/planners.md lists the choices that the description leaves open.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
     "learning.",
 )
-FEW = 10
+FEW_SEEDS = 10
 """With fewer seeds, intervals by Student's t are wide."""
 
 
-def write(folder: Path, rows: Rows) -> None:
-    """Write tables, figures and the page to `folder`."""
+def write(folder: Path, rows: ExperimentRows) -> None:
+    """Write tables, figures and the page to `folder`.
+
+    Raises
+    ------
+    StorageError
+        If `folder` has no valid experiment.json, or a file cannot be written.
+    """
     about = read_about(folder)
     tables, figures = all_tables(rows), all_figures(rows)
     for name in ("tables", "figures"):
         make_writable(folder / name)
     for table in tables.values():
         write_whole(folder / "tables" / f"{table.key}.csv", table.to_csv())
-    for drawing in figures.values():
-        write_whole(folder / "figures" / f"{drawing.key}.png", drawing.png)
-        write_whole(folder / "figures" / f"{drawing.key}.svg", drawing.svg)
-    told = [{"benchmark": name, "method": method, **_plain(line)} for (name, method), line in summary(rows).items()]
-    write_whole(folder / SUMMARY, json.dumps(told, indent=1))
+    for figure in figures.values():
+        write_whole(folder / "figures" / f"{figure.key}.png", figure.png)
+        write_whole(folder / "figures" / f"{figure.key}.svg", figure.svg)
+    plain = [{"benchmark": name, "method": method, **_plain(stats)} for (name, method), stats in summary(rows).items()]
+    write_whole(folder / SUMMARY, json.dumps(plain, indent=1))
     write_whole(folder / FILE, page(about, rows, tables, figures))
 
 
-def _plain(line: Line) -> dict[str, Any]:
-    """A line as plain data; what is not known is null."""
+_SUMMARY_KEYS = {"queries": "questions", "feasible_queries": "asked"}
+"""Keys of summary.json that differ from the attributes of `MethodStats`."""
+
+
+def _plain(stats: MethodStats) -> dict[str, Any]:
+    """Statistics as plain data; unknown values are null."""
     return {
-        key: {part: None if pd.isna(number) else number for part, number in value._asdict().items()}
+        _SUMMARY_KEYS.get(key, key): {
+            part: None if pd.isna(number) else number for part, number in value._asdict().items()
+        }
         if isinstance(value, Interval)
         else value
-        for key, value in vars(line).items()
+        for key, value in vars(stats).items()
     }
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What `experiment.json` says of how everything was made."""
+    """The content of experiment.json: options, settings, versions and machine."""
     path = folder / "experiment.json"
     try:
-        told = json.loads(path.read_text())
-        if not isinstance(told, dict) or "options" not in told:
-            raise ValueError("it says nothing of an experiment")
-        return told
+        content = json.loads(path.read_text("utf-8"))
+        if not isinstance(content, dict) or "options" not in content:
+            raise ValueError("it has no options")
+        return content
     except FileNotFoundError:
-        raise PlanError(f"{path}: there is no such file; is {folder} what 'counterplan experiment' wrote?") from None
+        raise StorageError(
+            f"{path}: there is no such file; is {folder} an output of 'counterplan experiment'?"
+        ) from None
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: cannot be read ({error}); start again with --force") from None
+        raise StorageError(f"{path}: cannot be read ({error}); start again with --force") from None
 
 
-def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figures: Mapping[str, Drawing]) -> str:
+def page(
+    about: Mapping[str, Any],
+    rows: ExperimentRows,
+    tables: Mapping[str, ReportTable],
+    figures: Mapping[str, ReportFigure],
+) -> str:
     """The whole page."""
     options = about["options"]
     quick = bool(options.get("quick"))
     css = files("counterplan.experiments").joinpath("report.css").read_text()
-    contents = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _, _ in SECTIONS)
+    contents = "".join(f'<li><a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
     body = "".join(
-        _section(key, title, [figures[name] for name in shown], [tables[name] for name in listed])
-        for key, title, shown, listed in SECTIONS
+        _section(part, [figures[name] for name in part.figures], [tables[name] for name in part.tables])
+        for part in SECTIONS
     )
     banner = (
-        "<p class=banner><strong>A quick run.</strong> Few people and little training: it shows every part of the "
-        "experiment, and its figures say little.</p>"
+        "<p class=banner><strong>A quick run.</strong> Few people and little training: it exercises every part of the "
+        "experiment, and its figures are not meaningful.</p>"
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -133,13 +162,13 @@ def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figu
 <body>
 <header>
 <p class="over">counterplan · the experiment</p>
-<h1>Which way to a changed decision costs least?</h1>
+<h1>Algorithmic recourse: success, cost and queries of planners</h1>
 <p class="lead">{escape(_scope(rows, options))}</p>
 {banner if quick else ""}
 </header>
 <main>
-<section id="story"><h2>What was found</h2><ul>{_items(findings(rows))}</ul></section>
-<section id="comparable"><h2>What can be compared, and what cannot</h2>{_paragraphs(_comparable(rows))}</section>
+<section id="story"><h2>Findings</h2><ul>{_items(findings(rows))}</ul></section>
+<section id="comparable"><h2>Comparability</h2>{_paragraphs(_comparable(rows))}</section>
 <section id="methods"><h2>The methods</h2>{_methods(rows)}</section>
 <nav aria-label="Contents"><h2>Contents</h2><ol class="contents">{contents}</ol></nav>
 {body}
@@ -150,17 +179,17 @@ def page(about: Mapping[str, Any], rows: Rows, tables: Mapping[str, Table], figu
 """
 
 
-def _comparable(rows: Rows) -> list[str]:
-    """What can be compared, and how much intervals of so many seeds say."""
+def _comparable(rows: ExperimentRows) -> list[str]:
+    """Paragraphs on comparability, with a note on intervals for this number of seeds."""
     seeds = rows.results["seed"].nunique()
-    told = "With one seed there are none: nothing here says how much another seed would change."
+    note = "With one seed there are none, so that the variation between seeds is unknown."
     if seeds > 1:
-        wide = f"With {seeds} seeds they are wide. " if seeds < FEW else ""
-        told = f"{wide}Where every seed gave the same they have no width, which is not certainty."
-    return [*COMPARABLE[:-1], f"{COMPARABLE[-1]} {told}"]
+        wide = f"With {seeds} seeds they are wide. " if seeds < FEW_SEEDS else ""
+        note = f"{wide}Where all seeds agree they have no width, which does not mean certainty."
+    return [*COMPARABLE[:-1], f"{COMPARABLE[-1]} {note}"]
 
 
-def _scope(rows: Rows, options: Mapping[str, Any]) -> str:
+def _scope(rows: ExperimentRows, options: Mapping[str, Any]) -> str:
     names = ", ".join(str(name) for name in dict.fromkeys(rows.datasets["benchmark"]))
     seeds = ", ".join(str(seed) for seed in options["seeds"])
     return (
@@ -176,37 +205,37 @@ def _paragraphs(texts: Iterable[str]) -> str:
     return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
-def _methods(rows: Rows) -> str:
+def _methods(rows: ExperimentRows) -> str:
     lines = "".join(
         f"<dt>{escape(method.label)}{f' <span class=paper>{escape(method.paper)}</span>' if method.paper else ''}</dt>"
-        f"<dd>{escape(method.told)}</dd>"
-        for method in map(known_as, methods_in(rows.results["method"]))
+        f"<dd>{escape(method.description)}</dd>"
+        for method in map(method_named, in_order(rows.results["method"]))
     )
     return f'<dl class="methods">{lines}</dl>'
 
 
-def _section(key: str, title: str, figures: Sequence[Drawing], tables: Sequence[Table]) -> str:
-    parts = [_figure(drawing) for drawing in figures] + [_table(table) for table in tables]
-    return f'<section id="{key}"><h2>{escape(title)}</h2>{"".join(parts)}</section>'
+def _section(section: ReportSection, figures: Sequence[ReportFigure], tables: Sequence[ReportTable]) -> str:
+    parts = [_figure(figure) for figure in figures] + [_table(table) for table in tables]
+    return f'<section id="{section.key}"><h2>{escape(section.title)}</h2>{"".join(parts)}</section>'
 
 
-def _figure(drawing: Drawing) -> str:
-    words = escape(f"{drawing.title}. {drawing.caption}")
-    svg = inline(drawing.svg, drawing.key).replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+def _figure(figure: ReportFigure) -> str:
+    label = escape(f"{figure.title}. {figure.caption}")
+    svg = inline(figure.svg, figure.key).replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     return (
-        f"<figure>{'<div class=scroll tabindex=0>'}{svg}</div><figcaption><strong>{escape(drawing.title)}.</strong> "
-        f"{escape(drawing.caption)}</figcaption></figure>"
+        f"<figure>{'<div class=scroll tabindex=0>'}{svg}</div><figcaption><strong>{escape(figure.title)}.</strong> "
+        f"{escape(figure.caption)}</figcaption></figure>"
     )
 
 
 def inline(svg: str, key: str) -> str:
-    """A drawing as part of a page: names of its own, and text in the page's colour."""
+    """An SVG as part of a page: with ids of its own, and text in the colour of the page."""
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r'\bid="', f'id="{key}-', svg)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{key}-", svg)
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     bodies = []
     for heading, rows in table.sections:
@@ -216,8 +245,8 @@ def _table(table: Table) -> str:
         lines = "".join(
             f'<tr><th scope="row">{escape(row[0])}</th>{"".join(_cell(cell) for cell in row[1:])}</tr>' for row in rows
         )
-        nobody = f'<tr><td colspan="{len(table.columns)}">nobody</td></tr>'
-        bodies.append(f"<tbody>{above}{lines or nobody}</tbody>")
+        empty = f'<tr><td colspan="{len(table.columns)}">none</td></tr>'
+        bodies.append(f"<tbody>{above}{lines or empty}</tbody>")
     made = (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table>'
         f"<caption><strong>{escape(table.title)}.</strong> {escape(table.caption)}</caption>"
@@ -236,7 +265,7 @@ def _cell(text: str) -> str:
 
 
 def _making(about: Mapping[str, Any]) -> str:
-    """How everything was made."""
+    """The section on command, versions, machine and settings."""
     machine = about.get("machine", {})
     lines = [
         ("Command", str(about.get("command", ""))),
@@ -246,8 +275,8 @@ def _making(about: Mapping[str, Any]) -> str:
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in lines)
     settings = escape(json.dumps(about.get("settings", {}), indent=1))
     return (
-        f'<section id="making"><h2>How this was made</h2><dl class="methods">{listed}</dl>'
-        "<p>Every row is in results.csv, curves.csv, questions.csv, programs.csv, people.csv, datasets.csv and "
-        "timing.csv beside this page; the same seeds and versions give the same rows, times apart.</p>"
+        f'<section id="making"><h2>Reproducing the report</h2><dl class="methods">{listed}</dl>'
+        "<p>All rows are in results.csv, curves.csv, questions.csv, programs.csv, people.csv, datasets.csv and "
+        "timing.csv beside this page; the same seeds and versions give the same rows, except for times.</p>"
         f"<details><summary>All settings</summary><pre>{settings}</pre></details></section>"
     )

@@ -1,138 +1,153 @@
-"""The rows that an experiment comes down to, as tables in CSV: everything that is told of it follows from these."""
+"""The rows of an experiment, as tables in CSV files: tables, figures and the report are functions of them."""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from counterplan.errors import PlanError
+from counterplan.errors import StorageError
 from counterplan.experiments.evaluation import OUTCOMES
 from counterplan.storage.files import write_whole
 
+_PERSON = ("benchmark", "seed", "person", "method")
+_OUTCOME = ("success", "outcome", "reachable", "least_effort", "cost", "length", "questions", "rule_length", "actions")
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "results": (
-        "benchmark", "seed", "person", "method", "success", "outcome", "reachable", "least_effort", "cost", "length",
-        "questions", "rule_length", "actions",
-    ),
-    "curves": (
-        "benchmark", "seed", "person", "method", "knob", "value", "success", "outcome", "reachable", "least_effort",
-        "cost", "length", "questions", "rule_length", "actions",
-    ),
+    "results": (*_PERSON, *_OUTCOME),
+    "curves": (*_PERSON, "knob", "value", *_OUTCOME),
     "questions": ("benchmark", "seed", "method", "phase", "knob", "value", "people", "rows", "remembered"),
     "programs": ("benchmark", "seed", "method", "traces", "got", "leaves"),
     "people": ("benchmark", "seed", "person", "feature", "group"),
     "datasets": (
-        "benchmark", "seed", "rows", "favourable", "unfavourable", "features", "binary_features", "functions",
-        "accuracy", "refused", "reachable", "unreachable", "optimal_cost", "optimal_length", "shortest", "longest",
+        *("benchmark", "seed", "rows", "favourable", "unfavourable", "features", "binary_features", "functions"),
+        *("accuracy", "refused", "reachable", "unreachable", "optimal_cost", "optimal_length", "shortest", "longest"),
     ),
     "timing": ("benchmark", "seed", "method", "phase", "people", "cpu_seconds", "wall_seconds"),
-}  # fmt: skip
-"""The columns of each file. All but `timing` are the same whenever seeds and versions are."""
+}
+"""The columns of each file. All but `timing` are reproducible for the same seeds and versions.
+
+`least_effort` is the optimal cost of a person, `questions` counts queries, `rows` are queries sent to the model and
+`remembered` those answered from the cache, `knob` and `value` name a varied parameter, `got` is a number of traces.
+"""
+FIELDS = {name: "queries" if name == "questions" else name for name in COLUMNS}
+"""The attribute of `ExperimentRows` that holds each file."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class ExperimentRows:
     """All tables of an experiment."""
 
     results: pd.DataFrame
     """A row for each person, method and seed."""
     curves: pd.DataFrame
-    """The same for other limits of questions and other numbers of traces (`knob`, `value`)."""
-    questions: pd.DataFrame
-    """Rows sent to the model, by what for (training, distillation, trial, prediction), and those memory answered."""
+    """The same for other query budgets and numbers of traces (`knob`, `value`)."""
+    queries: pd.DataFrame
+    """Queries by phase (training, distillation, trial, prediction): sent to the model, and answered from the cache."""
     programs: pd.DataFrame
     people: pd.DataFrame
-    """To which protected groups people belong."""
+    """The protected groups of each person."""
     datasets: pd.DataFrame
     timing: pd.DataFrame
 
     @classmethod
-    def collected(cls, sheets: Iterable[Mapping[str, list[dict[str, Any]]]]) -> Rows:
-        """The rows of all cells, in their order; everybody's least effort is what exact search found."""
+    def collected(cls, records: Iterable[Mapping[str, list[dict[str, Any]]]]) -> ExperimentRows:
+        """Collect the rows of all cells, in order; the optimal cost of each person is that of exact search."""
         parts: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
-        for sheet in sheets:
-            for name, rows in sheet.items():
+        for record in records:
+            for name, rows in record.items():
                 parts[name] += rows
-        exact = {_who(row): row for row in parts["results"] if row["method"] == "exact"}
+        exact = {_person(row): row for row in parts["results"] if row["method"] == "exact"}
         for row in (*parts["results"], *parts["curves"]):
-            known = exact.get(_who(row), {"outcome": "", "cost": None})
+            known = exact.get(_person(row), {"outcome": "", "cost": None})
             row["reachable"] = {"holds": "yes", "proved_none": "no"}.get(known["outcome"], "unknown")
             row["least_effort"] = known["cost"]
-        return cls(**{name: _typed(pd.DataFrame(rows, columns=list(COLUMNS[name]))) for name, rows in parts.items()})
+        tables = {name: pd.DataFrame(rows, columns=list(COLUMNS[name])) for name, rows in parts.items()}
+        return cls(**{FIELDS[name]: _typed(table) for name, table in tables.items()})
 
     @classmethod
-    def read(cls, folder: Path) -> Rows:
-        """What `write` wrote; a PlanError says so if a file is damaged or not there."""
+    def read(cls, folder: Path) -> ExperimentRows:
+        """Read the tables that `write` wrote.
+
+        Raises
+        ------
+        StorageError
+            If a file is missing or damaged; the message names line and column.
+        """
         tables = {}
         for name, columns in COLUMNS.items():
             path = folder / f"{name}.csv"
             try:
                 with path.open(encoding="utf-8", newline="") as file:
-                    tables[name] = _typed(_table(path, columns, csv.reader(file, strict=True)))
+                    tables[FIELDS[name]] = _typed(_table(path, columns, csv.reader(file, strict=True)))
+            except StorageError:
+                raise
             except FileNotFoundError:
-                raise PlanError(
-                    f"{path}: there is no such file; run the experiment first, or go on with --resume"
+                raise StorageError(
+                    f"{path}: there is no such file; run the experiment first, or continue it with --resume"
                 ) from None
             except (OSError, ValueError, csv.Error) as error:
-                raise PlanError(f"{path}: cannot be read ({error}); --resume writes it again") from None
+                raise StorageError(f"{path}: cannot be read ({error}); --resume writes it again") from None
         return cls(**tables)
 
     def write(self, folder: Path) -> None:
-        """Write each table to a file of its own, whole or not at all."""
-        for one in fields(self):
-            write_whole(folder / f"{one.name}.csv", getattr(self, one.name).to_csv(index=False, lineterminator="\n"))
+        """Write each table to a file of its own, atomically."""
+        for name, field in FIELDS.items():
+            write_whole(folder / f"{name}.csv", getattr(self, field).to_csv(index=False, lineterminator="\n"))
 
 
-def _who(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _person(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["benchmark"], row["seed"], row["person"]
 
 
 def _table(path: Path, columns: tuple[str, ...], lines: Any) -> pd.DataFrame:
-    """A file as it was written, cell by cell; a PlanError names the line and the column of what cannot be right.
+    """Parse a file cell by cell; a StorageError names the line and the column of an invalid cell.
 
-    Nothing is guessed: a misspelt word that was read as a yes would turn a failure into a success.
+    Nothing is coerced: a misspelt word that was read as true would turn a failure into a success.
     """
     if tuple(next(lines, ())) != columns:
-        raise PlanError(f"{path}: has other columns than expected; --resume writes it again")
+        raise StorageError(f"{path}: has other columns than expected; --resume writes it again")
     rows = []
     for cells in lines:
-        where = f"{path}: line {lines.line_num}"
+        place = f"{path}: line {lines.line_num}"
         if len(cells) != len(columns):
-            raise PlanError(f"{where}: has {len(cells)} cells, not {len(columns)}; --resume writes it again")
+            raise StorageError(f"{place}: has {len(cells)} cells, not {len(columns)}; --resume writes it again")
         row = []
         for column, text in zip(columns, cells, strict=True):
             try:
                 row.append(_value(path.stem, column, text))
             except ValueError as error:
-                raise PlanError(
-                    f"{where}, column '{column}': {text!r} is {error}; --resume writes the file again"
+                raise StorageError(
+                    f"{place}, column '{column}': {text!r} is {error}; --resume writes the file again"
                 ) from None
         rows.append(row)
     return pd.DataFrame(rows, columns=list(columns))
 
 
-_WHOLE = ("value", "people", "traces", "got", "rows", "remembered", "length", "questions", "shortest", "longest")
+_OPTIONAL_COUNTS = (
+    *("value", "people", "traces", "got", "rows", "remembered", "length", "questions"),
+    *("shortest", "longest"),
+)
 _COUNTS = (
-    *_WHOLE, "seed", "person", "leaves", "favourable", "unfavourable", "features", "binary_features", "functions",
-    "refused", "unreachable",
-)  # fmt: skip
-_REAL = ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length")
-_NUMBERS = (*_REAL, "accuracy", "cpu_seconds", "wall_seconds")
+    *_OPTIONAL_COUNTS,
+    *("seed", "person", "leaves", "favourable", "unfavourable", "features", "binary_features", "functions"),
+    *("refused", "unreachable"),
+)
+_OPTIONAL_NUMBERS = ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length")
+_NUMBERS = (*_OPTIONAL_NUMBERS, "accuracy", "cpu_seconds", "wall_seconds")
 _WORDS = {"outcome": tuple(OUTCOMES), "reachable": ("yes", "no", "unknown")}
 _NEVER_EMPTY = ("benchmark", "seed", "person", "method", "phase", "feature", "success", "outcome", "reachable")
 
 
 def _value(table: str, column: str, text: str) -> Any:
-    """What a cell says; a ValueError tells what it is not."""
+    """The value of a cell; the message of a ValueError completes "... is"."""
     if not text:
         if column in _NEVER_EMPTY:
-            raise ValueError("empty, which it never is")
+            raise ValueError("empty, which is not allowed here")
         return None
     if column == "success":
         if text not in ("True", "False"):
@@ -140,7 +155,7 @@ def _value(table: str, column: str, text: str) -> Any:
         return text == "True"
     if column in _COUNTS:
         if not text.removesuffix(".0").isdecimal():
-            raise ValueError("no whole number, zero or more")
+            raise ValueError("not a non-negative integer")
         return int(text.removesuffix(".0"))
     if column in _NUMBERS or (table, column) == ("datasets", "reachable"):
         return _number(text)
@@ -153,18 +168,18 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError("no number") from None
+        raise ValueError("not a number") from None
     if not math.isfinite(number):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     return number
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with one type for each column, however it came about."""
+    """The table with one data type for each column, whether it was collected or read."""
     for name in table.columns:
-        if name in _WHOLE:
+        if name in _OPTIONAL_COUNTS:
             table[name] = pd.to_numeric(table[name]).astype("Int64")
-        elif name in _REAL:
+        elif name in _OPTIONAL_NUMBERS:
             table[name] = pd.to_numeric(table[name]).astype(float)
         elif name == "success":
             table[name] = table[name].astype(bool)

@@ -1,4 +1,4 @@
-"""Running an experiment: cells in several processes, those done before not again, and how long is left to wait."""
+"""Run an experiment: schedule cells over processes, reuse finished ones, estimate the remaining time."""
 
 from __future__ import annotations
 
@@ -14,149 +14,168 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counterplan.errors import CounterplanError, PlanError
+from counterplan.errors import CounterplanError, StorageError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell, cells_of, estimate, needed_by
 from counterplan.experiments.context import require_extras
 from counterplan.experiments.folder import command_of
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.settings import Options, Settings
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 
-ONE_THREAD = {
+SINGLE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "JAX_PLATFORMS": "cpu",
 }
-"""Small arrays are slower on several threads, and sums may come out differently, as they may on a GPU."""
+"""Small arrays are slower on several threads, and the order of sums, and so their rounding, may differ."""
 
 
-_DOUBT = 10.0
-"""The first estimates count as much as so many seconds of experience."""
+_PRIOR_SECONDS = 10.0
+"""Weight of the prior estimates, in seconds of experience."""
 
 
 @dataclass
-class Progress:
-    """How an experiment stands."""
+class ExperimentProgress:
+    """The progress of an experiment."""
 
     total: int
     done: int = 0
-    left: float | None = None
-    """About how many seconds more it will take."""
+    seconds_left: float | None = None
+    """Estimated; None before the first cell is done."""
     last: str = ""
     running: tuple[str, ...] = ()
 
 
-Show = Callable[[Progress], None]
+ProgressCallback = Callable[[ExperimentProgress], None]
 
 
 @dataclass
-class Run:
-    """One run of an experiment. With no `jobs` at all, everything is done in this process."""
+class ExperimentRun:
+    """One run of an experiment.
 
-    options: Options
+    Parameters
+    ----------
+    options : ExperimentOptions
+    folder : Path
+        A folder prepared with `folder.begin`.
+    settings : ExperimentSettings
+    jobs : int
+        Number of processes; 0 runs everything in this process.
+    show : callable
+        Called with the progress whenever a cell starts or ends.
+    """
+
+    options: ExperimentOptions
     folder: Path
-    settings: Settings
+    settings: ExperimentSettings
     jobs: int
-    show: Show
-    told: list[str] = field(default_factory=list)
-    """What has to be said of cells that were there."""
-    sheets: dict[Cell, dict[str, Any]] = field(default_factory=dict)
-    pace: dict[Cell, float] = field(default_factory=dict)
-    """How long the cells of this run took."""
-    progress: Progress = field(default_factory=lambda: Progress(0))
+    show: ProgressCallback
+    warnings: list[str] = field(default_factory=list)
+    """About cells that cannot be reused."""
+    records: dict[Cell, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[Cell, float] = field(default_factory=dict)
+    """Wall time of the cells of this run."""
+    progress: ExperimentProgress = field(default_factory=lambda: ExperimentProgress(0))
 
-    def run(self) -> Rows:
-        """Do every cell that is not done, and give all rows."""
+    def run(self) -> ExperimentRows:
+        """Run every cell that is not finished, and return all rows.
+
+        Raises
+        ------
+        CounterplanError
+            If cells fail; all cells that do not depend on them are run first.
+        """
         everything = cells_of(self.options)
-        waiting = [cell for cell in everything if not self._take(cell)]
-        self.progress = Progress(len(everything), len(everything) - len(waiting))
+        waiting = [cell for cell in everything if not self._reuse(cell)]
+        self.progress = ExperimentProgress(len(everything), len(everything) - len(waiting))
         if waiting:
             require_extras()
-            with _one_thread(), self._workers() as do:
-                self._do(waiting, do)
-        sources = {self.sheets[cell]["made_with"]["source"] for cell in everything}
+            with _single_thread(), self._workers() as submit:
+                self._schedule(waiting, submit)
+        sources = {self.records[cell]["made_with"]["source"] for cell in everything}
         if sources != {cells.source()}:
-            self.told.append("some cells were made by another state of the code; --force makes all of them again")
-        return Rows.collected(self.sheets[cell]["sheet"] for cell in everything)
+            self.warnings.append("some cells were made by another state of the code; --force makes all of them again")
+        return ExperimentRows.collected(self.records[cell]["sheet"] for cell in everything)
 
-    def _take(self, cell: Cell) -> bool:
-        """Take over a cell that is done, if it can be used."""
-        found = cells.kept(cell, self.settings, self.folder)
-        if isinstance(found, str):
-            self.told.append(f"{cell.file} is {found}, and is made again")
-        elif found is not None:
-            self.sheets[cell] = found
+    def _reuse(self, cell: Cell) -> bool:
+        """Load a finished cell, if it can be reused."""
+        content = cells.load_cell(cell, self.settings, self.folder)
+        if isinstance(content, str):
+            self.warnings.append(f"{cell.file} is {content}, and is made again")
+        elif content is not None:
+            self.records[cell] = content
             return True
         return False
 
-    def _do(self, waiting: list[Cell], do: Callable[[Cell], Future[float]]) -> None:
+    def _schedule(self, waiting: list[Cell], submit: Callable[[Cell], Future[float]]) -> None:
         rank = _ranks(waiting)
-        open_ones = sorted(waiting, key=lambda cell: -rank[cell])
+        pending = sorted(waiting, key=lambda cell: -rank[cell])
         running: dict[Future[float], Cell] = {}
         failed: dict[Cell, CounterplanError] = {}
-        while open_ones or running:
-            for cell in [c for c in open_ones if self._ready(c)]:
+        while pending or running:
+            for cell in [cell for cell in pending if self._ready(cell)]:
                 if len(running) >= max(1, self.jobs):
                     break
-                open_ones.remove(cell)
-                running[do(cell)] = cell
-                self._tell(open_ones, running)
+                pending.remove(cell)
+                running[submit(cell)] = cell
+                self._report(pending, running)
             if not running:
-                break  # what is left needs something that failed
+                break  # all pending cells depend on one that failed
             for future in wait(running, return_when=FIRST_COMPLETED, timeout=None).done:
                 cell = running.pop(future)
                 try:
-                    self.pace[cell] = future.result()
+                    self.seconds[cell] = future.result()
                 except CounterplanError as error:
                     failed[cell] = error
                     continue
                 except BrokenProcessPool:
-                    raise PlanError(
-                        f"a process that worked on {cell} has ended (is there enough memory?); --resume goes on"
+                    raise CounterplanError(
+                        f"the process that ran {cell} has ended (is there enough memory?); continue with --resume"
                     ) from None
-                if not self._take(cell):
-                    raise PlanError(f"{cell.file}: was done, but cannot be read again; --resume tries once more")
+                if not self._reuse(cell):
+                    raise StorageError(f"{cell.file}: was written, but cannot be read; try again with --resume")
                 self.progress.done += 1
-                self.progress.last = f"{cell}: {self.pace[cell]:.1f} s"
-                self._tell(open_ones, running)
+                self.progress.last = f"{cell}: {self.seconds[cell]:.1f} s"
+                self._report(pending, running)
         if failed:
-            first, why = next(iter(failed.items()))
-            raise PlanError(
-                f"{len(failed)} of {self.progress.total} cells failed, {first} first: {why}\n--resume tries them again"
+            first, reason = next(iter(failed.items()))
+            raise CounterplanError(
+                f"{len(failed)} of {self.progress.total} cells failed, {first} first: {reason}\n"
+                "--resume tries them again"
             )
 
     def _ready(self, cell: Cell) -> bool:
         needed = (Cell(cell.benchmark, cell.seed, kind) for kind in needed_by(cell.kind))
-        return all(other in self.sheets for other in needed)
+        return all(other in self.records for other in needed)
 
-    def _tell(self, open_ones: list[Cell], running: Mapping[Future[float], Cell]) -> None:
-        """Say how it stands; what is left is estimated by the pace so far."""
+    def _report(self, pending: list[Cell], running: Mapping[Future[float], Cell]) -> None:
+        """Report the progress; the remaining time is extrapolated from the pace so far."""
         self.progress.running = tuple(str(cell) for cell in running.values())
-        if self.pace:
-            left = sum(map(self._expected, open_ones)) + sum(map(self._expected, running.values())) / 2
-            self.progress.left = left / max(1, self.jobs)
+        if self.seconds:
+            left = sum(map(self._expected, pending)) + sum(map(self._expected, running.values())) / 2
+            self.progress.seconds_left = left / max(1, self.jobs)
         self.show(self.progress)
 
     def _expected(self, cell: Cell) -> float:
-        """How long a cell will take, by the pace of its kind so far, or of all kinds."""
-        alike = [other for other in self.pace if other.kind == cell.kind] or list(self.pace)
-        known = sum(map(estimate, alike)) + _DOUBT
-        return estimate(cell) * (sum(self.pace[other] for other in alike) + _DOUBT) / known
+        """Expected seconds of a cell, from the pace of its kind so far, or of all kinds."""
+        similar = [other for other in self.seconds if other.kind == cell.kind] or list(self.seconds)
+        prior = sum(map(estimate, similar)) + _PRIOR_SECONDS
+        return estimate(cell) * (sum(self.seconds[other] for other in similar) + _PRIOR_SECONDS) / prior
 
     @contextmanager
     def _workers(self) -> Iterator[Callable[[Cell], Future[float]]]:
-        """A way to have cells done; whatever ends this, no process stays behind."""
-        what = (self.settings, self.folder, command_of(self.options))
+        """A function that runs a cell in a worker process; no process outlives the block."""
+        arguments = (self.settings, self.folder, command_of(self.options))
         if not self.jobs:
-            yield lambda cell: _done_here(cell, *what)
+            yield lambda cell: _run_here(cell, *arguments)
             return
         before = set(multiprocessing.active_children())
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_start_worker)
         try:
-            yield lambda cell: pool.submit(cells.do, cell, *what)
+            yield lambda cell: pool.submit(cells.run_cell, cell, *arguments)
         except BaseException:
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()
@@ -165,20 +184,20 @@ class Run:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _done_here(cell: Cell, *what: Any) -> Future[float]:
+def _run_here(cell: Cell, *arguments: Any) -> Future[float]:
     future: Future[float] = Future()
     try:
-        future.set_result(cells.do(cell, *what))
+        future.set_result(cells.run_cell(cell, *arguments))
     except Exception as error:
         future.set_exception(error)
     return future
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Within this, processes that are started compute on one thread each, whatever the user's shell says."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
+def _single_thread() -> Iterator[None]:
+    """Processes that are started within the block compute on one thread each."""
+    before = {name: os.environ.get(name) for name in SINGLE_THREAD}
+    os.environ.update(SINGLE_THREAD)
     try:
         yield
     finally:
@@ -188,7 +207,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Ctrl-C is for the process that waits; and nobody works on when that one is gone."""
+    """Leave Ctrl-C to the parent process, and end when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -201,7 +220,7 @@ def _start_worker() -> None:
 
 
 def _ranks(waiting: list[Cell]) -> dict[Cell, float]:
-    """How long it takes from the start of a cell to the end of the longest chain that waits for it."""
+    """Estimated seconds from the start of a cell to the end of the longest chain of cells that depend on it."""
     rank: dict[Cell, float] = {}
     for cell in reversed(waiting):
         after = [

@@ -1,4 +1,4 @@
-"""Benchmarks and planners of others: run, resumed, told and refused like our own, without touching ours."""
+"""External benchmarks and planners: run, resumed, reported and rejected like built-in ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
-from counterplan.experiments import brought, cells, figures, report
+from counterplan.experiments import cells, external, figures, report
 from counterplan.experiments.cells import Cell, fingerprint
-from counterplan.experiments.figures import Drawing
+from counterplan.experiments.drawing import ReportFigure, report_style
 from counterplan.experiments.findings import findings
 from counterplan.experiments.folder import options_in
-from counterplan.experiments.rows import Rows
-from counterplan.experiments.settings import FIRST_SEED, Options, Settings
+from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.settings import FIRST_SEED, ExperimentOptions, ExperimentSettings
 from counterplan.experiments.tables import all_tables
 
 MODULE = """
@@ -76,19 +76,21 @@ seven = 7
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a module, which a package offers too; of counterplan's own cells only the people are done."""
     (tmp_path / "phones.py").write_text(MODULE)
-    told = tmp_path / "phones-1.0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: phones\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text(
+    info = tmp_path / "phones-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: phones\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
         "[counterplan.benchmarks]\nphone = phones:phone\ngerman = phones:wrong\nbroken = phones:gone\n"
         "[counterplan.planners]\nmine = phones:Mine\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "phones", raising=False)
-    brought.source_of.cache_clear()
+    external.source_of.cache_clear()
     monkeypatch.setattr(cells, "_KINDS", {"people": cells._KINDS["people"]})
-    blank = {name: Drawing(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names}
+    blank = {
+        name: ReportFigure(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names
+    }
     monkeypatch.setattr(report, "all_figures", lambda rows: blank)
     return tmp_path
 
@@ -101,7 +103,7 @@ def words(benchmark: str, *planners: str) -> list[str]:
 def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run, benchmark: str, planner: str) -> None:
     ran = run("experiment", *words(benchmark, planner))
     assert ran.code == 0, ran.err
-    results = Rows.read(here / "out").results
+    results = ExperimentRows.read(here / "out").results
     assert set(results["benchmark"]) == {benchmark}
     assert results["method"].value_counts().to_dict() == {"exact": 20, planner: 20}
     exact, mine = (results[results["method"] == method].reset_index() for method in ("exact", planner))
@@ -109,7 +111,7 @@ def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run,
     page = (here / "out" / "report.html").read_text()
     assert f"<dt>{planner}</dt>" in page
     assert all(planner in (here / "out" / "tables" / f"{key}.csv").read_text() for key in ("everybody", "questions"))
-    assert options_in(here / "out") == Options((benchmark,), (FIRST_SEED,), quick=True, planners=(planner,))
+    assert options_in(here / "out") == ExperimentOptions((benchmark,), (FIRST_SEED,), quick=True, planners=(planner,))
     assert not list((here / "out").rglob("*:*")), "a name that not every system takes"
     before = {path: path.stat().st_mtime_ns for path in (here / "out" / "cells").iterdir()}
     assert len(before) == 2
@@ -119,9 +121,9 @@ def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run,
 
 def test_what_others_changed_is_not_believed(here: Path) -> None:
     def prints() -> list[str]:
-        brought.source_of.cache_clear()
-        told = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
-        return [fingerprint(Cell(name, 0, kind), Settings()) for name, kind in told]
+        external.source_of.cache_clear()
+        cells_of_others = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
+        return [fingerprint(Cell(name, 0, kind), ExperimentSettings()) for name, kind in cells_of_others]
 
     before = prints()
     assert prints() == before
@@ -135,41 +137,43 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
         ("phon", "mine", "there is no benchmark 'phon'; did you mean 'phone'"),
         ("phones:fone", "mine", "the benchmark 'phones:fone': module 'phones' has no attribute 'fone'"),
         ("fones:phone", "mine", "cannot import module 'fones'"),
-        ("phones:seven", "mine", "is no function from a seed to a Benchmark"),
-        ("phones:wrong", "mine", "the benchmark 'phones:wrong' gives 'int', not a counterplan.benchmarks.Benchmark"),
+        ("phones:seven", "mine", "is not a function from a seed to a Benchmark"),
+        ("phones:wrong", "mine", "the benchmark 'phones:wrong' returns 'int', not a counterplan.benchmarks.Benchmark"),
         ("phones:fails", "mine", f"fails with seed {FIRST_SEED}: RuntimeError: no people today"),
         ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
-        ("../phone", "mine", "'../phone' is no name of a benchmark"),
+        ("../phone", "mine", "'../phone' is neither the name of a benchmark"),
         ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),
-        ("phone", "phones:phone", "the planner 'phones:phone' is no counterplan.Planner"),
-        ("phone", "search", "the planner 'search' is counterplan's own"),
+        ("phone", "phones:phone", "the planner 'phones:phone' is not a subclass of counterplan.Planner"),
+        ("phone", "search", "the planner 'search' is built in"),
         ("phone", "mine,mine", "named twice"),
-        ("phone", "phones:Breaks", "phones:Breaks does not work out: ZeroDivisionError: oh"),
+        ("phone", "phones:Breaks", "phones:Breaks fails: ZeroDivisionError: oh"),
     ],
 )
-def test_says_what_is_wrong_with_what_was_brought(here: Path, run, benchmark: str, planner: str, message: str) -> None:
+def test_errors_name_the_external_benchmark_or_planner(
+    here: Path, run, benchmark: str, planner: str, message: str
+) -> None:
     ran = run("experiment", *words(benchmark, planner))
     assert ran.code == 2
     assert message in " ".join(ran.err.split())
 
 
 def test_our_own_names_cannot_be_taken(here: Path) -> None:
-    assert brought.load_benchmark("german", 0).name == "german"
-    assert brought.load_benchmark("phone", 0).name == "phone"
-    with pytest.raises(CounterplanError, match="counterplan's own"):
-        brought.planner_class("exact")
+    assert external.load_benchmark("german", 0).name == "german"
+    assert external.load_benchmark("phone", 0).name == "phone"
+    with pytest.raises(CounterplanError, match="built in"):
+        external.planner_class("exact")
 
 
-def test_everything_is_told_of_a_fifth_benchmark_and_an_unknown_method() -> None:
+def test_the_report_covers_an_external_benchmark_and_method() -> None:
     """All tables, sentences and figures, with the rows of german under another name and search under one more."""
     rows = by_hand()
     tables = {name: getattr(rows, name) for name in vars(rows)}
-    for name in ("results", "questions", "timing"):
+    for name in ("results", "queries", "timing"):
         theirs = tables[name][tables[name]["method"] == "search"].assign(method="theirs")
         tables[name] = pd.concat([tables[name], theirs], ignore_index=True)
     others = {name: table.assign(benchmark="phone") for name, table in tables.items()}
-    both = Rows(**{name: pd.concat([tables[name], others[name]], ignore_index=True) for name in tables})
-    for some, names in ((Rows(**others), {"phone"}), (both, {"german", "phone"})):
+    both = ExperimentRows(**{name: pd.concat([tables[name], others[name]], ignore_index=True) for name in tables})
+    for some, names in ((ExperimentRows(**others), {"phone"}), (both, {"german", "phone"})):
         made = all_tables(some)
         everybody = {heading: {row[0]: row[1:6] for row in body} for heading, body in made["everybody"].sections}
         assert set(everybody) == names
@@ -177,9 +181,9 @@ def test_everything_is_told_of_a_fifth_benchmark_and_an_unknown_method() -> None
         assert [row[0] for _, body in made["targets"].sections for row in body] == ["german"] * 2 * ("german" in names)
         assert findings(some)
         assert "<dt>theirs</dt>" in report._methods(some)
-    with figures._style():
-        for _, _, _, draw in figures._FIGURES:
-            draw(both)
-    alone = " ".join(findings(Rows(**others)))
+    with report_style():
+        for spec in figures.FIGURES:
+            spec.draw(both)
+    alone = " ".join(findings(ExperimentRows(**others)))
     assert "published" not in alone
-    assert "aims for" not in alone
+    assert "targets for" not in alone
