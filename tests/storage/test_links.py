@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from counterplan import Problem, Recourse
-from counterplan.storage.workspace import KEPT
+from counterplan.storage.workspace import LEARNED
 from loans import MANY, MODEL
 
 FIGURES = ("learning.png", "reliability.png", "training.png")
@@ -131,7 +131,7 @@ def test_no_command_reads_or_changes_a_file_through_a_link(run, workspace: Path,
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_files_that_are_only_written_replace_links(run, workspace: Path, command: str) -> None:
-    names = (*(name for name in KEPT if name not in READ), *FIGURES, "answers.unfinished.csv", "origin.json")
+    names = (*(name for name in LEARNED if name not in READ), *FIGURES, "answers.unfinished.csv", "origin.json")
     victims = Victims(workspace, names)
     ran = run(*COMMANDS[command])
     victims.require_untouched()
@@ -141,7 +141,7 @@ def test_files_that_are_only_written_replace_links(run, workspace: Path, command
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_created_where_a_dangling_link_points(run, workspace: Path, command: str) -> None:
     kept = ("problem.json", "surrogate.json", "surrogate.safetensors")
-    victims = Victims(workspace, tuple({*KEPT, *FIGURES, "origin.json"} - {*kept}), dangling=True)
+    victims = Victims(workspace, tuple({*LEARNED, *FIGURES, "origin.json"} - {*kept}), dangling=True)
     run(*COMMANDS[command])
     victims.require_untouched()
 
@@ -151,7 +151,7 @@ def test_saving_replaces_links(workspace: Path) -> None:
     recourse = Recourse.load(workspace, _decide, answers=False)
     recourse.recommend(MANY)
     assert recourse.program_ is not None
-    names = (*KEPT, *FIGURES)
+    names = (*LEARNED, *FIGURES)
     victims = Victims(workspace, names)
     recourse.save(workspace)
     victims.require_untouched()

@@ -168,7 +168,7 @@ class Context:
         return [
             self.head
             | {"person": plan.person, "method": method, "success": evaluation.success, "outcome": evaluation.outcome}
-            | {"cost": evaluation.cost, "length": evaluation.length, "questions": plan.questions}
+            | {"cost": evaluation.cost, "length": evaluation.length, "questions": plan.queries}
             | {"rule_length": _rule_length(plan), "actions": "; ".join(plan.actions)}
             for plan, evaluation in zip(plans, evaluations, strict=True)
         ]
