@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan import BlackBox, LabelledStates, NotFittedError, PlanError, Recourse, SettingError, benchmarks
 from counterplan.storage.workspace import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
@@ -89,12 +89,12 @@ def test_every_planner_comes_back_from_disk(both: Recourse, kept: Path) -> None:
 def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
     nothing = Recourse(SYN.problem, SYN.model)
     for planner in (None, "cascade", "cascade+exact"):
-        with pytest.raises(PlanError, match="needs an agent or a surrogate"):
+        with pytest.raises(NotFittedError, match="requires an agent or a surrogate"):
             nothing.recommend(REFUSED, planner)
-    with pytest.raises(PlanError, match=r"'guided' needs a surrogate.*method='guided'"):
+    with pytest.raises(NotFittedError, match=r"'guided' requires a surrogate.*method='guided'"):
         Recourse(SYN.problem, SYN.model, agent=both.agent_).planner("guided")
     for planner in ("search", "policy", "paper"):
-        with pytest.raises(PlanError, match=rf"'{planner}' needs an agent.*method='search'"):
+        with pytest.raises(NotFittedError, match=rf"'{planner}' requires an agent.*method='search'"):
             Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).planner(planner)
     with pytest.raises(PlanError, match="nothing to save"):
         nothing.save(tmp_path)
@@ -291,7 +291,7 @@ def test_wishes_that_make_no_sense_are_refused_before_anything_is_asked(wrong: d
         recourse.fit(PEOPLE, **wrong)
     assert recourse.box.queries == 0
     for planner in (3, 0, "", ["exact"]):
-        with pytest.raises(PlanError, match="there is no planner"):
+        with pytest.raises(SettingError, match="there is no planner"):
             recourse.recommend(REFUSED, planner)  # type: ignore[arg-type]
 
 
@@ -353,7 +353,7 @@ def test_a_price_says_what_a_question_is_worth(both: Recourse) -> None:
     for wrong in (-1, float("nan"), "1", True):
         with pytest.raises(PlanError, match="the price of a question is a number"):
             both.recommend(REFUSED, price=wrong)  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="not for 'exact'"):
+    with pytest.raises(SettingError, match="not to 'exact'"):
         both.recommend(REFUSED, "exact", price=1)
     with pytest.raises(PlanError, match="settings of its own"):
         both.recommend(REFUSED, both.planner("guided"), price=1)

@@ -11,19 +11,11 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import PlanError
-from counterplan.planners import (
-    CascadePlanner,
-    EvolutionPlanner,
-    ExactPlanner,
-    GuidedPlanner,
-    Planner,
-    PolicyPlanner,
-    ProgramPlanner,
-    SearchPlanner,
-)
+from counterplan.planners import Planner
 from counterplan.planners.base import is_whole
+from counterplan.planners.registry import NAMES as PLANNERS
+from counterplan.planners.registry import LearnedObjects, create_planner
 from counterplan.plans.plan import Plans
-from counterplan.plugins import planner_plugin, plugin_names
 from counterplan.problem import People
 from counterplan.problem.values import did_you_mean
 from counterplan.program import Program
@@ -42,8 +34,7 @@ if TYPE_CHECKING:
 
     Settings = TrainingSettings | LearningSettings | str
 
-PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
-OWN = (*PLANNERS, "cascade+exact", "paper")
+__all__ = ["PLANNERS", "Recourse"]
 
 
 class Recourse(Learned):
@@ -263,54 +254,33 @@ class Recourse(Learned):
         return self.planner(planner, price=price).plan(people, **wishes)
 
     def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
-        """A planner by name: guided, program, search, policy, exact, evolution, paper, or several in a row; also one of
-        another package, by the name of its entry point in the group `counterplan.planners`, or a class of your own.
+        """Create a planner with everything that was learned.
 
-        cascade is program (or, if there is none, policy), guided and search, as far as they are there; cascade+exact
-        has a last resort. `price` is what a question costs in units of effort: "guided", also in a cascade, asks one
-        only if it may save more.
+        Parameters
+        ----------
+        name : str, Planner class or None
+            guided, program, search, policy, exact, evolution, paper, cascade (program or else policy, guided and
+            search, as far as they are available), cascade+exact (with exact search at the end), the entry point of
+            another package in the group `counterplan.planners`, or a class. None: guided if there is a surrogate, else
+            cascade.
+        price : float, optional
+            Cost of a query in units of cost: the guided planner, also in a cascade, makes a query only if the expected
+            saving is larger.
+
+        Returns
+        -------
+        Planner
+
+        Raises
+        ------
+        SettingError
+            If there is no such planner, or it takes no price.
+        NotFittedError
+            If the planner requires something that was not learned yet.
         """
-        guide = None if price is None else GuideSettings(price=_price(price))
-        if price is not None and name not in (None, "guided", "cascade", "cascade+exact"):
-            raise PlanError(f"a price of questions is for the planner 'guided' or a cascade, not for {name!r}")
-        problem, box, agent = self.problem, self.box, self.agent_
-        usual = "cascade" if self.surrogate_ is None else "guided"
-        match usual if name is None else name:
-            case "exact":
-                return ExactPlanner(problem, box)
-            case "evolution":
-                return EvolutionPlanner(problem, box)
-            case "guided" if self.surrogate_ is not None:
-                return GuidedPlanner(problem, box, self.surrogate_, settings=guide)
-            case "program" if (program := self.program_) is not None:
-                return ProgramPlanner(problem, box, program)
-            case "search" if agent is not None:
-                return SearchPlanner(problem, box, agent)
-            case "paper" if agent is not None:
-                return SearchPlanner(problem, box, agent, settings="paper")
-            case "policy" if agent is not None:
-                return PolicyPlanner(problem, box, agent)
-            case "cascade" if parts := self._in_a_row(price):
-                return CascadePlanner(problem, box, parts)
-            case "cascade+exact" if parts := self._in_a_row(price):
-                return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
-            case type() as own if issubclass(own, Planner):
-                return own(problem, box)
-            case str(other) if other not in OWN and (theirs := planner_plugin(other)):
-                return theirs(problem, box)
-            case other:
-                raise PlanError(_lacking(other))
-
-    def _in_a_row(self, price: float | None) -> list[Planner]:
-        """The parts of a cascade, from the one that asks least."""
-        there = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
-        if self.program_ is not None:
-            del there["policy"]
-        return [
-            self.planner(name, price=price if name == "guided" else None)
-            for name, learned in there.items()
-            if learned is not None
-        ]
+        learned = LearnedObjects(self.surrogate_, self.agent_, self.program_)
+        guide = None if price is None else GuideSettings(min_gain=_price(price))
+        return create_planner(name, self.problem, self.box, learned, guide=guide)
 
 
 @dataclass(frozen=True)
@@ -376,23 +346,3 @@ def _settings(
         elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
             agent = preset
     return guide, agent
-
-
-def _lacking(planner: object) -> str:
-    """Why there is no such planner."""
-    match planner:
-        case "program":
-            return "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
-        case "guided":
-            what, method = "a surrogate", "guided"
-        case "search" | "policy" | "paper":
-            what, method = "an agent", "search"
-        case "cascade" | "cascade+exact":
-            what, method = "an agent or a surrogate", "guided"
-        case _:
-            known = (*OWN, *plugin_names())
-            return f"there is no planner '{planner}'{did_you_mean(str(planner), known)}; there are {', '.join(known)}"
-    return (
-        f"the planner '{planner}' needs {what}: call fit(people, method='{method}'), "
-        f"or 'counterplan fit --method {method}', first"
-    )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, CounterplanError, ModelError, PlanError, Problem, Recourse, benchmarks
+from counterplan import BlackBox, CounterplanError, ModelError, NotFittedError, PlanError, Problem, Recourse, benchmarks
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
@@ -367,7 +367,7 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
 
 def test_the_front_door(tmp_path: Path) -> None:
     recourse = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(PlanError, match="needs an agent"):
+    with pytest.raises(NotFittedError, match="requires an agent"):
         recourse.recommend(REFUSED)
     with pytest.raises(PlanError, match="nothing to save"):
         recourse.save(tmp_path)

@@ -10,14 +10,16 @@ import pytest
 from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
-from counterplan.experiments import brought, cells, figures, report
+from counterplan.benchmarks.registry import load_benchmark
+from counterplan.experiments import cells, figures, report
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.figures import Drawing
 from counterplan.experiments.findings import findings
 from counterplan.experiments.folder import options_in
 from counterplan.experiments.rows import Rows
-from counterplan.experiments.settings import FIRST_SEED, Options, Settings
+from counterplan.experiments.settings import FIRST_SEED, Options, Settings, planner_class
 from counterplan.experiments.tables import all_tables
+from counterplan.plugins import source_of
 
 MODULE = """
 import numpy as np
@@ -86,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "phones", raising=False)
-    brought.source_of.cache_clear()
+    source_of.cache_clear()
     monkeypatch.setattr(cells, "_KINDS", {"people": cells._KINDS["people"]})
     blank = {name: Drawing(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names}
     monkeypatch.setattr(report, "all_figures", lambda rows: blank)
@@ -119,7 +121,7 @@ def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run,
 
 def test_what_others_changed_is_not_believed(here: Path) -> None:
     def prints() -> list[str]:
-        brought.source_of.cache_clear()
+        source_of.cache_clear()
         told = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
         return [fingerprint(Cell(name, 0, kind), Settings()) for name, kind in told]
 
@@ -139,9 +141,9 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
         ("phones:wrong", "mine", "the benchmark 'phones:wrong' gives 'int', not a counterplan.benchmarks.Benchmark"),
         ("phones:fails", "mine", f"fails with seed {FIRST_SEED}: RuntimeError: no people today"),
         ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
-        ("../phone", "mine", "'../phone' is no name of a benchmark"),
+        ("../phone", "mine", "'../phone' is neither the name of a benchmark nor MODULE:NAME"),
         ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),
-        ("phone", "phones:phone", "the planner 'phones:phone' is no counterplan.Planner"),
+        ("phone", "phones:phone", "the planner 'phones:phone' is not a subclass of counterplan.Planner"),
         ("phone", "search", "the planner 'search' is counterplan's own"),
         ("phone", "mine,mine", "named twice"),
         ("phone", "phones:Breaks", "phones:Breaks does not work out: ZeroDivisionError: oh"),
@@ -154,10 +156,10 @@ def test_says_what_is_wrong_with_what_was_brought(here: Path, run, benchmark: st
 
 
 def test_our_own_names_cannot_be_taken(here: Path) -> None:
-    assert brought.load_benchmark("german", 0).name == "german"
-    assert brought.load_benchmark("phone", 0).name == "phone"
+    assert load_benchmark("german", 0).name == "german"
+    assert load_benchmark("phone", 0).name == "phone"
     with pytest.raises(CounterplanError, match="counterplan's own"):
-        brought.planner_class("exact")
+        planner_class("exact")
 
 
 def test_everything_is_told_of_a_fifth_benchmark_and_an_unknown_method() -> None:

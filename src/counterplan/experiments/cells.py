@@ -22,20 +22,22 @@ import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
+from counterplan.benchmarks.registry import benchmark_function
 from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError, PlanError
-from counterplan.experiments.brought import as_file_name, source_of
 from counterplan.experiments.context import CellRecord, Context
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import Options, Settings, digest
+from counterplan.experiments.settings import Options, Settings, digest, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
 from counterplan.plans.plan import Status
+from counterplan.plugins import as_file_name, source_of
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
 from counterplan.storage.files import write_or_say
+from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.acquisition import GuideSettings
 
 VERSION = 1
@@ -109,9 +111,10 @@ def fingerprint(cell: Cell, settings: Settings) -> str:
     """What a kept cell has to agree with: settings, also those that are not chosen here, versions, and the code of
     what others bring."""
     usual = (PolicySearchSettings(), DemonstrationSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
-    brought = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
-    brought += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
-    return digest([asdict(cell), asdict(settings), [asdict(one) for one in usual], versions(), VERSION, *brought])
+    brought = [] if cell.benchmark in NAMES else [source_of(benchmark_function(cell.benchmark))]
+    brought += [] if cell.planner is None else [source_of(planner_class(cell.planner))]
+    chosen = [settings_to_dict(settings), [settings_to_dict(one) for one in usual]]
+    return digest([asdict(cell), *chosen, versions(), VERSION, *brought])
 
 
 @cache
@@ -137,7 +140,7 @@ def do(cell: Cell, settings: Settings, folder: Path, command: str) -> float:
         raise PlanError(f"{theirs} does not work out: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - begun
     made_with = {"versions": versions(), "source": source(), "machine": machine(), "command": command}
-    made_with["settings"] = asdict(settings)
+    made_with["settings"] = settings_to_dict(settings)
     told = {
         "counterplan_cell": VERSION,
         **asdict(cell),
@@ -287,13 +290,11 @@ def _search_budgets(desk: Context, sheet: CellRecord) -> None:
 def _guided_budgets(desk: Context, sheet: CellRecord) -> None:
     problem, surrogate = desk.benchmark.problem, desk.load(SURROGATE).surrogate_
     assert surrogate is not None
-    desk.at_budgets(
-        sheet, "guided",
-        [
-            (budget, GuidedPlanner(problem, desk.fresh().box, surrogate, settings=GuideSettings(share=share)))
-            for budget, share in desk.settings.guided_budgets
-        ],
-    )  # fmt: skip
+    points = [(budget, GuideSettings(min_relative_gain=gain)) for budget, gain in desk.settings.guided_budgets]
+    planners = [
+        (budget, GuidedPlanner(problem, desk.fresh().box, surrogate, settings=settings)) for budget, settings in points
+    ]
+    desk.at_budgets(sheet, "guided", planners)
 
 
 def _exact_budgets(desk: Context, sheet: CellRecord) -> None:

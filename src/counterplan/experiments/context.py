@@ -15,14 +15,16 @@ import numpy as np
 
 from counterplan.agent import Agent
 from counterplan.benchmarks import Benchmark
+from counterplan.benchmarks.registry import load_benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError
-from counterplan.experiments.brought import as_file_name, load_benchmark, planner_class
 from counterplan.experiments.evaluation import judge
 from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import Settings
+from counterplan.experiments.settings import Settings, planner_class
 from counterplan.planners import ExactPlanner, Planner
+from counterplan.planners.registry import create_planner
 from counterplan.plans.plan import Plan, Plans
+from counterplan.plugins import as_file_name
 from counterplan.problem import People
 from counterplan.recourse import Recourse
 from counterplan.storage.files import write_or_say
@@ -119,7 +121,7 @@ class Context:
         """The planner behind a method, with a meter at zero."""
         if method in _MAKERS:
             return _MAKERS[method](self)
-        return planner_class(method)(self.benchmark.problem, BlackBox(self.benchmark.model))
+        return create_planner(planner_class(method), self.benchmark.problem, BlackBox(self.benchmark.model))
 
     def untrained(self) -> Agent:
         """An agent that has learned nothing."""
@@ -136,7 +138,7 @@ class Context:
         with self.timed(sheet, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         sheet.results += self.rows(method, plans)
-        again = plans.cached + planner.asked_again
+        again = plans.cached + planner.repeated_queries
         self.asked(sheet, method, "prediction", plans.queries, people=len(plans), remembered=again)
         return plans
 

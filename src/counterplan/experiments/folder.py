@@ -16,6 +16,7 @@ from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import Options, Settings
 from counterplan.storage.files import writable, write_or_say
+from counterplan.storage.settings import settings_to_dict
 
 FILE = "experiment.json"
 LOCK = ".lock"
@@ -92,7 +93,7 @@ def begin(folder: Path, options: Options, *, resume: bool, force: bool) -> None:
     for stray in (folder / CELLS).glob(".*"):  # half-written by a process that was killed
         stray.unlink(missing_ok=True)
     told = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
-    told |= {"settings": asdict(Settings.of(options)), "versions": versions(), "machine": machine()}
+    told |= {"settings": settings_to_dict(Settings.of(options)), "versions": versions(), "machine": machine()}
     write_or_say(folder / FILE, json.dumps(told, indent=1))
 
 

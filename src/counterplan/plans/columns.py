@@ -37,6 +37,8 @@ class PlanColumns:
     """By row, for those whose steps have any."""
     cautions: dict[int, str] = field(default_factory=dict)
     """By row: what is to be known of a plan that nobody checked."""
+    weights: Floats | None = None
+    """[B, T] cost weight of each step; None if all are 1."""
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
@@ -112,9 +114,10 @@ def plans_from(problem: Problem, people: People, result: PlanColumns) -> tuple[P
             what = transitions.actions[action]
             assert what.argument is not None
             text = transitions.say(action, states[t][row], states[t + 1][row])
-            cost = round(float(costs[t][row]), 9)
-            reason = result.reasons[row][t] if row in result.reasons else (None, None)
-            steps.append(Step(what.function, what.argument, cost, text, told[t], told[t + 1], *reason))
+            weight = 1.0 if result.weights is None else float(result.weights[row, t])
+            cost = round(float(costs[t][row]) * weight, 9)
+            why, data = result.reasons[row][t] if row in result.reasons else (None, None)
+            steps.append(Step(what.function, what.argument, cost, text, told[t], told[t + 1], why, data, weight))
         bound = float(result.lower_bound[row])
         plans.append(
             Plan(

@@ -63,6 +63,8 @@ class Step:
     reason: str | None = None
     because: Reason | None = None
     """The reason as data."""
+    weight: float = 1.0
+    """Factor on the cost of the action; part of `cost`."""
 
     @property
     def action(self) -> str:
@@ -199,7 +201,7 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
             yield f"{here}: does not start where the step before ended"
         if not transitions.legal(state[None])[0, action]:
             yield f"{here}: is not legal in that state"
-        cost = float(transitions.cost(state[None])[0, action])
+        cost = float(transitions.cost(state[None])[0, action]) * step.weight
         if not math.isclose(cost, step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
             yield f"{here}: costs {cost:g}, not {step.cost:g}"
         state = transitions.apply(state[None], np.array([action]))[0]
@@ -317,6 +319,8 @@ class Plans(Sequence[Plan]):
             asdict(plan) | {"row": [[name, _for_json(value)] for name, value in plan.row], "cost": plan.cost}
             for plan in self.plans
         ]
+        for step in (step for plan in plans for step in plan["steps"] if step["weight"] == 1):
+            del step["weight"]
         head = {"counterplan_plans": VERSION, "problem": self.problem, "queries": self.queries, "cached": self.cached}
         return json.dumps(head | {"plans": plans}, ensure_ascii=False, indent=1, allow_nan=False)
 

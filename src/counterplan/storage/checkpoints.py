@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from counterplan.errors import PlanError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.files import named, read_arrays, write_arrays, write_or_say
+from counterplan.storage.settings import settings_to_dict
 from counterplan.storage.write_ahead import FILE as JOURNAL
 
 LEARNING = ("learning.npz", "learning.jsonl")
@@ -65,7 +66,7 @@ class Checkpoints:
             "model": run.box.model_id,
             "people": run.whom,
             "seed": run.seed,
-            "settings": asdict(run.settings),
+            "settings": settings_to_dict(run.settings),
             "random": run.random.bit_generator.state,
             "metrics": run.metrics,
         }
@@ -106,7 +107,7 @@ class Checkpoint:
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
         """Refuse a checkpoint of another run; only the budget of questions may be another one."""
-        now = json.loads(json.dumps(asdict(settings)))
+        now = json.loads(json.dumps(settings_to_dict(settings)))
         of_use = self.facts.get("asking") == problem.query_fingerprint
         self._same("a different problem", self.facts["fingerprint"], problem.fingerprint, of_use)
         self._same("a different model", self.facts["model"], box.model_id, of_use=False)
