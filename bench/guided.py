@@ -8,7 +8,6 @@ benchmarks' own: gradient boosting, a random forest and a logistic regression, o
 import argparse
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import common  # first: it sets the number of threads
@@ -71,7 +70,7 @@ def one(benchmark: Benchmark, model: object, curves: bool) -> dict[str, object]:
         return row
     row["budgets"] = {
         budget: common.figures(
-            GuidedPlanner(problem, BlackBox(model), surrogate, settings=replace(GuideSettings(), share=share)).plan(
+            GuidedPlanner(problem, BlackBox(model), surrogate, settings=GuideSettings(min_relative_gain=share)).plan(
                 people, refused=True, budget=budget
             ),
             optimum, problem, model,

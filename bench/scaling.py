@@ -45,7 +45,7 @@ BOXES = {
     "boosted": ("boosted", 4, 8),
 }
 """The box, how many changes most people need, and how many actions a plan may have."""
-GENEROUS = ChangeSetSettings(beam=24, wide=60, rounds=12, anchors=6)
+GENEROUS = ChangeSetSettings(beam_width=24, branching=60, rounds=12, anchors=6)
 FAR = 4.0
 """The log odds that a refused person is believed to have in the middle, when the best plans are looked for."""
 EXACT_STEPS = 2_000_000
@@ -110,7 +110,7 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
     row["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     limit = EXACT_STEPS // actions
-    exact = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0), state_limit=limit, together=4)
+    exact = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0), state_limit=limit, batch_size=4)
     row["exact"] = figures(exact, people.head(EXACT_PEOPLE), benchmark)
 
     if options.no_search:

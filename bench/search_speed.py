@@ -14,6 +14,7 @@ import pandas as pd
 from counterplan import BlackBox, ExactPlanner, SearchPlanner, benchmarks
 from counterplan.agent import Agent, NetworkConfig, SearchSettings
 from counterplan.agent.training import Training, TrainingSettings
+from counterplan.planners import PlanningTask
 
 PUBLIC = 305.0
 """Milliseconds a person that the method's public implementation takes, as measured elsewhere."""
@@ -34,7 +35,7 @@ def main() -> None:
             some = read.take(np.arange(i * count, (i + 1) * count) % len(read))
             planner = SearchPlanner(problem, BlackBox(benchmark.model), agent, settings=settings)
             start = time.process_time()
-            planner.search(some, np.ones((count, len(problem.transitions)), bool), None, lambda done: None)
+            planner.search(PlanningTask(some, np.ones((count, len(problem.transitions)), bool)))
             times.append((time.process_time() - start) * 1000 / count)
         return min(times)
 
@@ -53,10 +54,10 @@ def main() -> None:
         table = pd.concat([other.refused_test] * 4, ignore_index=True).head(256)
         some = other.problem.read(table)
         untrained = Agent.new(other.problem, some, NetworkConfig(), np.random.default_rng(0))
-        settings = replace(usual, simulations=64, patience=1_000, again=0)
+        settings = replace(usual, simulations=64, patience=1_000, retry_factor=0)
         planner = SearchPlanner(other.problem, BlackBox(other.model), untrained, settings=settings)
         start = time.process_time()
-        planner.search(some, np.ones((256, len(other.problem.transitions)), bool), None, lambda done: None)
+        planner.search(PlanningTask(some, np.ones((256, len(other.problem.transitions)), bool)))
         each = (time.process_time() - start) * 1000 / 256
         print(f"{len(other.problem.transitions):6}: {each:6.2f} ms  ({name})")
     tracemalloc.start()

@@ -100,12 +100,12 @@ def test_every_planner_comes_back_from_disk(both: Recourse, saved: Path) -> None
 def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
     nothing = Recourse(SYN.problem, SYN.model)
     for planner in (None, "cascade", "cascade+exact"):
-        with pytest.raises(NotFittedError, match="needs an agent or a surrogate"):
+        with pytest.raises(NotFittedError, match="requires an agent or a surrogate"):
             nothing.recommend(REFUSED, planner)
-    with pytest.raises(NotFittedError, match=r"'guided' needs a surrogate.*method='guided'"):
+    with pytest.raises(NotFittedError, match=r"'guided' requires a surrogate.*method='guided'"):
         Recourse(SYN.problem, SYN.model, agent=both.agent_).planner("guided")
     for planner in ("search", "policy", "paper"):
-        with pytest.raises(NotFittedError, match=rf"'{planner}' needs an agent.*method='search'"):
+        with pytest.raises(NotFittedError, match=rf"'{planner}' requires an agent.*method='search'"):
             Recourse(SYN.problem, SYN.model, surrogate=both.surrogate_).planner(planner)
     with pytest.raises(NotFittedError, match="nothing to save"):
         nothing.save(tmp_path)
@@ -368,7 +368,7 @@ def test_the_price_of_a_query_limits_queries(both: Recourse) -> None:
     for wrong in (-1, float("nan"), "1", True):
         with pytest.raises(SettingError, match="the price of a query is a finite number"):
             both.recommend(REFUSED, price=wrong)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="not for 'exact'"):
+    with pytest.raises(SettingError, match="not to 'exact'"):
         both.recommend(REFUSED, "exact", price=1)
     with pytest.raises(SettingError, match="settings of its own"):
         both.recommend(REFUSED, both.planner("guided"), price=1)

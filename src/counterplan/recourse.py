@@ -15,19 +15,10 @@ import pandas as pd
 from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
-from counterplan.planners import (
-    CascadePlanner,
-    EvolutionPlanner,
-    ExactPlanner,
-    GuidedPlanner,
-    Planner,
-    PolicyPlanner,
-    ProgramPlanner,
-    SearchPlanner,
-)
+from counterplan.planners import Planner
 from counterplan.planners.base import is_whole
+from counterplan.planners.registry import LearnedObjects, create_planner
 from counterplan.plans import Plans
-from counterplan.plugins import planner_plugin, plugin_names
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean, visible
 from counterplan.program import Program
@@ -49,8 +40,6 @@ if TYPE_CHECKING:
     FitProgress = Callable[[Report | Progress], None]
 
 T = TypeVar("T")
-PLANNERS = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
-OWN = (*PLANNERS, "cascade+exact", "paper")
 
 
 class Recourse:
@@ -769,51 +758,9 @@ class Recourse:
         SettingError
             If there is no such planner, or it takes no price.
         """
-        guide = None if price is None else GuideSettings(price=_query_price(price))
-        if price is not None and name not in (None, "guided", "cascade", "cascade+exact"):
-            raise SettingError(f"a price of queries is for the planner 'guided' or a cascade, not for {name!r}")
-        problem, box, agent = self.problem, self.box, self.agent_
-        default = "cascade" if self.surrogate_ is None else "guided"
-        match default if name is None else name:
-            case "exact":
-                return ExactPlanner(problem, box)
-            case "evolution":
-                return EvolutionPlanner(problem, box)
-            case "guided" if self.surrogate_ is not None:
-                return GuidedPlanner(problem, box, self.surrogate_, settings=guide)
-            case "program" if (program := self.program_) is not None:
-                return ProgramPlanner(problem, box, program)
-            case "search" if agent is not None:
-                return SearchPlanner(problem, box, agent)
-            case "paper" if agent is not None:
-                return SearchPlanner(problem, box, agent, settings="paper")
-            case "policy" if agent is not None:
-                return PolicyPlanner(problem, box, agent)
-            case "cascade" if parts := self._cascade(price):
-                return CascadePlanner(problem, box, parts)
-            case "cascade+exact" if parts := self._cascade(price):
-                return CascadePlanner(problem, box, [*parts, ExactPlanner(problem, box)])
-            case type() as custom if issubclass(custom, Planner):
-                return custom(problem, box)
-            case str(other) if other not in OWN and (plugin := planner_plugin(other)):
-                return plugin(problem, box)
-            case "program" | "guided" | "search" | "paper" | "policy" | "cascade" | "cascade+exact" as known:
-                raise NotFittedError(_missing(known))
-            case unknown:
-                known_names = (*OWN, *plugin_names())
-                hint = did_you_mean(str(unknown), known_names)
-                raise SettingError(f"there is no planner '{unknown}'{hint}; there are {', '.join(known_names)}")
-
-    def _cascade(self, price: float | None) -> list[Planner]:
-        """The planners of a cascade, those with the fewest queries first."""
-        parts = {"program": self.program_, "policy": self.agent_, "guided": self.surrogate_, "search": self.agent_}
-        if self.program_ is not None:
-            del parts["policy"]
-        return [
-            self.planner(name, price=price if name == "guided" else None)
-            for name, part in parts.items()
-            if part is not None
-        ]
+        learned = LearnedObjects(self.surrogate_, self.agent_, self.program_)
+        guide = None if price is None else GuideSettings(min_gain=_query_price(price))
+        return create_planner(name, self.problem, self.box, learned, guide=guide)
 
 
 def load_program(folder: str | Path, problem: Problem | None = None) -> Program:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, Problem, Status
 from counterplan.agent.agent import Agent
-from counterplan.agent.forest import Forest, TreeSettings
+from counterplan.agent.forest import Forest, ForestSettings
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import SearchSettings, search
 from counterplan.agent.traces import Archive, training_batch
@@ -37,7 +37,7 @@ def test_a_tree_that_is_searched_to_the_end_is_exact(data: st.DataObject) -> Non
     exact = ExactPlanner(problem, box).plan(table)
     people = problem.read(table)
     agent = untrained(problem, people)
-    forest = Forest(agent, people.states, everything(problem, len(people)), 401, TreeSettings())
+    forest = Forest(agent, people.states, everything(problem, len(people)), 401, ForestSettings())
     ask = box.session(problem, people)
     for _ in range(400):
         forest.simulate(np.arange(len(people)), ask)
@@ -60,7 +60,9 @@ def test_trees_hold_only_legal_steps(data: st.DataObject) -> None:
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(transitions), max_size=len(transitions))))
     allowed[-1] = True
     mask = np.tile(allowed, (len(people), 1))
-    style = data.draw(st.sampled_from([TreeSettings(), TreeSettings(defer=True), SearchSettings.preset("paper").tree]))
+    style = data.draw(
+        st.sampled_from([ForestSettings(), ForestSettings(defer=True), SearchSettings.preset("paper").tree])
+    )
     forest = Forest(untrained(problem, people), people.states, mask, 31, style)
     for _ in range(30):
         forest.simulate(np.arange(len(people)), lambda states, rows: states[:, 0] > 1e9)
@@ -80,7 +82,7 @@ def test_trees_hold_only_legal_steps(data: st.DataObject) -> None:
 def test_the_black_box_is_asked_once_a_simulation_and_each_stop_once() -> None:
     problem = worlds.benchmark("german")
     people = problem.read(worlds.random_people(problem, 3, 12))
-    forest = Forest(untrained(problem, people), people.states, everything(problem, 12), 61, TreeSettings())
+    forest = Forest(untrained(problem, people), people.states, everything(problem, 12), 61, ForestSettings())
     calls = asked = 0
 
     def ask(states: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -108,7 +110,7 @@ def test_the_paper_selects_by_q_and_u_and_l() -> None:
     functions = problem.transitions.function_of
     for person in range(5):
         node = int(forest.size[person]) - 1
-        way = [a for a in forest.trails(np.array([person]), np.array([node]))[0] if a >= 0]
+        way = [a for a in forest.paths(np.array([person]), np.array([node]))[0] if a >= 0]
         for at in (0, node):
             taken = [] if at == 0 else [functions[a] for a in way]
             count = np.array([taken.count(function) for function in functions])
@@ -194,13 +196,13 @@ def test_search_counts_new_questions_and_obeys_its_budget(settings: SearchSettin
             box = BlackBox(model)
             ask = MeteredOracle(box.session(problem, people), len(people))
             found = search(agent, people.states, everything(problem, len(people)), ask, settings, budget)
-            assert (found.questions <= budget).all()
-            assert found.questions.sum() == box.queries
+            assert (found.queries <= budget).all()
+            assert found.queries.sum() == box.queries
             assert np.isinf(found.cost).all() or budget
     box = BlackBox(studied, budget=7)
     ask = MeteredOracle(box.session(problem, people), len(people))
     found = search(agent, people.states, everything(problem, len(people)), ask, settings)
-    assert found.questions.sum() == box.queries <= 7
+    assert found.queries.sum() == box.queries <= 7
     assert np.isfinite(found.cost).sum() <= 7
 
 

@@ -378,7 +378,7 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
 
 def test_the_front_door(tmp_path: Path) -> None:
     recourse = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(NotFittedError, match="needs an agent"):
+    with pytest.raises(NotFittedError, match="requires an agent"):
         recourse.recommend(REFUSED)
     with pytest.raises(NotFittedError, match="nothing to save"):
         recourse.save(tmp_path)

@@ -57,9 +57,9 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("recommend germn", "did you mean 'german'"),
         ("recommend nothing.yaml", "nothing.yaml: there is no such file"),
         ("recommend german --planner magic", "there is no planner 'magic'"),
-        ("recommend german --planner search", "needs an agent"),
-        ("recommend german --planner guided", "needs a surrogate"),
-        ("recommend german --planner program", "needs a program"),
+        ("recommend german --planner search", "requires an agent"),
+        ("recommend german --planner guided", "requires a surrogate"),
+        ("recommend german --planner program", "requires a program"),
         ("distil german", "'german' is a benchmark; fit it first"),
         ("distil loan.yaml", "'loan.yaml' is not a folder that 'counterplan fit' wrote"),
         ("distil .", "is . what 'counterplan fit' wrote"),
@@ -199,7 +199,7 @@ def test_fits_an_agent_in_place_of_a_surrogate_or_beside_it(run, folder: Path) -
     assert instead.code == 0, instead.err
     kept = {path.name for path in (folder / "learned").iterdir()}
     assert not {"agent.json", "agent.safetensors", "training.png", "training.npz"} & kept
-    assert "needs an agent" in run("recommend", "learned", "--planner", "search").err
+    assert "requires an agent" in run("recommend", "learned", "--planner", "search").err
 
 
 def test_fits_both_within_one_budget(run, folder: Path) -> None:
@@ -254,7 +254,7 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
     assert run("fit", "syn", "--out", "learned", "--budget", "500").code == 0
     nothing = run("recommend", "learned", "--planner", "program", "--limit", 3)
     assert nothing.code == 2
-    assert "needs a program" in nothing.err
+    assert "requires a program" in nothing.err
     ran = run("distil", "learned", "--traces", 150, "--rounds", 1, "--prefer", "short", "--max-conditions", 3)
     assert ran.code == 0, ran.err
     assert "counterplan show learned" in ran.out

@@ -335,7 +335,7 @@ def test_what_is_missing_is_named(recourse: Recourse) -> None:
         Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
     with pytest.raises(PlanError, match=r"imitates an agent: call fit\(people, method='search'\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
-    with pytest.raises(NotFittedError, match=r"needs a program: call distil\(people\)"):
+    with pytest.raises(NotFittedError, match=r"requires a program: call distil\(people\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
     with pytest.raises(PlanError, match="there is nobody"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE.head(0))

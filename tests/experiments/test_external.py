@@ -10,14 +10,16 @@ import pytest
 from rows_by_hand import by_hand
 
 from counterplan import CounterplanError
-from counterplan.experiments import cells, external, figures, report
+from counterplan.benchmarks.registry import load_benchmark
+from counterplan.experiments import cells, figures, report
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.drawing import ReportFigure, report_style
 from counterplan.experiments.findings import findings
 from counterplan.experiments.folder import options_in
 from counterplan.experiments.rows import ExperimentRows
-from counterplan.experiments.settings import FIRST_SEED, ExperimentOptions, ExperimentSettings
+from counterplan.experiments.settings import FIRST_SEED, ExperimentOptions, ExperimentSettings, planner_class
 from counterplan.experiments.tables import all_tables
+from counterplan.plugins import source_of
 
 MODULE = """
 import numpy as np
@@ -86,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "phones", raising=False)
-    external.source_of.cache_clear()
+    source_of.cache_clear()
     monkeypatch.setattr(cells, "_KINDS", {"people": cells._KINDS["people"]})
     blank = {
         name: ReportFigure(name, name, "", b"", "<svg ></svg>") for _, _, names, _ in report.SECTIONS for name in names
@@ -121,9 +123,9 @@ def test_a_benchmark_and_a_planner_of_ones_own_run_in_processes(here: Path, run,
 
 def test_what_others_changed_is_not_believed(here: Path) -> None:
     def prints() -> list[str]:
-        external.source_of.cache_clear()
-        cells_of_others = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
-        return [fingerprint(Cell(name, 0, kind), ExperimentSettings()) for name, kind in cells_of_others]
+        source_of.cache_clear()
+        told = (("phone", "people"), ("german", "plan-mine"), ("german", "people"))
+        return [fingerprint(Cell(name, 0, kind), ExperimentSettings()) for name, kind in told]
 
     before = prints()
     assert prints() == before
@@ -141,10 +143,10 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
         ("phones:wrong", "mine", "the benchmark 'phones:wrong' returns 'int', not a counterplan.benchmarks.Benchmark"),
         ("phones:fails", "mine", f"fails with seed {FIRST_SEED}: RuntimeError: no people today"),
         ("broken", "mine", "the benchmark 'broken' is offered as phones:gone, which fails"),
-        ("../phone", "mine", "'../phone' is neither the name of a benchmark"),
+        ("../phone", "mine", "'../phone' is neither the name of a benchmark nor MODULE:NAME"),
         ("phone", "min", "there is no planner 'min'; did you mean 'mine'?; installed packages offer mine"),
         ("phone", "phones:phone", "the planner 'phones:phone' is not a subclass of counterplan.Planner"),
-        ("phone", "search", "the planner 'search' is built in"),
+        ("phone", "search", "the planner 'search' is counterplan's own"),
         ("phone", "mine,mine", "named twice"),
         ("phone", "phones:Breaks", "phones:Breaks fails: ZeroDivisionError: oh"),
     ],
@@ -158,10 +160,10 @@ def test_errors_name_the_external_benchmark_or_planner(
 
 
 def test_our_own_names_cannot_be_taken(here: Path) -> None:
-    assert external.load_benchmark("german", 0).name == "german"
-    assert external.load_benchmark("phone", 0).name == "phone"
-    with pytest.raises(CounterplanError, match="built in"):
-        external.planner_class("exact")
+    assert load_benchmark("german", 0).name == "german"
+    assert load_benchmark("phone", 0).name == "phone"
+    with pytest.raises(CounterplanError, match="counterplan's own"):
+        planner_class("exact")
 
 
 def test_the_report_covers_an_external_benchmark_and_method() -> None:

@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CascadePlanner, ExactPlanner, GuidedPlanner, Planner, Status, benchmarks
-from counterplan.planners.base import PlanColumns, Progress
-from counterplan.problem import People
-from counterplan.problem.transitions import Bools
+from counterplan.planners.base import PlanColumns, PlanningTask
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.assign(number=range(len(GERMAN.refused_test)))
@@ -25,9 +23,9 @@ class Hopeful(Planner):
 
     name = "hopeful"
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
-        transitions = self.problem.transitions
-        possible = transitions.legal(people.states) & allowed
+    def search(self, task: PlanningTask) -> PlanColumns:
+        transitions, people = self.problem.transitions, task.people
+        possible = transitions.legal(people.states) & task.allowed
         possible[:, transitions.stop] = False
         cost = np.where(possible, transitions.cost(people.states), np.inf)
         result = PlanColumns.empty(len(people), self.problem.max_actions)

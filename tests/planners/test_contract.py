@@ -100,7 +100,7 @@ def cascade(problem: Problem, box: BlackBox) -> Planner:
     return CascadePlanner(problem, box, planners)
 
 
-BRIEF = EvolutionSettings(generations=6, population=40, together=256)
+BRIEF = EvolutionSettings(generations=6, population=40, batch_size=256)
 PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "exact": ExactPlanner,
     "evolution": lambda problem, box: EvolutionPlanner(problem, box, settings=BRIEF),
@@ -286,6 +286,6 @@ def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
 def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> None:
     planner = make(benchmark.problem, BlackBox(benchmark.model))
     for budget in ("3", float("nan"), True, -1, 2.5):
-        with pytest.raises(PlanError, match="the budget of questions is a whole number, zero or more, not"):
+        with pytest.raises(SettingError, match="'budget' must be an integer, zero or more"):
             planner.plan(benchmark.refused_test.head(2), budget=budget)
     assert planner.box.queries == 0

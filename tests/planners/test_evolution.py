@@ -15,9 +15,9 @@ from counterplan import (
     EvolutionPlanner,
     EvolutionSettings,
     ExactPlanner,
-    PlanError,
     Problem,
     Recourse,
+    SettingError,
     Status,
     benchmarks,
 )
@@ -40,7 +40,7 @@ def test_the_best_plan_is_never_lost(benchmark: Benchmark) -> None:
     settings = EvolutionSettings(generations=15, population=40)
     planner = EvolutionPlanner(benchmark.problem, BlackBox(benchmark.model), settings=settings)
     plans = planner.plan(people, refused=True)
-    best = planner.history_.best
+    best = planner.history_.best_cost
     assert best.shape == (20, 15)
     later = np.where(np.isinf(best[:, 1:]), 1e9, best[:, 1:])
     assert (later <= best[:, :-1]).all()
@@ -72,12 +72,12 @@ def test_the_seed_decides_and_nobody_else_does(benchmark: Benchmark) -> None:
     def plan(some: pd.DataFrame, seed: int, **how: int) -> list[dict[str, Any]]:
         settings = EvolutionSettings(generations=8, population=40, **how)
         planner = EvolutionPlanner(benchmark.problem, BlackBox(benchmark.model), settings=settings, seed=seed)
-        return [(plan.actions, plan.queries) for plan in planner.plan(some, budget=30)]
+        return [(plan.actions, plan.questions) for plan in planner.plan(some, budget=30)]
 
     once = plan(people, 0)
     assert plan(people, 0) == once
     assert plan(people, 1) != once
-    assert plan(people, 0, together=3) == once
+    assert plan(people, 0, batch_size=3) == once
     assert plan(people.iloc[::-1], 0) == once[::-1]
     assert plan(pd.concat([people, people]), 0) == once * 2
 
@@ -86,30 +86,30 @@ def test_questions_are_told_generation_by_generation(benchmark: Benchmark) -> No
     people = benchmark.refused_test.head(10)
     box = BlackBox(benchmark.model)
     planner = EvolutionPlanner(benchmark.problem, box, settings=TINY)
-    assert planner.asked_again == 0
+    assert planner.repeated_queries == 0
     plans = planner.plan(people, refused=True)
     history = planner.history_
-    assert planner.asked_again == history.asked.sum() - history.questions.sum() > 0
-    assert history.rows.sum() == box.queries == plans.queries > 0
-    assert history.questions.sum(axis=1).tolist() == [plan.queries for plan in plans]
-    assert (history.questions <= history.asked).all()
-    assert history.asked.max() <= TINY.population
+    assert planner.repeated_queries == history.evaluated.sum() - history.queries.sum() > 0
+    assert history.model_rows.sum() == box.queries == plans.queries > 0
+    assert history.queries.sum(axis=1).tolist() == [plan.questions for plan in plans]
+    assert (history.queries <= history.evaluated).all()
+    assert history.evaluated.max() <= TINY.population
     assert (history.feasible.sum(axis=1) > 0).tolist() == [plan.status is Status.FOUND for plan in plans]
     planner.plan(people, refused=True)
-    assert planner.history_.rows.sum() == 0, "everything is remembered"
-    assert (planner.history_.questions == history.questions).all()
+    assert planner.history_.model_rows.sum() == 0, "everything is remembered"
+    assert (planner.history_.queries == history.queries).all()
 
 
 def test_budgets_are_kept_person_by_person_and_in_all(benchmark: Benchmark) -> None:
     people = benchmark.refused_test.head(10)
     planner = EvolutionPlanner(benchmark.problem, BlackBox(benchmark.model), settings=TINY)
     plans = planner.plan(people, refused=True, budget=7)
-    assert max(plan.queries for plan in plans) == 7
+    assert max(plan.questions for plan in plans) == 7
     assert all(plan.replay(benchmark.problem, BlackBox(benchmark.model)).ok for plan in plans)
     box = BlackBox(benchmark.model, budget=25)
     plans = EvolutionPlanner(benchmark.problem, box, settings=TINY).plan(people, refused=True)
     assert box.queries == 25
-    assert sum(plan.queries for plan in plans) == 25
+    assert sum(plan.questions for plan in plans) == 25
     assert all(plan.replay(benchmark.problem, BlackBox(benchmark.model)).ok for plan in plans)
 
 
@@ -138,20 +138,20 @@ def test_by_name_at_the_front_door_and_on_the_command_line(
     for plan in plans:
         assert plan.status is Status.FOUND
         assert f"effort {plan.cost:.1f}" in told
-    with pytest.raises(PlanError, match="not for 'evolution'"):
+    with pytest.raises(SettingError, match="not to 'evolution'"):
         recourse.planner("evolution", price=1)
 
 
 def test_senseless_settings_are_refused() -> None:
-    for wrong in ({"generations": 0}, {"population": 2.5}, {"together": True}, {"bias": 1.1}, {"offspring": "many"}):
-        with pytest.raises(PlanError, match=f"'{next(iter(wrong))}' is a"):
+    for wrong in ({"generations": 0}, {"population": 2.5}, {"batch_size": True}, {"bias": 1.1}, {"offspring": "many"}):
+        with pytest.raises(SettingError, match=f"'{next(iter(wrong))}' must be a"):
             EvolutionSettings(**wrong)
     assert EvolutionSettings.preset("large") == EvolutionSettings(50, 200)
     assert EvolutionSettings.preset("small") == EvolutionSettings(25, 100)
     benchmark = benchmarks.load("german")
-    with pytest.raises(PlanError, match="there are large and small"):
+    with pytest.raises(SettingError, match="there are large and small"):
         EvolutionPlanner(benchmark.problem, benchmark.model, settings="huge")
-    with pytest.raises(PlanError, match="the seed is a whole number"):
+    with pytest.raises(SettingError, match="'seed' must be an integer"):
         EvolutionPlanner(benchmark.problem, benchmark.model, seed=-1)
 
 
@@ -160,7 +160,7 @@ def test_without_pymoo_the_way_out_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pymoo.util.nds.non_dominated_sorting", None)
     benchmark = benchmarks.load("german")
-    with pytest.raises(PlanError, match=r"needs pymoo; pip install 'counterplan\[experiments\]'"):
+    with pytest.raises(SettingError, match=r"requires pymoo: pip install 'counterplan\[experiments\]'"):
         EvolutionPlanner(benchmark.problem, benchmark.model)
     monkeypatch.setattr(sys, "argv", ["counterplan", "recommend", "german", "--planner", "evolution", "--limit", "1"])
     with pytest.raises(SystemExit) as stop:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Problem, Status
+from counterplan import BlackBox, ExactPlanner, Plan, Problem, ProblemError, SettingError, Status
 from counterplan.problem import People
 
 UNIT = 7
@@ -52,8 +52,8 @@ def test_agrees_with_brute_force(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))
     box = BlackBox(data.draw(worlds.black_boxes(problem)))
-    together = data.draw(st.integers(1, 4))
-    plans = ExactPlanner(problem, box, together=together).plan(table)
+    batch_size = data.draw(st.integers(1, 4))
+    plans = ExactPlanner(problem, box, batch_size=batch_size).plan(table)
     people = problem.read(table)
     for row, plan in enumerate(plans):
         best = brute_force(problem, people, row, box)
@@ -160,7 +160,7 @@ def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataO
 def test_the_budget_of_the_box_ends_the_search_for_everybody() -> None:
     problem = number_line()
     box = BlackBox(at_least(100).model, budget=4)
-    plans = ExactPlanner(problem, box, together=2).plan(PEOPLE)
+    plans = ExactPlanner(problem, box, batch_size=2).plan(PEOPLE)
     assert box.queries == 4
     assert {plan.status for plan in plans} == {Status.NOT_FOUND}
     assert [plan.lower_bound for plan in plans] == [1.0, 1.0, 1.0]
@@ -211,7 +211,7 @@ def test_a_dear_action_does_not_blur_the_others(dear: float) -> None:
 
 def test_costs_too_far_apart_are_refused() -> None:
     functions = {"NEVER": {"set": "c", "arguments": ["b"], "cost": 1e300}}
-    with pytest.raises(PlanError, match="too far apart"):
+    with pytest.raises(ProblemError, match="too far apart"):
         ExactPlanner(number_line(functions=functions), at_least(2)).plan(PEOPLE)
 
 
@@ -267,7 +267,7 @@ def test_too_many_features_for_one_key() -> None:
 
 def test_refuses_senseless_settings() -> None:
     problem = number_line()
-    with pytest.raises(PlanError, match="one or more"):
+    with pytest.raises(SettingError, match="1 or more"):
         ExactPlanner(problem, at_least(1), state_limit=0)
-    with pytest.raises(PlanError, match="zero or more"):
+    with pytest.raises(SettingError, match="zero or more"):
         ExactPlanner(problem, at_least(1)).plan(PEOPLE, budget=-1)

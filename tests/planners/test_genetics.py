@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import Problem
 from counterplan.planners.genetics import (
-    Candidates,
+    Population,
     breed,
     decode,
     diversity,
     evaluate,
+    unique,
     well_formed,
-    without_copies,
 )
 from counterplan.search.orders import NO_ACTION
 
@@ -202,12 +202,12 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     return worlds.benchmark(request.param)
 
 
-def candidates(problem: Problem, random: np.random.Generator, people: int, each: int) -> Candidates:
+def candidates(problem: Problem, random: np.random.Generator, people: int, each: int) -> Population:
     width = len(problem.transitions.functions) + 1
     genes = random.random((people * each, 2 * width))
     actions = decode(problem.transitions, genes)
     cost, apart = random.integers(0, 4, (2, people * each)).astype(float)
-    return Candidates(np.repeat(np.arange(people), each), genes, actions, cost, apart, random.random(len(cost)) < 0.5)
+    return Population(np.repeat(np.arange(people), each), genes, actions, cost, apart, random.random(len(cost)) < 0.5)
 
 
 def test_children_have_their_genes_from_an_elite_and_another_of_the_same_person(problem: Problem) -> None:
@@ -237,7 +237,7 @@ def test_children_have_their_genes_from_an_elite_and_another_of_the_same_person(
 def test_only_copies_are_dropped(problem: Problem) -> None:
     pool = candidates(problem, np.random.default_rng(1), 3, 40)
     twice = np.concatenate([np.arange(len(pool.person)), np.arange(10)])
-    kept = without_copies(pool.take(np.random.default_rng(2).permutation(twice)))
+    kept = unique(pool.take(np.random.default_rng(2).permutation(twice)))
     names = [(person, *plan) for person, plan in zip(kept.person, kept.actions.tolist(), strict=True)]
     assert len(set(names)) == len(names)
     assert set(names) == {(person, *plan) for person, plan in zip(pool.person, pool.actions.tolist(), strict=True)}

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, PlanError, Status
+from counterplan import BlackBox, ExactPlanner, SettingError, Status
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.problem import Problem
 from counterplan.surrogate.acquisition import GuideSettings, Logit
 
-EXHAUSTIVE = GuideSettings(price=0.0, questions=None, steps=None)
+EXHAUSTIVE = GuideSettings(min_gain=0.0, max_queries=None, max_expansions=None)
 
 
 def random_logit(states: np.ndarray) -> np.ndarray:
@@ -67,7 +67,9 @@ def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> Non
     people = data.draw(worlds.people(problem))
     model = data.draw(worlds.black_boxes(problem))
     budget = data.draw(st.integers(1, 6))
-    chosen = GuideSettings(price=data.draw(st.sampled_from([None, 0.0, 1.0])), steps=data.draw(st.integers(1, 300)))
+    chosen = GuideSettings(
+        min_gain=data.draw(st.sampled_from([None, 0.0, 1.0])), max_expansions=data.draw(st.integers(1, 300))
+    )
     exact = ExactPlanner(problem, BlackBox(model)).plan(people)
     guided = GuidedPlanner(problem, BlackBox(model), liar_of(kind, problem, people, model), settings=chosen).plan(
         people, budget=budget
@@ -89,26 +91,26 @@ def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> Non
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"questions": -1}, "'questions' is a whole number, 0 or more"),
-        ({"questions": 2.5}, "'questions'"),
-        ({"price": -1}, "'price' is what a question costs"),
-        ({"price": float("nan")}, "'price'"),
-        ({"share": None}, "'share'"),
-        ({"sure": 2}, "'sure' is a chance"),
-        ({"sure": 0}, "'sure'"),
-        ({"steps": 0}, "'steps'"),
-        ({"together": None}, "'together' is a whole number, 1 or more; not None"),
+        ({"max_queries": -1}, "'max_queries' must be an integer, 0 or more"),
+        ({"max_queries": 2.5}, "'max_queries'"),
+        ({"min_gain": -1}, "'min_gain' must be a number, zero or more"),
+        ({"min_gain": float("nan")}, "'min_gain'"),
+        ({"min_relative_gain": None}, "'min_relative_gain'"),
+        ({"confidence": 2}, "'confidence' must be a probability"),
+        ({"confidence": 0}, "'confidence'"),
+        ({"max_expansions": 0}, "'max_expansions'"),
+        ({"batch_size": None}, "'batch_size' must be an integer, 1 or more; not None"),
     ],
 )
 def test_refuses_senseless_settings(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(SettingError, match=said):
         GuideSettings(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("logit", "said"),
     [
-        (lambda states: np.zeros(len(states) + 1), "one number for each state; for .* it gave an array of shape"),
+        (lambda states: np.zeros(len(states) + 1), "one number for each state; for .* it returned an array of shape"),
         (lambda states: np.zeros((len(states), 2)), "of shape"),
         (lambda states: 0.0, "of shape"),
         (lambda states: None, "of shape|one number for each state"),
@@ -127,5 +129,5 @@ def test_a_surrogate_gives_one_number_for_each_state(logit: Logit, said: str) ->
         }
     )
     box = BlackBox(lambda frame: (frame["x"] > 1).astype(int))
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(SettingError, match=said):
         GuidedPlanner(problem, box, logit).plan(pd.DataFrame({"x": [0, 0]}))

@@ -12,10 +12,10 @@ import pytest
 
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.family import Box, NeedleModel, family
-from counterplan.planners.exact import LEAST_ROOM
+from counterplan.benchmarks.family import Box, Needle, family
+from counterplan.planners.exact import MIN_EXPANSIONS
 from counterplan.planners.guided import GuidedPlanner
-from counterplan.search.change_sets import Candidates
+from counterplan.search.change_sets import ChangeSets
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.surrogate import acquisition
 from counterplan.surrogate.acquisition import GuideSettings
@@ -65,7 +65,7 @@ def test_most_people_are_helped_after_few_questions(box: Box, success: float, as
     assert solved(plans).mean() >= success
     assert plans.queries / len(plans) <= asked
     for plan in plans:
-        assert plan.queries <= (GuideSettings().questions or 0)
+        assert plan.questions <= (GuideSettings().max_queries or 0)
         if plan.status is Status.FOUND:
             assert plan.verified
             assert len(plan.steps) <= case.member.problem.max_actions
@@ -74,7 +74,7 @@ def test_most_people_are_helped_after_few_questions(box: Box, success: float, as
 
 def test_plans_for_a_needle_are_about_as_cheap_as_can_be() -> None:
     case = learned("needle")
-    assert isinstance(case.member.model, NeedleModel)
+    assert isinstance(case.member.model, Needle)
     states = case.member.problem.read(case.member.refused_test.head(PEOPLE)).states
     plans = planned("needle")
     ratio = np.array([plan.cost for plan in plans])[solved(plans)] / case.member.model.optimum(states)[solved(plans)]
@@ -94,7 +94,7 @@ def test_no_more_steps_are_looked_at_than_allowed(monkeypatch: pytest.MonkeyPatc
         return labels
 
     monkeypatch.setattr(Frontier, "advance", watched)
-    few = GuideSettings(steps=20_000)
+    few = GuideSettings(max_expansions=20_000)
     plans = case.plan(few)
     assert solved(plans).mean() >= 0.7
     limit = 20_000 // len(case.member.problem.transitions)
@@ -136,7 +136,7 @@ def test_states_of_equal_cost_are_cut_off_where_too_many(monkeypatch: pytest.Mon
         return settle(frontier, labels)
 
     monkeypatch.setattr(Frontier, "settle", watched)
-    few = GuideSettings(steps=100 * len(problem.transitions))
+    few = GuideSettings(max_expansions=100 * len(problem.transitions))
     planner = GuidedPlanner(problem, BlackBox(first_four), lambda s: 3 * s[:, :4].sum(axis=1) - 10.5, settings=few)
     plans = planner.plan(people, refused=True)
     assert sum(made) <= len(people) * 101, "themselves and a hundred states each, not all 780 pairs"
@@ -148,19 +148,19 @@ def test_states_of_equal_cost_are_cut_off_where_too_many(monkeypatch: pytest.Mon
         assert plan.lower_bound <= 2, "some states of that cost were not looked at"
     made.clear()
     plans = ExactPlanner(problem, BlackBox(first_four), state_limit=1000).plan(people, refused=True)
-    assert max(made) <= len(people) * LEAST_ROOM, "not all 9,880 plans of three steps"
+    assert max(made) <= len(people) * MIN_EXPANSIONS, "not all 9,880 plans of three steps"
     for plan in plans:
         assert plan.status is Status.NOT_FOUND
-        assert plan.queries == 1000
+        assert plan.questions == 1000
         assert plan.lower_bound == 3
 
 
 def test_enumeration_alone_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     case = learned("needle")
 
-    def nothing(problem: Any, starts: np.ndarray, *_: Any, **__: Any) -> Candidates:
+    def nothing(problem: Any, starts: np.ndarray, *_: Any, **__: Any) -> ChangeSets:
         none = np.empty(0, np.intp)
-        return Candidates(none, np.empty((0, problem.max_actions), np.intp), np.empty(0), starts[:0], np.empty(0))
+        return ChangeSets(none, np.empty((0, problem.max_actions), np.intp), np.empty(0), starts[:0], np.empty(0))
 
     assert solved(planned("needle")).mean() >= 0.95
     monkeypatch.setattr(acquisition, "propose", nothing)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, CascadePlanner, ExactPlanner, PlanError, ProgramPlanner, benchmarks
+from counterplan import BlackBox, CascadePlanner, ExactPlanner, ProgramPlanner, SettingError, benchmarks
 from counterplan.program import Program, Run
 from program.programs import imitated
 
@@ -70,7 +70,7 @@ def test_one_question_checks_a_plan_in_a_cascade() -> None:
 
 def test_other_problems_are_refused() -> None:
     syn = benchmarks.load("syn")
-    with pytest.raises(PlanError, match="made for another problem"):
+    with pytest.raises(SettingError, match="made for another problem"):
         ProgramPlanner(syn.problem, BlackBox(syn.model), imitated())
 
 

@@ -10,12 +10,13 @@ import pytest
 import worlds
 from counterplan.benchmarks.family import family
 from counterplan.problem import Problem
-from counterplan.search.change_sets import Candidates, ChangeSetSettings, best_states, propose
+from counterplan.search.change_sets import ChangeSets, ChangeSetSettings, best_states, propose
 from counterplan.search.changes import Changes, follow
+from counterplan.search.costs import ActionCosts
 from counterplan.search.orders import NO_ACTION, rollout
 
 
-def check(problem: Problem, starts: np.ndarray, allowed: np.ndarray, found: Candidates) -> None:
+def check(problem: Problem, starts: np.ndarray, allowed: np.ndarray, found: ChangeSets) -> None:
     states, cost, legal = rollout(problem.transitions, starts[found.person], found.actions)
     assert legal.all()
     assert cost == pytest.approx(found.cost)
@@ -28,7 +29,7 @@ def check(problem: Problem, starts: np.ndarray, allowed: np.ndarray, found: Cand
     assert (np.diff(taken.astype(int), axis=1) <= 0).all(), "gaps"
     pairs = zip(found.person.tolist(), found.states + 0.0, strict=True)
     assert len({(person, tuple(map(repr, state))) for person, state in pairs}) == len(found.person), "a state twice"
-    assert (np.bincount(found.person, minlength=1) <= ChangeSetSettings().most).all()
+    assert (np.bincount(found.person, minlength=1) <= ChangeSetSettings().max_plans).all()
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -58,10 +59,10 @@ def test_what_is_not_legal_is_left_out_and_the_rest_is_walked(seed: int) -> None
     random = np.random.default_rng(seed)
     starts = problem.read(worlds.random_people(problem, seed, 8)).states
     actions = random.integers(NO_ACTION, problem.transitions.stop, (8, 6))
-    made = follow(problem.transitions, starts, actions)
+    made = follow(ActionCosts(problem.transitions), starts, np.arange(8), actions)
     states, cost, legal = rollout(problem.transitions, starts, made.actions)
     assert legal.all()
-    assert cost == pytest.approx(made.prices.sum(axis=1))
+    assert cost == pytest.approx(made.costs.sum(axis=1))
     np.testing.assert_array_equal(states, made.states)
     for row, start in enumerate(starts):  # one by one
         kept, state = [], start[None]

@@ -13,17 +13,17 @@ from counterplan.search.frontier import Frontier
 Given = list[tuple[int, int, int, tuple[int, ...]]]
 
 
-def given_by(problem: Problem, starts: np.ndarray, room: int | None) -> Given:
+def given_by(problem: Problem, starts: np.ndarray, limit: int | None) -> Given:
     """Everything that a frontier gives: whose, at what cost, in how many steps, by which actions."""
     frontier = Frontier(problem, starts, np.ones((len(starts), len(problem.transitions)), bool))
-    frontier.room = None if room is None else np.full(len(starts), room)
+    frontier.limit = None if limit is None else np.full(len(starts), limit)
     found: Given = []
-    last = 0.0
+    last = np.zeros(len(starts))
     while (labels := frontier.advance()) is not None and len(found) < 3_000:
         counts = np.bincount(labels.person, minlength=len(starts))
-        assert room is None or counts.max(initial=0) <= room
-        assert (labels.cost * frontier.unit >= last - 1e-9).all(), "whatever costs less was given before"
-        last = frontier.reached
+        assert limit is None or counts.max(initial=0) <= limit
+        assert (labels.cost * frontier.unit >= last[labels.person] - 1e-9).all(), "cheaper states come first"
+        last = frontier.lower_bound
         rows = zip(labels.person, labels.cost, labels.depth, frontier.actions(labels), strict=True)
         found += [(int(p), int(c), int(d), tuple(a.tolist())) for p, c, d, a in rows]
     return sorted(found)

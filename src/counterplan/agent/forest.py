@@ -1,14 +1,14 @@
-"""Monte Carlo tree search for many people at once: one tree each, grown in step, held in arrays.
+"""Batched Monte Carlo tree search: one tree per person, in arrays [B, N, A].
 
-A simulation walks every tree from its root to a new leaf or to STOP, all people side by side. New leaves are judged by
-the agent in one call, new STOPs by the black box in one call — at once, or later, when the most promising of them are
-chosen. B people, N nodes, A actions.
+A simulation descends every tree from its root to a new leaf or to STOP, for all people at once. New leaves are
+evaluated by the agent in one call, new STOPs by the black box in one call, either immediately or deferred until the
+most promising ones are selected. B people, N nodes, A actions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -16,41 +16,60 @@ import numpy.typing as npt
 from counterplan.agent.agent import Agent, Single
 from counterplan.agent.network import Memory
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.costs import ActionCosts
 
-Ask = Callable[[Floats, Ints], Bools]
-"""(states [n, F], people [n]) -> whether they are favourable."""
+Oracle = Callable[[Floats, Ints], Bools]
+"""(states [n, F], people [n]) -> whether they are favourable [n]."""
 NONE = -1
-_HAIR = 1e-7
-"""Costs that differ by less are the same."""
+_TOLERANCE = 1e-7
+"""Costs that differ by less are equal."""
 
 
 @dataclass(frozen=True)
-class TreeSettings:
-    """How a tree is grown."""
+class ForestSettings:
+    """Settings of Monte Carlo tree search.
+
+    Parameters
+    ----------
+    exploration : float, default=1.0
+        Weight of U, the exploration bonus in proportion to the agent's policy.
+    temperature : float, default=3.0
+        Softmax temperature of the policy.
+    cost_bonus : float, default=0.0
+        Weight of L = exp(−(cost + count)), which favours cheap and unused functions.
+    stop_cost : float, default=0.0
+        Cost of STOP in L.
+    discount : float, optional
+        If set, a success after T actions has the value discount^T, as in the paper; otherwise exp(−cost / scale).
+    bounded : bool, default=True
+        Prune nodes that cost as much as the best plan, answered STOPs, and redundant orders of actions.
+    defer : bool, default=False
+        Defer the queries of STOPs to `Forest.query_best`.
+    stop_floor : float, default=0.0
+        STOP is pruned where the agent gives it a lower probability.
+    noise : float, default=0.0
+        Share of random noise in the policy at the root, for training.
+    noise_shape : float, default=0.3
+        Shape parameter of the gamma distribution of the noise.
+    """
 
     exploration: float = 1.0
-    """Weight of U: how far the agent's policy is trusted against what the tree has seen."""
     temperature: float = 3.0
-    """The policy is flattened by this before search."""
-    thrift: float = 0.0
-    """Weight of L = exp(−(cost + count)), which draws the search to cheap and unused functions."""
+    cost_bonus: float = field(default=0.0, metadata={"key": "thrift"})
     stop_cost: float = 0.0
-    """What STOP costs in L."""
     discount: float | None = None
-    """If set, a success is worth discount^T after T actions, as in the paper; otherwise exp(−cost / effort)."""
     bounded: bool = True
-    """Whether to leave out what costs as much as the best plan known, answered STOPs, and idle orders of actions."""
     defer: bool = False
-    """Whether STOPs wait for `Forest.question` instead of being asked when they are met."""
     stop_floor: float = 0.0
-    """STOP is not tried where the agent finds it less likely than this."""
     noise: float = 0.0
-    """Share of random noise in the policy at the root, for training."""
     noise_shape: float = 0.3
 
 
 class Forest:
-    """A search tree for each of B people, who may take the actions `allowed` [B, A]."""
+    """A search tree for each of B people at `states` [B, F], with the actions `allowed` [B, A].
+
+    `cost_weights` [B, A] multiply the costs of actions; `best` [B] is the cost of a plan known before.
+    """
 
     def __init__(
         self,
@@ -58,15 +77,19 @@ class Forest:
         states: Floats,
         allowed: Bools,
         nodes: int,
-        settings: TreeSettings,
+        settings: ForestSettings,
         *,
+        cost_weights: Floats | None = None,
         best: Floats | None = None,
         random: np.random.Generator | None = None,
     ) -> None:
         self.agent = agent
         self.transitions = agent.problem.transitions
         self.settings = settings
-        self.longest = agent.problem.max_actions
+        self.max_actions = agent.problem.max_actions
+        self.costs = ActionCosts(self.transitions, cost_weights)
+        self.scale = None if cost_weights is None else cost_weights[:, :-1].mean(axis=1)
+        """[B] mean weight, by which the agent's scale of costs is multiplied."""
         people, shape = len(states), (len(states), nodes, len(self.transitions))
         self.allowed = allowed
         self.state = np.zeros((people, nodes, states.shape[1]))
@@ -77,10 +100,11 @@ class Forest:
         self.parent = np.zeros((people, nodes), np.intp)
         self.by = np.full((people, nodes), NONE, np.intp)
         self.likely = np.zeros((people, nodes), np.float32)
-        """[B, N] how sure the agent is that here is the place to stop."""
-        self.waiting = np.zeros((people, nodes), bool)
+        """[B, N] probability of STOP according to the agent."""
+        self.pending = np.zeros((people, nodes), bool)
+        """[B, N] STOPs whose query is deferred."""
         self.prior = np.zeros(shape, np.float32)
-        self.price = np.zeros(shape)
+        self.action_cost = np.zeros(shape)
         self.legal = np.zeros(shape, bool)
         self.open = np.zeros(shape, bool)
         self.child = np.full(shape, NONE, np.int32)
@@ -90,170 +114,173 @@ class Forest:
         self.root = np.zeros(people, np.intp)
         self.exhausted = np.zeros(people, bool)
         self.best = np.full(people, np.inf) if best is None else best.copy()
-        """[B] the cost of the cheapest success known; only cheaper ones are looked for."""
+        """[B] cost of the cheapest success known; only cheaper ones are searched for."""
         self.best_node = np.full(people, NONE, np.intp)
         self.refusals: list[tuple[Ints, Ints]] = []
         """(people, nodes) whose STOP was refused."""
         self._grow(np.arange(people), states, agent.start(people), None, np.full(people, NONE))
-        self.open[:, 0, self.transitions.stop] = False  # everybody here is refused as they are
+        self.open[:, 0, self.transitions.stop] = False  # everybody is refused as they are
         if settings.noise and random is not None:
             self.add_noise(random, np.arange(people))
 
-    def simulate(self, people: Ints, ask: Ask | None = None) -> None:
-        """Walk the trees of `people` once, grow each by a leaf or come to one STOP, and tell the way back."""
+    def simulate(self, people: Ints, oracle: Oracle | None = None) -> None:
+        """One simulation for each of `people`: descend to a new leaf or a STOP, evaluate it, and back up its value."""
         people = people[~self.exhausted[people]]
         count = len(people)
-        ways = np.full((self.longest + 1, count), NONE, np.intp)
-        acts = np.zeros((self.longest + 1, count), np.intp)
-        lost = np.zeros(count, bool)
-        walking, node = np.arange(count), self.root[people]
+        nodes = np.full((self.max_actions + 1, count), NONE, np.intp)
+        actions = np.zeros((self.max_actions + 1, count), np.intp)
+        dead_end = np.zeros(count, bool)
+        row, node = np.arange(count), self.root[people]
         end, last = node.copy(), np.zeros(count, np.intp)
-        for t in range(self.longest + 1):
-            who = people[walking]
-            action, dead = self._choose(who, node)
+        for t in range(self.max_actions + 1):
+            person = people[row]
+            action, dead = self._choose(person, node)
             if dead.any():
-                self._close(who[dead], node[dead])
-                lost[walking[dead]] = True
-                walking, node, action = walking[~dead], node[~dead], action[~dead]
-                who = people[walking]
-            ways[t, walking], acts[t, walking] = node, action
-            end[walking], last[walking] = node, action
-            child = self.child[who, node, action]  # STOP never has one
-            walking, node = walking[child != NONE], child[child != NONE].astype(np.intp)
-            if not len(walking):
+                self._close(person[dead], node[dead])
+                dead_end[row[dead]] = True
+                row, node, action = row[~dead], node[~dead], action[~dead]
+                person = people[row]
+            nodes[t, row], actions[t, row] = node, action
+            end[row], last[row] = node, action
+            child = self.child[person, node, action]  # STOP never has one
+            row, node = row[child != NONE], child[child != NONE].astype(np.intp)
+            if not len(row):
                 break
         value = np.zeros(count)
-        stopped = np.flatnonzero((last == self.transitions.stop) & ~lost)
+        stopped = np.flatnonzero((last == self.transitions.stop) & ~dead_end)
         if len(stopped):
-            value[stopped] = self._arrive(people[stopped], end[stopped], ask)
-        leaf = np.flatnonzero((last != self.transitions.stop) & ~lost)
+            value[stopped] = self._stop(people[stopped], end[stopped], oracle)
+        leaf = np.flatnonzero((last != self.transitions.stop) & ~dead_end)
         if len(leaf):
             value[leaf] = self._expand(people[leaf], end[leaf], last[leaf])
-        for t in range(self.longest + 1):
-            on = np.flatnonzero((ways[t] != NONE) & ~lost)
-            if not len(on):
+        for t in range(self.max_actions + 1):
+            visited = np.flatnonzero((nodes[t] != NONE) & ~dead_end)
+            if not len(visited):
                 break
-            where = (people[on], ways[t, on], acts[t, on])
-            self.visits[where] += 1
-            self.total[where] += value[on]
+            edge = (people[visited], nodes[t, visited], actions[t, visited])
+            self.visits[edge] += 1
+            self.total[edge] += value[visited]
 
-    def question(self, ask: Ask, price: float, room: Ints) -> Ints:
-        """Ask about each person's most promising waiting STOP: the one with the largest chance × saving.
+    def query_best(self, oracle: Oracle, min_relative_gain: float, queries_left: Ints) -> Ints:
+        """Query each person's pending STOP with the largest probability × saving; returns the people queried.
 
-        Once somebody has a plan, a saving of less than `price` of its cost is not worth a question. `room` [B] is how
-        many questions each person has left. Gives the people asked about.
+        If a person has a plan, an expected saving below `min_relative_gain` of its cost is not queried.
+        `queries_left` [B] limits the queries of each person.
         """
-        chance = np.where(self.waiting & (self.cost < self.best[:, None] - _HAIR), self.likely, 0.0)
-        people = np.arange(len(chance))
+        probability = np.where(self.pending & (self.cost < self.best[:, None] - _TOLERANCE), self.likely, 0.0)
+        people = np.arange(len(probability))
         solved = np.isfinite(self.best)
-        surest = self.cost[people, chance.argmax(axis=1)]
-        probable = np.where(chance >= 0.5, self.cost, np.inf).min(axis=1)
-        reference = np.where(solved, self.best, 2 * np.minimum(probable, surest) + _HAIR)
+        most_likely = self.cost[people, probability.argmax(axis=1)]
+        probable = np.where(probability >= 0.5, self.cost, np.inf).min(axis=1)
+        reference = np.where(solved, self.best, 2 * np.minimum(probable, most_likely) + _TOLERANCE)
         saving = np.maximum(reference[:, None] - self.cost, 1e-3 * reference[:, None])
-        gain = chance * np.where(np.isfinite(saving), saving, 0.0)
+        gain = probability * np.where(np.isfinite(saving), saving, 0.0)
         node = gain.argmax(axis=1)
-        worth = gain[people, node] > np.where(solved, price * np.where(solved, self.best, 0.0), 0.0)
-        chosen = np.flatnonzero(worth & (room > 0))
+        threshold = np.where(solved, min_relative_gain * np.where(solved, self.best, 0.0), 0.0)
+        chosen = np.flatnonzero((gain[people, node] > threshold) & (queries_left > 0))
         if len(chosen):
-            self.waiting[chosen, node[chosen]] = False
-            self._answer(chosen, node[chosen], ask)
+            self.pending[chosen, node[chosen]] = False
+            self._query(chosen, node[chosen], oracle)
         return chosen
 
     def _choose(self, people: Ints, node: Ints) -> tuple[Ints, Bools]:
         """The action [n] with the largest Q + U + L at each node, and which nodes have none left."""
         visits = self.visits[people, node]
         score = self.total[people, node] / np.maximum(visits, 1)
-        curiosity = self.settings.exploration * np.sqrt(visits.sum(axis=1, keepdims=True) + 1)
-        score += curiosity * self.prior[people, node] / (1 + visits)
-        if self.settings.thrift:
-            score += self.settings.thrift * self._thrift(people, node)
+        exploration = self.settings.exploration * np.sqrt(visits.sum(axis=1, keepdims=True) + 1)
+        score += exploration * self.prior[people, node] / (1 + visits)
+        if self.settings.cost_bonus:
+            score += self.settings.cost_bonus * self._cost_bonus(people, node)
         valid = self.open[people, node]
         if self.settings.bounded:
-            room = self.best[people] - self.cost[people, node] - _HAIR
-            valid &= self.price[people, node] < room[:, None]
+            bound = self.best[people] - self.cost[people, node] - _TOLERANCE
+            valid &= self.action_cost[people, node] < bound[:, None]
         score[~valid] = -np.inf
         return score.argmax(axis=1), np.logical_not(valid.any(axis=1))
 
-    def _thrift(self, people: Ints, node: Ints) -> Single:
-        """L [n, A] = exp(−(cost + count)), count: how often the function was already called on the way here."""
+    def _cost_bonus(self, people: Ints, node: Ints) -> Single:
+        """L [n, A] = exp(−(cost + count)), count: number of calls of the function on the path to `node`."""
         functions = self.transitions.function_of
         count = np.zeros((len(people), len(self.transitions.functions) + 1), np.float32)
         at = node.copy()
-        for _ in range(self.longest):
+        for _ in range(self.max_actions):
             action = self.by[people, at]
             used = np.flatnonzero(action != NONE)
             count[used, functions[action[used]]] += 1
             at[used] = self.parent[people[used], at[used]]
-        price = self.price[people, node].copy()
-        price[:, self.transitions.stop] = self.settings.stop_cost
-        return np.exp(-(price + count[:, functions])).astype(np.float32)
+        cost = self.action_cost[people, node].copy()
+        cost[:, self.transitions.stop] = self.settings.stop_cost
+        return np.exp(-(cost + count[:, functions])).astype(np.float32)
 
     def _close(self, people: Ints, node: Ints) -> None:
-        """A node with nothing left to try is not entered again; a root with nothing left is the end."""
+        """Prune nodes without open actions; a tree is exhausted if its root is one."""
         at_root = node == self.root[people]
         self.exhausted[people[at_root]] = True
-        who, at = people[~at_root], node[~at_root]
-        self.open[who, self.parent[who, at], self.by[who, at]] = False
+        person, at = people[~at_root], node[~at_root]
+        self.open[person, self.parent[person, at], self.by[person, at]] = False
 
     def _expand(self, people: Ints, node: Ints, action: Ints) -> Floats:
-        """Grow a leaf by `action` after `node`; its value [n] as the agent sees it."""
+        """Add the leaf after `action` at `node`; returns its value [n] according to the agent."""
         states = self.transitions.apply(self.state[people, node], action)
         memory = Memory(self.hidden[people, node], self.cell[people, node])
         return self._grow(people, states, memory, node, action)
 
     def _grow(self, people: Ints, states: Floats, memory: Memory, parent: Ints | None, action: Ints) -> Floats:
+        """Add nodes with `states` [n, F]; returns their values [n]."""
         new = self.size[people]
         here = (people, new)
         legal = self.transitions.legal(states) & self.allowed[people]
         if parent is not None:
-            self.cost[here] = self.cost[people, parent] + self.price[people, parent, action]
+            self.cost[here] = self.cost[people, parent] + self.action_cost[people, parent, action]
             self.depth[here] = self.depth[people, parent] + 1
             self.parent[here], self.by[here] = parent, action
             self.child[people, parent, action] = new
-            legal[self.depth[here] >= self.longest, :-1] = False
+            legal[self.depth[here] >= self.max_actions, :-1] = False
             if self.settings.bounded:
                 legal &= self.transitions.in_order[self.transitions.function_of[action]]
         log_prior, value, memory = self.agent(states, memory, legal)
         prior = np.exp((log_prior - log_prior.max(axis=1, keepdims=True)) / self.settings.temperature) * legal
         self.prior[here] = prior / prior.sum(axis=1, keepdims=True)
         self.likely[here] = np.exp(log_prior[:, self.transitions.stop])
-        self.price[here] = self.transitions.cost(states)
+        self.action_cost[here] = self.costs.all(states, people)
         self.legal[here] = self.open[here] = legal
         if self.settings.stop_floor:
             self.open[people, new, self.transitions.stop] &= self.likely[here] >= self.settings.stop_floor
         self.state[here] = states
         self.hidden[here], self.cell[here] = memory
         self.size[people] += 1
-        return self._worth(people, new, value)
+        return self._discounted(people, new, value)
 
-    def _worth(self, people: Ints, node: Ints, value: npt.NDArray[np.floating] | float) -> Floats:
-        """What a node is worth, if from there on it is worth `value`."""
+    def _discounted(self, people: Ints, node: Ints, value: npt.NDArray[np.floating] | float) -> Floats:
+        """Value [n] at the root of `value` at `node`, discounted by the cost up to it."""
         if self.settings.discount is not None:
             return np.asarray(value, float) * np.ones(len(people))
-        return np.asarray(np.exp(-self.cost[people, node] / self.agent.effort) * value, float)
+        scale = self.agent.effort if self.scale is None else self.agent.effort * self.scale[people]
+        return np.asarray(np.exp(-self.cost[people, node] / scale) * value, float)
 
-    def _arrive(self, people: Ints, node: Ints, ask: Ask | None) -> Floats:
-        """What STOP at `node` is worth: asked now, or guessed and left waiting."""
+    def _stop(self, people: Ints, node: Ints, oracle: Oracle | None) -> Floats:
+        """Value [n] of STOP at `node`: queried, or estimated by the agent and left pending."""
         if self.settings.bounded or self.settings.defer:
             self.open[people, node, self.transitions.stop] = False
-        if self.settings.defer or ask is None:
-            self.waiting[people, node] = True
-            return self._worth(people, node, self.likely[people, node])
-        favourable = self._answer(people, node, ask)
+        if self.settings.defer or oracle is None:
+            self.pending[people, node] = True
+            return self._discounted(people, node, self.likely[people, node])
+        favourable = self._query(people, node, oracle)
         if self.settings.discount is not None:
             return np.where(favourable, self.settings.discount ** self.depth[people, node], 0.0)
-        return np.where(favourable, self._worth(people, node, 1.0), 0.0)
+        return np.where(favourable, self._discounted(people, node, 1.0), 0.0)
 
-    def _answer(self, people: Ints, node: Ints, ask: Ask) -> Bools:
-        favourable = ask(self.state[people, node], people)
-        better = favourable & (self.cost[people, node] < self.best[people] - _HAIR)
+    def _query(self, people: Ints, node: Ints, oracle: Oracle) -> Bools:
+        """Query the states of `node` [n]; favourable ones that are cheaper become the best plans."""
+        favourable = oracle(self.state[people, node], people)
+        better = favourable & (self.cost[people, node] < self.best[people] - _TOLERANCE)
         self.best[people[better]] = self.cost[people[better], node[better]]
         self.best_node[people[better]] = node[better]
         self.refusals.append((people[~favourable], node[~favourable]))
         return favourable
 
     def add_noise(self, random: np.random.Generator, people: Ints) -> None:
-        """Mix noise into the policy at the roots of `people`, so that training tries what the agent would not."""
+        """Mix noise into the policy at the roots of `people`, for exploration during training."""
         here = (people, self.root[people])
         open_ = self.open[here]
         noise = random.gamma(self.settings.noise_shape, size=open_.shape) * open_ + 1e-12
@@ -261,11 +288,11 @@ class Forest:
         share = self.settings.noise
         self.prior[here] = ((1 - share) * self.prior[here] + share * noise) * open_
 
-    def trails(self, people: Ints, node: Ints) -> Ints:
-        """The actions [n, T] from the first node of each of `people` to `node`, filled up with -1."""
-        actions = np.full((len(people), self.longest), NONE, np.intp)
+    def paths(self, people: Ints, node: Ints) -> Ints:
+        """Actions [n, T] from the initial state of each of `people` to `node`, padded with -1."""
+        actions = np.full((len(people), self.max_actions), NONE, np.intp)
         at, depth = node.copy(), self.depth[people, node]
-        for _ in range(self.longest):
+        for _ in range(self.max_actions):
             live = np.flatnonzero(depth > 0)
             actions[live, depth[live] - 1] = self.by[people[live], at[live]]
             at[live] = self.parent[people[live], at[live]]

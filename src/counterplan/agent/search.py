@@ -1,4 +1,4 @@
-"""Plans from an agent and a forest: ours, which asks little and late, and the paper's, step by step."""
+"""Plans by tree search with an agent: with deferred queries (the default), or step by step (the paper)."""
 
 from __future__ import annotations
 
@@ -7,163 +7,221 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from counterplan.agent.agent import Agent, Single
-from counterplan.agent.forest import NONE, Forest, TreeSettings
+from counterplan.agent.agent import Agent
+from counterplan.agent.forest import NONE, Forest, ForestSettings
 from counterplan.blackbox import MeteredOracle
+from counterplan.errors import SettingError
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import cheapest_orders
+from counterplan.search.outcome import SearchOutcome
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How plans are searched for. `SearchSettings.preset("paper")` is the paper's way."""
+    """Settings of the search planner. `SearchSettings.preset("paper")` gives those of the paper.
+
+    Parameters
+    ----------
+    simulations : int, default=128
+        Most simulations in the tree of one person; with `stepwise`, simulations before each step.
+    round_size : int, default=8
+        Simulations between two rounds of queries.
+    patience : int, default=2
+        Stop searching for a person with a plan after this many rounds without a query.
+    min_relative_gain : float, default=0.01
+        Expected savings below this share of the plan's cost are not queried.
+    max_queries : int, default=10
+        Most queries about one person, unless a budget is given.
+    retry_factor : int, default=4
+        People without a plan are searched for again with this many times as many simulations; 0 for no retry.
+    batch_size : int, default=256
+        People searched for at the same time.
+    stepwise : bool, default=False
+        Choose the plan step by step by visit counts, as in the paper.
+    tree : ForestSettings
+    """
 
     simulations: int = 128
-    """Most of them in one tree at the root; or, with `stepwise`, before each step."""
-    round: int = 8
-    """After so many simulations, the most promising STOPs are asked about."""
+    round_size: int = field(default=8, metadata={"key": "round"})
     patience: int = 2
-    """Whoever has a plan, and nothing worth asking in so many rounds, is done."""
-    price: float = 0.01
-    """A saving of less than this share of the plan's cost is not worth a question."""
-    questions: int = 10
-    """Most questions about one person, unless a budget says less."""
-    again: int = 4
-    """Whoever has no plan by then gets a second search, this many times as large."""
-    together: int = 256
-    """People searched for at the same time."""
+    min_relative_gain: float = field(default=0.01, metadata={"key": "price"})
+    max_queries: int = field(default=10, metadata={"key": "questions"})
+    retry_factor: int = field(default=4, metadata={"key": "again"})
+    batch_size: int = field(default=256, metadata={"key": "together"})
     stepwise: bool = False
-    """Whether to decide step by step by visit counts, as the paper does."""
-    tree: TreeSettings = field(default_factory=lambda: TreeSettings(defer=True))
+    tree: ForestSettings = field(default_factory=lambda: ForestSettings(defer=True))
 
     @classmethod
     def preset(cls, name: str) -> SearchSettings:
-        """The settings called "default", or "paper": ten simulations a step, reward λ^T, L with STOP costing 1."""
+        """Settings by name.
+
+        Parameters
+        ----------
+        name : {"default", "paper"}
+            "paper" has ten simulations a step, the reward λ^T, and L with a cost of 1 for STOP.
+
+        Raises
+        ------
+        SettingError
+            If there is no preset of that name.
+        """
         if name == "default":
             return cls()
         if name == "paper":
-            tree = TreeSettings(
-                exploration=0.5, temperature=1.0, thrift=1.0, stop_cost=1.0, discount=0.97, bounded=False
+            tree = ForestSettings(
+                exploration=0.5, temperature=1.0, cost_bonus=1.0, stop_cost=1.0, discount=0.97, bounded=False
             )
-            return cls(simulations=10, stepwise=True, questions=10_000, tree=tree)
-        raise ValueError(f"unknown preset {name!r}: there are default and paper")
-
-
-@dataclass
-class Found:
-    """What a search found: plans [B, T] filled up with -1, costs [B] (infinite: none), questions [B]."""
-
-    actions: Ints
-    cost: Floats
-    questions: Ints
-    visits: Single | None = None
-    """[B, S, A] of a stepwise search: how often each action was tried at each step, as shares."""
-
-    @classmethod
-    def nothing(cls, people: int, longest: int) -> Found:
-        """Nothing yet."""
-        return cls(np.full((people, longest), NONE, np.intp), np.full(people, np.inf), np.zeros(people, np.intp))
+            return cls(simulations=10, stepwise=True, max_queries=10_000, tree=tree)
+        raise SettingError(f"unknown preset {name!r}: there are default and paper")
 
 
 def search(
     agent: Agent,
     states: Floats,
     allowed: Bools,
-    ask: MeteredOracle,
+    oracle: MeteredOracle,
     settings: SearchSettings,
     budget: int | None = None,
+    *,
+    cost_weights: Floats | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> Found:
-    """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A]; `ask` counts."""
-    most = settings.questions if budget is None else budget
-    found = Found.nothing(len(states), agent.problem.max_actions)
-    for first in range(0, len(states), settings.together):
-        rows = np.arange(first, min(first + settings.together, len(states)))
-        one = stepwise if settings.stepwise else _one_tree
-        one(agent, states, allowed, ask, settings, most, rows, found)
+) -> SearchOutcome:
+    """Search plans for people who are refused.
+
+    Parameters
+    ----------
+    agent : Agent
+    states : array of shape [B, F]
+    allowed : bool array of shape [B, A]
+        Actions that each person may take.
+    oracle : MeteredOracle
+        Answers and counts queries.
+    settings : SearchSettings
+    budget : int, optional
+        Most queries about one person; `settings.max_queries` if None.
+    cost_weights : array of shape [B, A], optional
+        Factors on the cost of each action; None means 1.
+    progress : callable, optional
+        Called with the number of people finished since the last call.
+
+    Returns
+    -------
+    SearchOutcome
+    """
+    max_queries = settings.max_queries if budget is None else budget
+    outcome = SearchOutcome.empty(len(states), agent.problem.max_actions)
+    trees = TreeSearch(agent, states, allowed, oracle, settings, max_queries, outcome, cost_weights)
+    for first in range(0, len(states), settings.batch_size):
+        rows = np.arange(first, min(first + settings.batch_size, len(states)))
+        if settings.stepwise:
+            trees.stepwise(rows)
+        else:
+            trees.deferred(rows)
         progress(len(rows))
-    found.questions = ask.count
-    return found
+    outcome.queries = oracle.count
+    outcome.verified = np.isfinite(outcome.cost)
+    return outcome
 
 
-def _one_tree(
-    agent: Agent, states: Floats, allowed: Bools, ask: MeteredOracle, settings: SearchSettings, most: int, rows: Ints,
-    found: Found,
-) -> None:  # fmt: skip
-    """One tree at the root of each person, and a larger one for those who get no plan from it."""
-    for size in (1, settings.again):
-        rounds = -(-settings.simulations * size // settings.round)
-        forest = Forest(agent, states[rows], allowed[rows], rounds * settings.round + 1, settings.tree)
-        idle = np.zeros(len(rows), np.intp)
-        for _ in range(rounds):
-            people = np.flatnonzero((idle < settings.patience) & (ask.count[rows] < most))
-            if not len(people) or ask.exhausted:
+@dataclass(frozen=True)
+class TreeSearch:
+    """Tree search for people at `states` [B, F]; plans are written to `outcome`."""
+
+    agent: Agent
+    states: Floats
+    allowed: Bools
+    oracle: MeteredOracle
+    settings: SearchSettings
+    max_queries: int
+    outcome: SearchOutcome
+    cost_weights: Floats | None = None
+
+    def forest(self, rows: Ints, nodes: int) -> Forest:
+        """New trees for the people `rows`, with at most `nodes` nodes each."""
+        weights = None if self.cost_weights is None else self.cost_weights[rows]
+        return Forest(
+            self.agent, self.states[rows], self.allowed[rows], nodes, self.settings.tree, cost_weights=weights
+        )
+
+    def deferred(self, rows: Ints) -> None:
+        """One tree for each of the people `rows`, and a larger one for those who get no plan from it."""
+        settings, oracle, outcome = self.settings, self.oracle, self.outcome
+        for factor in (1, settings.retry_factor):
+            rounds = -(-settings.simulations * factor // settings.round_size)
+            forest = self.forest(rows, rounds * settings.round_size + 1)
+            idle = np.zeros(len(rows), np.intp)
+            for _ in range(rounds):
+                people = np.flatnonzero((idle < settings.patience) & (oracle.count[rows] < self.max_queries))
+                if not len(people) or oracle.exhausted:
+                    break
+                for _ in range(settings.round_size):
+                    forest.simulate(people)
+                idle[np.isfinite(forest.best)] += 1
+                idle[self._query(forest, rows)] = 0
+            self._store(forest, rows)
+            rows = rows[np.isinf(outcome.cost[rows]) & (oracle.count[rows] < self.max_queries)]
+            if not len(rows) or not settings.retry_factor or oracle.exhausted:
+                return
+
+    def _query(self, forest: Forest, rows: Ints) -> Ints:
+        """Query pending STOPs while their expected gain is large enough; returns the people queried."""
+        oracle, queried = self.oracle, np.zeros(len(rows), bool)
+        while not oracle.exhausted:
+            people = forest.query_best(
+                lambda states, people: oracle(states, rows[people]),
+                self.settings.min_relative_gain,
+                self.max_queries - oracle.count[rows],
+            )
+            queried[people] = True
+            if not len(people):
                 break
-            for _ in range(settings.round):
-                forest.simulate(people)
-            idle[np.isfinite(forest.best)] += 1
-            idle[_question(forest, ask, settings.price, most, rows)] = 0
-        _keep(agent, states, forest, rows, found)
-        rows = rows[np.isinf(found.cost[rows]) & (ask.count[rows] < most)]
-        if not len(rows) or not settings.again or ask.exhausted:
-            return
+        return np.flatnonzero(queried)
 
+    def _store(self, forest: Forest, rows: Ints) -> None:
+        """Store the best plan of each tree, in its cheapest order."""
+        people = np.flatnonzero(forest.best_node != NONE)
+        if len(people):
+            paths = forest.paths(people, forest.best_node[people])
+            at = rows[people]
+            weights = None if self.cost_weights is None else self.cost_weights[at]
+            transitions = self.agent.problem.transitions
+            self.outcome.actions[at] = cheapest_orders(transitions, self.states[at], paths, weights)
+            self.outcome.cost[at] = forest.best[people]
 
-def _question(forest: Forest, ask: MeteredOracle, price: float, most: int, rows: Ints) -> Ints:
-    """Ask while it is worth it; gives the people asked about."""
-    asked = np.zeros(len(rows), bool)
-    while not ask.exhausted:
-        people = forest.question(lambda states, people: ask(states, rows[people]), price, most - ask.count[rows])
-        asked[people] = True
+    def stepwise(self, rows: Ints, random: np.random.Generator | None = None) -> None:
+        """Repeat simulations and the step with the most visits, first its function, then its argument."""
+        agent, oracle, outcome = self.agent, self.oracle, self.outcome
+        max_actions, functions = agent.problem.max_actions, agent.membership
+        stop = agent.problem.transitions.stop
+        forest = self.forest(rows, self.settings.simulations * (max_actions + 1) + 1)
+        unfinished = np.arange(len(rows))
+        for t in range(max_actions + 1):
+            if random is not None:
+                forest.add_noise(random, unfinished)
+            for _ in range(self.settings.simulations):
+                ready = unfinished[oracle.count[rows[unfinished]] < self.max_queries]
+                forest.simulate(ready, lambda states, people: oracle(states, rows[people]))
+            visits = forest.visits[unfinished, forest.root[unfinished]]
+            if outcome.visits is not None:
+                outcome.visits[rows[unfinished], t] = visits / np.maximum(visits.sum(axis=1, keepdims=True), 1)
+            function = (visits @ functions).argmax(axis=1)
+            action = np.where(agent.problem.transitions.function_of == function[:, None], visits, -1).argmax(axis=1)
+            child = forest.child[unfinished, forest.root[unfinished], action]
+            ended = (action == stop) | (child == NONE)
+            self._verify(forest, unfinished[ended], rows)
+            forest.root[unfinished[~ended]] = child[~ended]
+            unfinished = unfinished[~ended]
+        self._verify(forest, unfinished, rows)
+
+    def _verify(self, forest: Forest, people: Ints, rows: Ints) -> None:
+        """Query the plans that end at the roots of `people`; favourable ones are stored."""
+        oracle, outcome = self.oracle, self.outcome
+        in_budget = oracle.count[rows[people]] < self.max_queries
+        people = people[in_budget & (forest.depth[people, forest.root[people]] > 0)]
         if not len(people):
-            break
-    return np.flatnonzero(asked)
-
-
-def _keep(agent: Agent, states: Floats, forest: Forest, rows: Ints, found: Found) -> None:
-    """Write down the best plan of each tree, in its cheapest order."""
-    people = np.flatnonzero(forest.best_node != NONE)
-    if len(people):
-        trails = forest.trails(people, forest.best_node[people])
-        found.actions[rows[people]] = cheapest_orders(agent.problem.transitions, states[rows[people]], trails)
-        found.cost[rows[people]] = forest.best[people]
-
-
-def stepwise(
-    agent: Agent, states: Floats, allowed: Bools, ask: MeteredOracle, settings: SearchSettings, most: int, rows: Ints,
-    found: Found, random: np.random.Generator | None = None,
-) -> None:  # fmt: skip
-    """Some simulations, then the step with the most visits — first its function, then its argument — and again."""
-    longest, functions = agent.problem.max_actions, agent.membership
-    stop = agent.problem.transitions.stop
-    forest = Forest(agent, states[rows], allowed[rows], settings.simulations * (longest + 1) + 1, settings.tree)
-    going = np.arange(len(rows))
-    for t in range(longest + 1):
-        if random is not None:
-            forest.add_noise(random, going)
-        for _ in range(settings.simulations):
-            ready = going[ask.count[rows[going]] < most]
-            forest.simulate(ready, lambda s, p: ask(s, rows[p]))
-        visits = forest.visits[going, forest.root[going]]
-        if found.visits is not None:
-            found.visits[rows[going], t] = visits / np.maximum(visits.sum(axis=1, keepdims=True), 1)
-        function = (visits @ functions).argmax(axis=1)
-        action = np.where(agent.problem.transitions.function_of == function[:, None], visits, -1).argmax(axis=1)
-        child = forest.child[going, forest.root[going], action]
-        ended = (action == stop) | (child == NONE)
-        _judge(forest, going[ended], rows, ask, most, found)
-        forest.root[going[~ended]] = child[~ended]
-        going = going[~ended]
-    _judge(forest, going, rows, ask, most, found)
-
-
-def _judge(forest: Forest, people: Ints, rows: Ints, ask: MeteredOracle, most: int, found: Found) -> None:
-    """The plans that end at the roots of `people`: kept if the black box, asked now or before, says yes."""
-    people = people[(ask.count[rows[people]] < most) & (forest.depth[people, forest.root[people]] > 0)]
-    if not len(people):
-        return
-    node = forest.root[people]
-    favourable = ask(forest.state[people, node], rows[people])
-    good, at = people[favourable], node[favourable]
-    found.actions[rows[good]] = forest.trails(good, at)
-    found.cost[rows[good]] = forest.cost[good, at]
+            return
+        node = forest.root[people]
+        favourable = oracle(forest.state[people, node], rows[people])
+        solved, at = people[favourable], node[favourable]
+        outcome.actions[rows[solved]] = forest.paths(solved, at)
+        outcome.cost[rows[solved]] = forest.cost[solved, at]

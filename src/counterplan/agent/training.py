@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from counterplan.agent.agent import Agent
-from counterplan.agent.forest import Forest, TreeSettings
+from counterplan.agent.forest import Forest, ForestSettings
 from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
-from counterplan.agent.search import Found, SearchSettings, search, stepwise
+from counterplan.agent.search import SearchSettings, TreeSearch, search
 from counterplan.agent.traces import Archive
 from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.errors import PlanError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
+from counterplan.search.outcome import SearchOutcome
 from counterplan.search.synthetic import crossover
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
 from counterplan.storage.checkpoints import TRAINING, Checkpoint, CheckpointFormat
@@ -74,7 +75,7 @@ class TrainingSettings:
     """... or when so many validations in a row were no better than the best."""
     validate_every: int = 12
     """Groups between two validations."""
-    tree: TreeSettings = field(default_factory=lambda: TreeSettings(exploration=2.0, stop_floor=0.001, noise=0.25))
+    tree: ForestSettings = field(default_factory=lambda: ForestSettings(exploration=2.0, stop_floor=0.001, noise=0.25))
     search: SearchSettings = field(default_factory=SearchSettings)
     """How validation people are planned for; if it is stepwise, so are the training searches, as in the paper."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -238,13 +239,12 @@ class Training:
         """The paper's way: an episode for each person, of which successful ones go into the replay as they are."""
         archive, settings, people = self.archive, self.settings, len(group)
         actions = len(self.problem.transitions)
-        found = Found.nothing(people, self.problem.max_actions)
+        found = SearchOutcome.empty(people, self.problem.max_actions)
         found.visits = np.zeros((people, self.problem.max_actions + 1, actions), np.float32)
         ask = self._inquiry(self.people.take(group))
-        stepwise(
-            self.agent, archive.starts[group], np.ones((people, actions), bool), ask,
-            replace(settings.search, tree=settings.tree), settings.questions, np.arange(people), found, self.random,
-        )  # fmt: skip
+        allowed, chosen = np.ones((people, actions), bool), replace(settings.search, tree=settings.tree)
+        trees = TreeSearch(self.agent, archive.starts[group], allowed, ask, chosen, settings.questions, found)
+        trees.stepwise(np.arange(people), self.random)
         self.spent |= ask.exhausted
         solved = np.flatnonzero(np.isfinite(found.cost))
         self.improved += int((found.cost < archive.cost[group] - 1e-6).sum())
@@ -266,12 +266,12 @@ class Training:
         better = np.flatnonzero(forest.best_node >= 0)
         self.idle[group] += 1
         self.idle[group[better]] = 0
-        archive.add(group[better], forest.trails(better, forest.best_node[better]))
+        archive.add(group[better], forest.paths(better, forest.best_node[better]))
         self.improved += len(better)
         if forest.refusals and not self.spent:
             people = np.concatenate([who for who, _ in forest.refusals])
             nodes = np.concatenate([node for _, node in forest.refusals])
-            archive.add_refusals(group[people], forest.trails(people, nodes))
+            archive.add_refusals(group[people], forest.paths(people, nodes))
 
     def _inquiry(self, people: People, room: int | None = None) -> MeteredOracle:
         """A way to ask about `people`, at most `room` questions, and never more than the budget."""

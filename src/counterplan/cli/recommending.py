@@ -21,8 +21,9 @@ from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
 from counterplan.inputs import resolve
 from counterplan.planners import ProgramPlanner
+from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
-from counterplan.recourse import PLANNERS, Recourse
+from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.streams import WholeFile
 

@@ -82,9 +82,12 @@ def demonstrate(
     plans = np.full((len(groups), len(starts), problem.max_actions), NO_ACTION)
     costs = np.full((len(groups), len(starts)), np.inf)
     for teacher, (sure, group) in enumerate(zip(settings.sure, groups, strict=True)):
-        careful = GuideSettings(sure=sure, steps=settings.steps)
+        careful = GuideSettings(confidence=sure, max_expansions=settings.steps)
         allowed = np.ones((len(group), len(problem.transitions)), bool)
-        found = guide(problem, starts[group], allowed, surrogate.logit, nobody, careful, 0, advance, surrogate.hints)
+        found = guide(
+            problem, starts[group], allowed, surrogate.logit, nobody, careful, budget=0, hints=surrogate.hints,
+            progress=advance,
+        )  # fmt: skip
         plans[teacher, group], costs[teacher, group] = found.actions, found.cost
     least = costs.min(axis=0)
     helped = np.isfinite(least)

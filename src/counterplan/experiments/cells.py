@@ -22,20 +22,22 @@ import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
+from counterplan.benchmarks.registry import benchmark_function
 from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError
 from counterplan.experiments.context import CellRecord, Context
-from counterplan.experiments.external import as_file_name, source_of
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
 from counterplan.plans import Status
+from counterplan.plugins import as_file_name, source_of
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
 from counterplan.storage.files import write_whole
+from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.acquisition import GuideSettings
 
 VERSION = 1
@@ -108,9 +110,18 @@ def machine() -> dict[str, Any]:
 def fingerprint(cell: Cell, settings: ExperimentSettings) -> str:
     """Hash of everything that a reused cell must agree with: settings, defaults, versions, and external code."""
     defaults = (PolicySearchSettings(), DemonstrationSettings(), GuideSettings(), SearchSettings(), EvolutionSettings())
-    external = [] if cell.benchmark in NAMES else [source_of(cell.benchmark)]
-    external += [] if cell.planner is None else [source_of(cell.planner, planner=True)]
-    return digest([asdict(cell), asdict(settings), [asdict(one) for one in defaults], versions(), VERSION, *external])
+    external = [] if cell.benchmark in NAMES else [source_of(benchmark_function(cell.benchmark))]
+    external += [] if cell.planner is None else [source_of(planner_class(cell.planner))]
+    return digest(
+        [
+            asdict(cell),
+            settings_to_dict(settings),
+            [settings_to_dict(one) for one in defaults],
+            versions(),
+            VERSION,
+            *external,
+        ]
+    )
 
 
 @cache
@@ -136,7 +147,7 @@ def run_cell(cell: Cell, settings: ExperimentSettings, folder: Path, command: st
         raise CounterplanError(f"{external} fails: {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - start
     made_with = {"versions": versions(), "source": source(), "machine": machine(), "command": command}
-    made_with["settings"] = asdict(settings)
+    made_with["settings"] = settings_to_dict(settings)
     content = {
         "counterplan_cell": VERSION,
         **asdict(cell),
@@ -286,8 +297,8 @@ def _guided_budgets(context: Context, record: CellRecord) -> None:
     problem, surrogate = context.benchmark.problem, context.load(SURROGATE).surrogate_
     assert surrogate is not None
     points = [
-        (budget, GuidedPlanner(problem, context.fresh().box, surrogate, settings=GuideSettings(share=share)))
-        for budget, share in context.settings.guided_budgets
+        (budget, GuidedPlanner(problem, context.fresh().box, surrogate, settings=GuideSettings(min_relative_gain=gain)))
+        for budget, gain in context.settings.guided_budgets
     ]
     context.at_budgets(record, "guided", points)
 

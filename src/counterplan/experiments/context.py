@@ -16,15 +16,17 @@ import numpy as np
 
 from counterplan.agent import Agent
 from counterplan.benchmarks import Benchmark
+from counterplan.benchmarks.registry import load_benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, SettingError
 from counterplan.experiments.evaluation import evaluate
-from counterplan.experiments.external import as_file_name, load_benchmark, planner_class
 from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
 from counterplan.experiments.rows import FIELDS
-from counterplan.experiments.settings import ExperimentSettings
+from counterplan.experiments.settings import ExperimentSettings, planner_class
 from counterplan.planners import EvolutionPlanner, EvolutionSettings, ExactPlanner, Planner
+from counterplan.planners.registry import create_planner
 from counterplan.plans import Plan, Plans
+from counterplan.plugins import as_file_name
 from counterplan.problem import People
 from counterplan.recourse import Recourse
 from counterplan.storage.files import write_whole
@@ -124,7 +126,7 @@ class Context:
         """The planner of a method, with a query count of zero."""
         if method in _MAKERS:
             return _MAKERS[method](self)
-        return planner_class(method)(self.benchmark.problem, BlackBox(self.benchmark.model))
+        return create_planner(planner_class(method), self.benchmark.problem, BlackBox(self.benchmark.model))
 
     def untrained(self) -> Agent:
         """An agent with random weights."""
@@ -142,7 +144,7 @@ class Context:
         with self.timed(record, method, "prediction", len(self.people)):
             plans = planner.plan(self.people, refused=True)
         record.results += self.rows(method, plans)
-        cached = plans.cached + planner.asked_again
+        cached = plans.cached + planner.repeated_queries
         self.count_queries(record, method, "prediction", plans.queries, people=len(plans), remembered=cached)
         return plans
 

@@ -16,6 +16,7 @@ from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 from counterplan.storage.files import make_writable, write_whole
+from counterplan.storage.settings import settings_to_dict
 
 FILE = "experiment.json"
 LOCK = ".lock"
@@ -101,7 +102,11 @@ def begin(folder: Path, options: ExperimentOptions, *, resume: bool, force: bool
     for partial in (folder / CELLS).glob(".*"):  # left by a process that was killed
         partial.unlink(missing_ok=True)
     content = {"counterplan_experiment": VERSION, "options": asdict(options), "command": command_of(options)}
-    content |= {"settings": asdict(ExperimentSettings.of(options)), "versions": versions(), "machine": machine()}
+    content |= {
+        "settings": settings_to_dict(ExperimentSettings.of(options)),
+        "versions": versions(),
+        "machine": machine(),
+    }
     write_whole(folder / FILE, json.dumps(content, indent=1))
 
 

@@ -9,14 +9,32 @@ from typing import Any
 
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES
+from counterplan.benchmarks.registry import benchmark_function
 from counterplan.errors import SettingError
-from counterplan.experiments.external import benchmark_maker, planner_class
+from counterplan.experiments.methods import BY_NAME
+from counterplan.planners import Planner
+from counterplan.planners.registry import RESERVED, foreign_class, foreign_names
+from counterplan.problem.values import did_you_mean
 from counterplan.surrogate.active_learning import LearningSettings
 
 FIRST_SEED = 60
 """No setting was tuned on this seed or later ones."""
 QUICK_SEEDS = 1
 SEEDS = 5
+
+
+def planner_class(word: str) -> type[Planner]:
+    """The planner of another package that a word names; built-in planners are compared anyway and are refused."""
+    if word in RESERVED or word in BY_NAME:
+        raise SettingError(f"the planner '{word}' is counterplan's own; those are compared without being asked for")
+    found = foreign_class(word)
+    if found is None:
+        known = foreign_names()
+        offers = f"; installed packages offer {', '.join(known)}" if known else "; no installed package offers any"
+        raise SettingError(
+            f"there is no planner '{word}'{did_you_mean(word, known)}{offers}, and your own is module:Class"
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -37,7 +55,7 @@ class ExperimentOptions:
     def __post_init__(self) -> None:
         for name in self.benchmarks:
             if name not in NAMES:
-                benchmark_maker(name)
+                benchmark_function(name)
         for name in self.planners:
             planner_class(name)
         if not self.benchmarks or not self.seeds:

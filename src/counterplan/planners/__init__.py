@@ -1,4 +1,7 @@
-"""Ways to find plans, behind one interface. They know problems, black boxes, plans, agents, surrogates."""
+"""Planners behind one interface, and their registry.
+
+May import problems, black boxes, plans, search, agents, surrogates and programs.
+"""
 
 from counterplan.planners.base import Planner
 from counterplan.planners.cascade import CascadePlanner
@@ -8,14 +11,17 @@ from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.policy import PolicyPlanner
 from counterplan.planners.program import ProgramPlanner
 from counterplan.planners.search import SearchPlanner
+from counterplan.planners.task import Goal, PlanningTask
 
 __all__ = [
     "CascadePlanner",
     "EvolutionPlanner",
     "EvolutionSettings",
     "ExactPlanner",
+    "Goal",
     "GuidedPlanner",
     "Planner",
+    "PlanningTask",
     "PolicyPlanner",
     "ProgramPlanner",
     "SearchPlanner",

@@ -1,35 +1,54 @@
-"""What every planner has in common: people in, plans out, one way to forbid, to limit and to report."""
+"""The interface of planners: validation, queries about people as they are, and conversion to plans."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
-from counterplan.errors import PlanError
+from counterplan.errors import SettingError
+from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, no_progress
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans.columns import NO_CODE, Coded
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
-__all__ = ["Forbid", "PlanColumns", "Planner", "Progress"]
+__all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
 
-Progress = Callable[[int], None]
-"""Called with the number of people done since the last call."""
+NOT_WEIGHTED = "It was not planned with your own effort weights."
+"""Caution on plans of planners that do not plan with cost weights."""
 
 
 def is_whole(number: Any, least: int = 0) -> bool:
-    """Whether this is a whole number, at least so large; a truth value is none."""
+    """Whether `number` is an integer, at least `least`; Booleans are not integers."""
     return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 class Planner(ABC):
-    """Finds plans for people. A subclass says how, in `search`."""
+    """Base class of planners. A subclass implements `search`.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+        A model is wrapped in a `BlackBox`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the planner.
+    requires : tuple of str
+        Learned objects that the planner needs, of "surrogate", "agent" and "program". Each is passed to the class as a
+        keyword argument of that name.
+    """
 
     name: ClassVar[str]
+    requires: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem
@@ -41,54 +60,87 @@ class Planner(ABC):
         *,
         forbid: Forbid = (),
         allowed: Bools | None = None,
+        cost_weights: npt.ArrayLike | None = None,
         budget: int | None = None,
         refused: bool = False,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Plans:
-        """A plan for each of `people`.
+        """Plan for each of `people`.
 
-        `forbid` names what cannot be done, `allowed` [B, A] says the same as a mask; `budget` limits the questions
-        to the black box for each person. Each person is asked about first as they are, unless it is known that all
-        are `refused`; with a budget of 0 that is taken for granted, and no plan is verified. `progress` is told how
-        many people are done.
+        Parameters
+        ----------
+        people : DataFrame or People
+            B people.
+        forbid : str, list of str or mapping
+            Functions or actions that nobody may take; or, by index label, that one person may not take.
+        allowed : bool array of shape [B, A], optional
+            The same as a mask.
+        cost_weights : array of shape [B, A], optional
+            Positive, finite factors on the cost of each action for each person. The cost of a step is its cost in the
+            problem times its weight, rounded to 9 decimals.
+        budget : int, optional
+            Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
+        refused : bool, default=False
+            Whether all people are known to be refused; otherwise each is queried first as they are.
+        progress : callable, optional
+            Called with the number of people finished since the last call.
+
+        Returns
+        -------
+        Plans
+
+        Raises
+        ------
+        SettingError
+            If a parameter is invalid.
+        PeopleError
+            If the people do not match the problem.
         """
         if budget is not None and not is_whole(budget):
-            raise PlanError(f"the budget of questions is a whole number, zero or more, not {budget!r}")
+            raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
         read = self.problem.read(people)
-        mask = allowed_actions(self.problem, read, forbid, allowed)
+        task = PlanningTask(
+            read,
+            allowed_actions(self.problem, read, forbid, allowed),
+            checked_weights(self.problem, read, cost_weights),
+            budget=budget,
+            refused=refused,
+            progress=progress or no_progress,
+        )
         queries, cached = self.box.queries, self.box.cached
-        result = self._plan(read, mask, budget, refused, progress or (lambda done: None))
+        columns = self._plan(task)
+        columns.weights = task.step_weights(columns.actions)
         queries, cached = self.box.queries - queries, self.box.cached - cached
-        return Plans.from_columns(self.problem, read, result, queries=queries, cached=cached)
+        return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 
-    def _plan(
-        self, people: People, allowed: Bools, budget: int | None, refused: bool, progress: Progress
-    ) -> PlanColumns:
-        """Ask about people as they are, unless they are known to be refused, and search for those who are.
+    def _plan(self, task: PlanningTask) -> PlanColumns:
+        """Query people as they are, unless they are known to be refused, and search for those who are.
 
-        If nothing may be asked, everybody is taken to be refused, and nothing is claimed to be proved.
+        With a budget of 0, everybody is assumed to be refused, and nothing is proved.
         """
-        if len(people) and (refused or budget == 0):
-            result = self.search(people, allowed, budget, progress)
-            if not refused:
-                result.lower_bound[:] = 0.0
+        people, budget = task.people, task.budget
+        if len(people) and (task.refused or budget == 0):
+            columns = self.search(task)
+            if not task.refused:
+                columns.lower_bound[:] = 0.0
                 unproved = {Status.INFEASIBLE: Status.NOT_FOUND}
-                result.status = [unproved.get(status, status) for status in result.status]
-            return result
-        result = PlanColumns.empty(len(people), self.problem.max_actions)
-        known, favourable = self._as_they_are(people)
+                columns.status = [unproved.get(status, status) for status in columns.status]
+            return columns
+        columns = PlanColumns.empty(len(people), self.problem.max_actions)
+        known, favourable = self._query_as_they_are(people)
         for row in np.flatnonzero(favourable).tolist():
-            result.status[row] = Status.ALREADY_FAVOURABLE
-        result.verified[favourable] = result.optimal[favourable] = True
+            columns.status[row] = Status.ALREADY_FAVOURABLE
+        columns.verified[favourable] = columns.optimal[favourable] = True
         rows = np.flatnonzero(known & ~favourable)
-        progress(len(people) - len(rows))
-        left = None if budget is None else budget - 1
-        result.put(rows, self.search(people.take(rows), allowed[rows], left, progress) if len(rows) else None)
-        result.queries[known] += 1
-        return result
+        task.progress(len(people) - len(rows))
+        if len(rows):
+            left = None if budget is None else budget - 1
+            columns.put(rows, self.search(replace(task.take(rows), budget=left, refused=True)))
+        columns.queries[known] += 1
+        return columns
 
-    def _as_they_are(self, people: People) -> tuple[Bools, Bools]:
-        """Which people [B] could be asked about, and which of them are favourable."""
+    def _query_as_they_are(self, people: People) -> tuple[Bools, Bools]:
+        """Which people [B] could be queried, and which of them are favourable."""
         try:
             favourable = self.box.session(self.problem, people)(people.states, np.arange(len(people)))
             return np.ones(len(people), bool), favourable
@@ -96,10 +148,28 @@ class Planner(ABC):
             return stop.known, stop.answers
 
     @property
-    def asked_again(self) -> int:
-        """How often the last search came back to a state and knew the answer by itself, without the black box."""
+    def repeated_queries(self) -> int:
+        """Queries of the last search that the planner answered itself, because it had queried the state before."""
         return 0
 
     @abstractmethod
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
-        """Plans for `people`, all refused, who may take the actions `allowed` [B, A], at `budget` questions each."""
+    def search(self, task: PlanningTask) -> PlanColumns:
+        """Plan for the people of `task`, all refused.
+
+        Parameters
+        ----------
+        task : PlanningTask
+
+        Returns
+        -------
+        PlanColumns
+        """
+
+
+def add_caution(columns: PlanColumns, caution: str) -> None:
+    """Add a sentence to the caution of every plan."""
+    before = columns.cautions or Coded[str].empty((len(columns),))
+    values = [*(f"{text} {caution}" for text in before.values), caution]
+    found = np.array([status is Status.FOUND for status in columns.status], bool)
+    extended = np.where(before.codes == NO_CODE, len(values) - 1, before.codes)
+    columns.cautions = Coded(np.where(found, extended, NO_CODE), values)

@@ -1,4 +1,4 @@
-"""The exact planner: uniform-cost search, which finds the cheapest plan there is or proves that there is none."""
+"""The exact planner: uniform-cost search for the cheapest plan, or a proof that there is none."""
 
 from __future__ import annotations
 
@@ -7,27 +7,41 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, QueryBudgetExceeded
-from counterplan.errors import PlanError
-from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.blackbox import BlackBox, OracleSession, QueryBudgetExceeded
+from counterplan.errors import SettingError
+from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
+from counterplan.planners.task import ProgressCallback
 from counterplan.plans import Status
-from counterplan.problem import People, Problem
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels, Longs
 
 STATE_LIMIT = 1_000_000
-LEAST_ROOM = 4_096
-"""So many actions are taken at once for one person, even if fewer states may be examined: many lead to known ones."""
-TOGETHER = 64
-"""People searched at the same time: enough to make arrays long, few enough to keep memory small."""
+MIN_EXPANSIONS = 4_096
+"""Lower limit of the actions applied at once for one person: many lead to states that are known."""
+BATCH_SIZE = 64
+"""People searched for at the same time."""
 
 
 class ExactPlanner(Planner):
-    """The cheapest legal plan within `max_actions`, or a proof that none exists.
+    """Find the cheapest legal plan within `max_actions`, or prove that none exists.
 
-    Ties go to the plan with fewer steps, then to the one whose actions come first in the file. `state_limit` bounds
-    the states examined for one person; beyond it, or when the budget is spent, the plan is `not_found`, with the
-    lower bound on cost that was proved so far.
+    Ties are broken by fewer steps, then by file order of the actions. Beyond `state_limit`, or when the budget is
+    spent, the status is `not_found`, with the lower bound on the cost that was proved.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+    state_limit : int, default=1_000_000
+        Most states queried for one person.
+    batch_size : int, default=64
+        People searched for at the same time.
+
+    Raises
+    ------
+    SettingError
+        If a parameter is not a positive integer.
     """
 
     name: ClassVar[str] = "exact"
@@ -38,76 +52,77 @@ class ExactPlanner(Planner):
         box: BlackBox | object,
         *,
         state_limit: int = STATE_LIMIT,
-        together: int = TOGETHER,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         super().__init__(problem, box)
-        if state_limit < 1 or together < 1:
-            raise PlanError("'state_limit' and 'together' are one or more")
+        if not is_whole(state_limit, 1) or not is_whole(batch_size, 1):
+            raise SettingError(
+                f"'state_limit' and 'batch_size' must be integers, 1 or more; not {state_limit!r} and {batch_size!r}"
+            )
         self.state_limit = state_limit
-        self.together = together
+        self.batch_size = batch_size
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
+    def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        result = PlanColumns.empty(len(people), self.problem.max_actions)
-        for first in range(0, len(people), self.together):
-            rows = np.arange(first, min(first + self.together, len(people)))
-            _Group(self, people, allowed, rows, budget, result, progress).run()
-        return result
+        columns = PlanColumns.empty(len(task), self.problem.max_actions)
+        oracle = self.box.session(self.problem, task.people)
+        max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
+        for first in range(0, len(task), self.batch_size):
+            rows = np.arange(first, min(first + self.batch_size, len(task)))
+            weights = None if task.weights is None else task.weights[rows]
+            frontier = Frontier(self.problem, task.people.states[rows], task.allowed[rows], weights)
+            _UniformCostSearch(frontier, oracle, rows, max_queries, columns, task.progress).run()
+        return columns
 
 
-class _Group:
-    """The search for some people at once."""
+class _UniformCostSearch:
+    """The search for a batch of people, whose plans are written to `columns` at `rows`."""
 
     def __init__(
         self,
-        planner: ExactPlanner,
-        people: People,
-        allowed: Bools,
+        frontier: Frontier,
+        oracle: OracleSession,
         rows: Ints,
-        budget: int | None,
-        result: PlanColumns,
-        progress: Progress,
+        max_queries: int,
+        columns: PlanColumns,
+        progress: ProgressCallback,
     ) -> None:
-        self.planner = planner
-        self.rows = rows
-        self.most = planner.state_limit if budget is None else min(budget, planner.state_limit)
-        self.result = result
-        self.progress = progress
-        self.ask = planner.box.session(planner.problem, people)
-        self.frontier = Frontier(planner.problem, people.states[rows], allowed[rows])
-        self.unit = self.frontier.unit
-        self.active = self.frontier.growing
+        self.frontier, self.oracle, self.rows, self.max_queries = frontier, oracle, rows, max_queries
+        self.columns, self.progress = columns, progress
+        self.unit = frontier.unit
+        self.active = frontier.active
 
     def run(self) -> None:
         """Advance bucket by bucket until everybody has a plan, a proof, or no budget left."""
-        self.make_room()
+        self.limit_expansions()
         while (labels := self.frontier.advance()) is not None:
-            if not self.question(labels):
+            if not self.query(labels):
                 return
-            self.make_room()
+            self.limit_expansions()
         self.finish(np.flatnonzero(self.active), Status.INFEASIBLE, math.inf)
 
-    def make_room(self) -> None:
-        """Let nobody take many more actions of one cost than states may be examined for them."""
-        self.frontier.room = np.maximum(self.most + 1 - self.result.queries[self.rows], LEAST_ROOM)
+    def limit_expansions(self) -> None:
+        """Bound the actions of one cost applied at once by the number of states that may still be queried."""
+        left = self.max_queries + 1 - self.columns.queries[self.rows]
+        self.frontier.limit = np.maximum(left, MIN_EXPANSIONS)
 
-    def question(self, labels: Labels) -> bool:
-        """Ask about new states, cheapest first; whoever has a favourable one is done. False if the budget is spent."""
+    def query(self, labels: Labels) -> bool:
+        """Query new states in order of cost until each person has a favourable one; False if the budget is spent."""
         labels = labels.take(self.frontier.order(labels))
         wave = _waves(labels.person, labels.cost)
         for number in range(int(wave.max(initial=-1)) + 1):
-            asked = labels.take((wave == number) & self.active[labels.person])
-            beyond = self.beyond_budget(asked)
-            given_up = np.unique(asked.person[beyond])
-            asked = asked.take(~beyond)
+            queried = labels.take((wave == number) & self.active[labels.person])
+            beyond = self.beyond_budget(queried)
+            given_up = np.unique(queried.person[beyond])
+            queried = queried.take(~beyond)
             spent = False
             try:
-                favourable = self.ask(self.frontier.full_states(asked), self.rows[asked.person])
+                favourable = self.oracle(self.frontier.full_states(queried), self.rows[queried.person])
             except QueryBudgetExceeded as stop:
                 spent = True
-                asked, favourable = asked.take(stop.known), stop.answers[stop.known]
+                queried, favourable = queried.take(stop.known), stop.answers[stop.known]
                 given_up = np.arange(len(self.rows))
-            self.answered(asked, favourable)
+            self.answered(queried, favourable)
             given_up = given_up[self.active[given_up]]
             if len(given_up):
                 self.finish(given_up, Status.NOT_FOUND, self.cheapest_open(given_up, labels.take(wave >= number)))
@@ -116,41 +131,41 @@ class _Group:
         return True
 
     def beyond_budget(self, labels: Labels) -> Bools:
-        """Which questions [n] exceed what may be asked about, or examined for, their person."""
-        room = self.most - self.result.queries[self.rows[labels.person]]
-        beyond: Bools = _nth_of_person(labels.person) >= room
+        """Which queries [n] exceed the limit of their person."""
+        left = self.max_queries - self.columns.queries[self.rows[labels.person]]
+        beyond: Bools = _nth_of_person(labels.person) >= left
         return beyond
 
     def cheapest_open(self, people: Ints, labels: Labels) -> Floats:
-        """[n] the cheapest unanswered cost of each of `people`."""
-        least = self.frontier.least_waiting()
+        """[n] lowest cost of an unqueried state of each of `people`."""
+        least = self.frontier.cheapest_open()
         np.minimum.at(least, labels.person, labels.cost * self.unit)
         return least[people]
 
     def answered(self, labels: Labels, favourable: Bools) -> None:
-        """Count the questions, and settle whoever got a favourable answer; labels come in order of preference."""
-        self.result.queries[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
-        winners = labels.take(favourable)
-        people, first = np.unique(winners.person, return_index=True)
+        """Count the queries and store the first favourable state of each person; labels are in order of preference."""
+        self.columns.queries[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
+        solutions = labels.take(favourable)
+        people, first = np.unique(solutions.person, return_index=True)
         rows = self.rows[people]
-        self.result.actions[rows] = self.frontier.actions(winners.take(first))
-        self.result.verified[rows] = self.result.optimal[rows] = True
-        self.finish(people, Status.FOUND, np.asarray(winners.cost[first] * self.unit, float))
+        self.columns.actions[rows] = self.frontier.actions(solutions.take(first))
+        self.columns.verified[rows] = self.columns.optimal[rows] = True
+        self.finish(people, Status.FOUND, np.asarray(solutions.cost[first] * self.unit, float))
 
     def finish(self, people: Ints, status: Status, bound: float | Floats) -> None:
-        """Nothing more is to be done for `people`."""
+        """End the search for `people` with this status and lower bound."""
         rows = self.rows[people]
-        self.result.lower_bound[rows] = bound
+        self.columns.lower_bound[rows] = bound
         for row in rows.tolist():
-            self.result.status[row] = status
+            self.columns.status[row] = status
         self.active[people] = False
-        self.frontier.done[people] = True
+        self.frontier.finished[people] = True
         if len(people):
             self.progress(len(people))
 
 
 def _waves(person: Ints, cost: Longs) -> Ints:
-    """[n] for labels in order of cost: the how-maniest distinct cost of its person each one has."""
+    """[n] for labels in order of cost: the index of its cost among the distinct costs of its person."""
     order = np.argsort(person, kind="stable")
     p, c = person[order], cost[order]
     step = np.zeros(len(p), np.intp)
@@ -164,5 +179,5 @@ def _waves(person: Ints, cost: Longs) -> Ints:
 
 
 def _nth_of_person(person: Ints) -> Ints:
-    """[n] how many earlier entries have the same person."""
+    """[n] number of earlier entries of the same person."""
     return _waves(person, np.arange(len(person)))

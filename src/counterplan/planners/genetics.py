@@ -1,7 +1,7 @@
-"""The genetics of the evolutionary baseline: what random keys stand for, what that is worth, how it is passed on.
+"""Genetic operators of the evolutionary baseline: decoding of random keys, objectives, crossover.
 
-Array functions that know nothing of generations, budgets or meters; see `evolution` for these.
-Letters: B people, P candidates of each, W functions with STOP, n candidates of anybody, M changeable features.
+Pure array functions; generations, budgets and queries are in `evolution`.
+Axes: B people, P candidates of each, W functions with STOP, n candidates of all people, M mutable features.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ import numpy as np
 
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
+from counterplan.search.costs import ActionCosts
 from counterplan.search.orders import NO_ACTION
 
 ACTIVE = 0.5
-"""A function whose order key is at most this is part of the plan."""
+"""Functions whose order key is at most this are part of the plan."""
 FAILED = 100.0
-"""What a step costs that is not legal, and every step after it."""
+"""Cost of an illegal step, and of every step after it."""
 INFEASIBLE = 10.0
-"""What the cost of a plan is multiplied with that does not lead to a favourable state."""
+"""Factor on the cost of plans that do not lead to a favourable state."""
 _DECIMALS = 9
-"""Objectives are rounded to so many decimals, so that no two candidates differ by the order of a sum alone."""
+"""Objectives are rounded to this many decimals, so that no two candidates differ by the order of a sum alone."""
 
 
-class Candidates(NamedTuple):
-    """Plans as they are bred: whose [n], random keys [n, 2W], actions [n, W], the objectives [n] and outcome [n]."""
+class Population(NamedTuple):
+    """Candidates: person [n], random keys [n, 2W], actions [n, W], objectives [n], feasibility [n]."""
 
     person: Ints
     genes: Floats
@@ -35,17 +36,17 @@ class Candidates(NamedTuple):
     diversity: Floats
     feasible: Bools
 
-    def take(self, which: Ints | Bools) -> Candidates:
-        """Some of them."""
-        person, genes, actions, cost, apart, feasible = self
-        return Candidates(person[which], genes[which], actions[which], cost[which], apart[which], feasible[which])
+    def take(self, rows: Ints | Bools) -> Population:
+        """The candidates at `rows`."""
+        person, genes, actions, cost, diversity, feasible = self
+        return Population(person[rows], genes[rows], actions[rows], cost[rows], diversity[rows], feasible[rows])
 
 
 def decode(transitions: Transitions, genes: Floats) -> Ints:
-    """The plans [n, W], filled up with NO_ACTION, that random keys [n, 2W] stand for: W order keys, W value keys.
+    """Plans [n, W], padded with NO_ACTION, of random keys [n, 2W]: W order keys and W value keys.
 
-    Active functions come in the order of their keys, each at most once; the value keys belong to the positions of the
-    plan, and choose among all arguments of what stands there.
+    Active functions are sorted by their order keys, each at most once; the value key of a position chooses among all
+    arguments of its function.
     """
     order, value = np.split(genes, 2, axis=1)
     function = np.argsort(order, axis=1, kind="stable")
@@ -57,90 +58,101 @@ def decode(transitions: Transitions, genes: Floats) -> Ints:
 
 
 def well_formed(transitions: Transitions, actions: Ints) -> Bools:
-    """Which plans [n, W] end with STOP; an empty one does not."""
+    """Which plans [n, W] end with STOP; an empty plan does not."""
     length = (actions != NO_ACTION).sum(axis=1)
     ended: Bools = (actions[np.arange(len(actions)), length - 1] == transitions.stop) & (length > 0)
     return ended
 
 
 def evaluate(
-    problem: Problem, starts: Floats, allowed: Bools, genes: Floats, ask: Callable[[Floats, Ints], Bools]
-) -> Candidates:
-    """The candidates of refused people in `starts` [B, F] that have these `genes` [B, P, 2W].
+    problem: Problem,
+    starts: Floats,
+    allowed: Bools,
+    genes: Floats,
+    oracle: Callable[[Floats, Ints], Bools],
+    cost_weights: Floats | None = None,
+) -> Population:
+    """Candidates with `genes` [B, P, 2W] of refused people at `starts` [B, F].
 
-    `ask` is told states [n, F] and whose they are [n]: where well-formed, legal plans lead, if that is anywhere new. A
-    plan that is not known to be favourable costs ten times as much.
+    `oracle` is queried about the final states [n, F] of people [n] whose plans are well-formed, legal and change the
+    state. The cost of plans that are not favourable is multiplied by ten. `cost_weights` [B, A] multiply step costs.
     """
     people, size, _ = genes.shape
     person, genes = np.repeat(np.arange(people), size), genes.reshape(people * size, -1)
     actions = decode(problem.transitions, genes)
-    trails = follow(problem.transitions, starts, person, actions, allowed, problem.max_actions)
-    asked = np.flatnonzero(well_formed(problem.transitions, actions) & trails.legal & trails.moved)
+    costs = ActionCosts(problem.transitions, cost_weights)
+    rollouts = roll_out(costs, starts, person, actions, allowed, problem.max_actions)
+    queried = np.flatnonzero(well_formed(problem.transitions, actions) & rollouts.legal & rollouts.changed)
     favourable = np.zeros(len(person), bool)
-    favourable[asked] = ask(trails.states[asked], person[asked])
-    cost = np.round(trails.prices.sum(axis=1) * np.where(favourable, 1.0, INFEASIBLE), _DECIMALS)
-    apart = diversity(problem.transitions, trails.trail.reshape(people, size, *trails.trail.shape[1:]))
-    return Candidates(person, genes, actions, cost, apart.ravel(), favourable)
+    favourable[queried] = oracle(rollouts.states[queried], person[queried])
+    cost = np.round(rollouts.costs.sum(axis=1) * np.where(favourable, 1.0, INFEASIBLE), _DECIMALS)
+    visited = rollouts.visited.reshape(people, size, *rollouts.visited.shape[1:])
+    return Population(person, genes, actions, cost, diversity(problem.transitions, visited).ravel(), favourable)
 
 
-class Trails(NamedTuple):
-    """Where plans lead: final states [n, F], what each position costs [n, W], whether all of it is legal [n] and
-    leads away [n], and the changeable features after each position [n, W, M]."""
+class Rollouts(NamedTuple):
+    """Executed candidates."""
 
     states: Floats
-    prices: Floats
+    """[n, F] final states."""
+    costs: Floats
+    """[n, W] cost of each position."""
     legal: Bools
-    moved: Bools
-    trail: Floats
+    """[n] whether all steps are legal."""
+    changed: Bools
+    """[n] whether the final state differs from the initial one."""
+    visited: Floats
+    """[n, W, M] mutable features after each position."""
 
 
-def follow(
-    transitions: Transitions, starts: Floats, person: Ints, actions: Ints, allowed: Bools, longest: int
-) -> Trails:
-    """Take the `actions` [n, W] of each `person` [n] from `starts` [B, F], as far as they are legal.
+def roll_out(
+    costs: ActionCosts, starts: Floats, person: Ints, actions: Ints, allowed: Bools, max_actions: int
+) -> Rollouts:
+    """Execute the `actions` [n, W] of each `person` [n] from `starts` [B, F] up to the first illegal step.
 
-    Nothing is legal that is not `allowed` [B, A], or comes after `longest` steps. What is not stops the plan: it and
-    all that would follow cost 100 each.
+    Steps are illegal that are not `allowed` [B, A] or come after `max_actions` steps. An illegal step and all that
+    follow cost 100 each.
     """
+    transitions = costs.transitions
     states = starts[person]
     mutable = transitions.mutable
-    prices = np.zeros(actions.shape)
+    step_costs = np.zeros(actions.shape)
     legal = np.ones(len(actions), bool)
     steps = np.zeros(len(actions), np.intp)
-    trail = np.empty((*actions.shape, len(mutable)))
+    visited = np.empty((*actions.shape, len(mutable)))
     for t in range(actions.shape[1]):
-        there = actions[:, t] != NO_ACTION
-        prices[there & ~legal, t] = FAILED
-        rows = np.flatnonzero(there & legal)
+        present = actions[:, t] != NO_ACTION
+        step_costs[present & ~legal, t] = FAILED
+        rows = np.flatnonzero(present & legal)
         chosen = actions[rows, t]
-        after, cost, possible = transitions.step(states[rows], chosen)
+        after, cost, possible = costs.step(states[rows], person[rows], chosen)
         steps[rows] += chosen != transitions.stop
-        possible &= allowed[person[rows], chosen] & (steps[rows] <= longest)
-        prices[rows, t] = np.where(possible, cost, FAILED)
+        possible &= allowed[person[rows], chosen] & (steps[rows] <= max_actions)
+        step_costs[rows, t] = np.where(possible, cost, FAILED)
         states[rows[possible]] = after[possible]
         legal[rows[~possible]] = False
-        trail[:, t] = states[:, mutable]
+        visited[:, t] = states[:, mutable]
     before = starts[person]
-    moved = ((states != before) & ~(np.isnan(states) & np.isnan(before))).any(axis=1)
-    return Trails(states, prices, legal, moved, trail)
+    changed = ((states != before) & ~(np.isnan(states) & np.isnan(before))).any(axis=1)
+    return Rollouts(states, step_costs, legal, changed, visited)
 
 
-def diversity(transitions: Transitions, trail: Floats) -> Floats:
-    """[B, P] how far the way of each candidate is from those of the others: the sum of their Gower distances.
+def diversity(transitions: Transitions, visited: Floats) -> Floats:
+    """[B, P] diversity of each candidate: the sum of its Gower distances to the other candidates of the person.
 
-    `trail` [B, P, W, M] has the changeable features after each position. The distance of two is the mean over
-    positions and features of: for numbers, the difference as a share of the range that the batch has; for categories,
-    whether they differ.
+    `visited` [B, P, W, M] are the mutable features after each position. The distance of two candidates is the mean
+    over positions and features of the difference as a share of the range in the batch, for numbers, and of inequality,
+    for categories.
     """
     numbers = [transitions.features[i].is_number for i in transitions.mutable]
-    total = _differing(trail[..., [not number for number in numbers]])
+    total = _category_distances(visited[..., [not number for number in numbers]])
     for column in np.flatnonzero(numbers):
-        total += _differences(trail[..., column])
-    return np.round(total / np.prod(trail.shape[2:]), _DECIMALS)
+        total += _number_distances(visited[..., column])
+    return np.round(total / np.prod(visited.shape[2:]), _DECIMALS)
 
 
-def _differing(values: Floats) -> Floats:
-    """[B, P] over positions and features, how many other candidates have another of the categories [B, P, W, M]."""
+def _category_distances(values: Floats) -> Floats:
+    """[B, P] number of other candidates with another category [B, P, W, M], over all positions and features."""
     people, size, width, count = values.shape
     code = np.where(np.isnan(values), -1, values).astype(np.intp) + 1
     kinds = int(code.max(initial=0)) + 1
@@ -150,10 +162,10 @@ def _differing(values: Floats) -> Floats:
     return np.asarray((size - same).sum(axis=(2, 3)), float)
 
 
-def _differences(values: Floats) -> Floats:
-    """[B, P] over positions, how far numbers [B, P, W] are from those of the other candidates, in ranges.
+def _number_distances(values: Floats) -> Floats:
+    """[B, P] distances of numbers [B, P, W] to those of the other candidates, in ranges, summed over positions.
 
-    A missing one is as far from a known one as can be. In order of size, sums of differences follow from sums.
+    The distance of a missing value to a known one is 1. Sums of differences follow from sums of sorted values.
     """
     size = values.shape[1]
     known = ~np.isnan(values)
@@ -161,45 +173,45 @@ def _differences(values: Floats) -> Floats:
     spread = np.where(known, values, -np.inf).max(axis=(1, 2), keepdims=True) - low
     shares = np.divide(values - low, spread, out=np.where(known, 0.0, np.nan), where=known & (spread > 0))
     shares = np.ascontiguousarray(shares.swapaxes(1, 2))
-    order = np.argsort(shares, axis=2, kind="stable")  # missing ones last
+    order = np.argsort(shares, axis=2, kind="stable")  # missing values last
     ordered = np.nan_to_num(np.take_along_axis(shares, order, axis=2))
     upto = np.cumsum(ordered, axis=2)
-    there = known.sum(axis=1)[:, :, None]
+    count = known.sum(axis=1)[:, :, None]
     rank = np.arange(size)
-    apart = ordered * (2 * rank + 2 - there) - 2 * upto + upto[:, :, -1:] + (size - there)
+    distance = ordered * (2 * rank + 2 - count) - 2 * upto + upto[:, :, -1:] + (size - count)
     result = np.empty_like(shares)
-    np.put_along_axis(result, order, np.where(rank < there, apart, there), axis=2)
+    np.put_along_axis(result, order, np.where(rank < count, distance, count), axis=2)
     return np.asarray(result.sum(axis=1), float)
 
 
-def breed(pool: Candidates, elite: Bools, drawn: Floats, bias: float) -> Floats:
-    """Genes [B, K, 2W] of children, each of an elite and of another candidate of the same person.
+def breed(population: Population, elite: Bools, drawn: Floats, bias: float) -> Floats:
+    """Biased uniform crossover: genes [B, K, 2W] of children of an elite and a non-elite candidate of the same person.
 
-    Of the random numbers `drawn` [B, K, 2 + 2W], two choose the parents and the others from whom each gene comes. If
-    all candidates are of one sort, both parents are.
+    Of the random numbers `drawn` [B, K, 2 + 2W], two choose the parents and the others the parent of each gene. If all
+    candidates of a person are elite, or none is, both parents are drawn from all of them.
     """
-    order = np.lexsort((~elite, pool.person))
-    count = np.bincount(pool.person, minlength=len(drawn))
+    order = np.lexsort((~elite, population.person))
+    count = np.bincount(population.person, minlength=len(drawn))
     first = np.cumsum(count) - count
-    elites = np.bincount(pool.person[elite], minlength=len(drawn))
+    elites = np.bincount(population.person[elite], minlength=len(drawn))
     others = count - elites
-    noble = first + np.where(elites, 0, elites), np.where(elites, elites, others)
-    common = first + np.where(others, elites, 0), np.where(others, others, elites)
+    elite_range = first + np.where(elites, 0, elites), np.where(elites, elites, others)
+    other_range = first + np.where(others, elites, 0), np.where(others, others, elites)
     parents = [
-        pool.genes[order[start[:, None] + (drawn[:, :, i] * size[:, None]).astype(np.intp)]]
-        for i, (start, size) in enumerate((noble, common))
+        population.genes[order[start[:, None] + (drawn[:, :, i] * size[:, None]).astype(np.intp)]]
+        for i, (start, size) in enumerate((elite_range, other_range))
     ]
     children: Floats = np.where(drawn[:, :, 2:] < bias, *parents)
     return children
 
 
-def without_copies(pool: Candidates) -> Candidates:
-    """The candidates in the order of people, and of a person's that mean the same plan only the first."""
-    named = np.concatenate([pool.person[:, None], pool.actions], axis=1)
-    kept = np.sort(np.unique(named, axis=0, return_index=True)[1])
-    return pool.take(kept[np.argsort(pool.person[kept], kind="stable")])
+def unique(population: Population) -> Population:
+    """Candidates sorted by person, without later duplicates of the same plan of the same person."""
+    keys = np.concatenate([population.person[:, None], population.actions], axis=1)
+    kept = np.sort(np.unique(keys, axis=0, return_index=True)[1])
+    return population.take(kept[np.argsort(population.person[kept], kind="stable")])
 
 
-def join(*parts: Candidates) -> Candidates:
-    """All of them, one part after the other."""
-    return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+def join(*parts: Population) -> Population:
+    """Concatenate populations."""
+    return Population(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

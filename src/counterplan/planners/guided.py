@@ -1,4 +1,4 @@
-"""The guided planner: states in order of cost, a surrogate that says where the black box is worth asking."""
+"""The guided planner: states in order of cost, and a surrogate that selects the queries."""
 
 from __future__ import annotations
 
@@ -7,49 +7,87 @@ from typing import ClassVar
 import numpy as np
 
 from counterplan.blackbox import BlackBox, MeteredOracle
-from counterplan.errors import PlanError
-from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.errors import SettingError
+from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
-from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools
+from counterplan.problem import Problem
+from counterplan.search.change_sets import Hints
 from counterplan.surrogate.acquisition import GuideSettings, Logit, guide
 from counterplan.surrogate.surrogate import Surrogate
 
 
 class GuidedPlanner(Planner):
-    """Asks about the state with the largest chance × saving, until no question is worth its price.
+    """Query the state with the largest expected saving, until no query is worth its cost.
 
-    `surrogate` is a Surrogate, or any function that gives the log odds [n] of states [n, F]: a wrong one costs
-    questions, never correctness. With a budget of 0 the cheapest state that it is sure of is believed, and the plan is
-    not `verified`.
+    A surrogate models the black box, not the actions: one that was fitted for other costs, actions or limits over the
+    same features and outcome serves as well. A wrong surrogate costs queries, never correctness. With a budget of 0,
+    the cheapest state that the surrogate is confident of is accepted, and the plan is not `verified`.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+    surrogate : Surrogate or callable
+        A surrogate fitted on the same features and outcome, or a function that returns the log odds [n] of states
+        [n, F].
+    settings : GuideSettings, optional
+
+    Raises
+    ------
+    SettingError
+        If the surrogate was fitted on other features or another outcome.
     """
 
     name: ClassVar[str] = "guided"
+    requires: ClassVar[tuple[str, ...]] = ("surrogate",)
 
     def __init__(
-        self, problem: Problem, box: BlackBox | object, surrogate: Surrogate | Logit, *,
+        self,
+        problem: Problem,
+        box: BlackBox | object,
+        surrogate: Surrogate | Logit,
+        *,
         settings: GuideSettings | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(problem, box)
-        if isinstance(surrogate, Surrogate) and surrogate.problem.fingerprint != problem.fingerprint:
-            raise PlanError(
-                f"the surrogate was learned for another problem ({surrogate.problem.name}), not for {problem.name}"
+        if isinstance(surrogate, Surrogate) and surrogate.problem.query_fingerprint != problem.query_fingerprint:
+            raise SettingError(
+                f"the surrogate was fitted for another problem ({surrogate.problem.name}): its features or its outcome "
+                f"differ from those of {problem.name}; fit it again"
             )
         self.surrogate = surrogate
         self.settings = settings or GuideSettings()
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
+    def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        ask = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
-        logit = self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate
-        hints = self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None
-        found = guide(self.problem, people.states, allowed, logit, ask, self.settings, budget, progress, hints)
-        result = PlanColumns.empty(len(people), self.problem.max_actions)
-        result.actions, result.queries, result.verified = found.actions, found.questions, found.verified
-        result.lower_bound = found.lower_bound
-        solved = np.isfinite(found.cost)
-        result.optimal = found.verified & (found.lower_bound >= found.cost)
-        impossible = ~solved & np.isinf(found.lower_bound)
-        kinds = np.select([solved, impossible], [0, 1], 2).tolist()
-        result.status = [(Status.FOUND, Status.INFEASIBLE, Status.NOT_FOUND)[kind] for kind in kinds]
-        return result
+        people = task.people
+        outcome = guide(
+            self.problem,
+            people.states,
+            task.allowed,
+            self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate,
+            MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={}),
+            self.settings,
+            budget=task.budget,
+            cost_weights=task.weights,
+            hints=self._hints(),
+            progress=task.progress,
+        )
+        columns = PlanColumns.empty(len(people), self.problem.max_actions)
+        columns.actions, columns.queries, columns.verified = outcome.actions, outcome.queries, outcome.verified
+        columns.lower_bound = outcome.lower_bound
+        solved = np.isfinite(outcome.cost)
+        columns.optimal = outcome.verified & (outcome.lower_bound >= outcome.cost)
+        infeasible = ~solved & np.isinf(outcome.lower_bound)
+        kinds = np.select([solved, infeasible], [0, 1], 2).tolist()
+        columns.status = [(Status.FOUND, Status.INFEASIBLE, Status.NOT_FOUND)[kind] for kind in kinds]
+        return columns
+
+    def _hints(self) -> Hints | None:
+        """The surrogate's hints; without its plans, which are indices of actions, if it was fitted for others."""
+        if not isinstance(self.surrogate, Surrogate) or self.surrogate.hints is None:
+            return None
+        hints, ours, theirs = self.surrogate.hints, self.problem.transitions, self.surrogate.problem.transitions
+        if [str(action) for action in ours.actions] == [str(action) for action in theirs.actions]:
+            return hints
+        return hints._replace(examples=hints.examples[:0])

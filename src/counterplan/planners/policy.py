@@ -1,31 +1,53 @@
-"""The agent alone: at each step the action it finds best, until it says STOP. It asks nothing."""
+"""The agent's policy without search or queries: the most probable action at each step, until STOP."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from counterplan.agent.rollout import greedy, rollout
-from counterplan.planners.base import PlanColumns, Progress
+import numpy as np
+
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask, add_caution
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans import Status
-from counterplan.problem import People
-from counterplan.problem.transitions import Bools
 from counterplan.search.orders import NO_ACTION
 
 
 class PolicyPlanner(AgentPlanner):
-    """First the agent's favourite function, then its favourite argument; the plan is not checked with the black box.
+    """Greedy policy of an agent: first the most probable function, then its most probable argument.
 
-    An agent that stops at once has no plan to give; one that never stops is stopped after `max_actions`.
+    Makes no query; plans are not verified, and do not depend on cost weights. If the policy stops immediately, there is
+    no plan; plans end after `max_actions` at the latest.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+    agent : Agent
     """
 
     name: ClassVar[str] = "policy"
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
+    def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        result = PlanColumns.empty(len(people), self.problem.max_actions)
-        result.actions = rollout(self.agent, people.states, allowed, greedy(self.agent)).actions
-        acted = (result.actions != NO_ACTION).any(axis=1)
-        result.status = [Status.FOUND if found else Status.NOT_FOUND for found in acted.tolist()]
-        progress(len(people))
-        return result
+        transitions, max_actions = self.problem.transitions, self.problem.max_actions
+        people = task.people
+        columns = PlanColumns.empty(len(people), max_actions)
+        states, memory = people.states, self.agent.start(len(people))
+        unfinished = np.ones(len(people), bool)
+        last = np.full(len(people), len(transitions.functions))
+        for t in range(max_actions):
+            legal = transitions.legal(states) & task.allowed & transitions.in_order[last]
+            log_policy, _, memory = self.agent(states, memory, legal)
+            probability = np.exp(log_policy) * legal
+            function = (probability @ self.agent.membership).argmax(axis=1)
+            action = np.where(transitions.function_of == function[:, None], probability, -1.0).argmax(axis=1)
+            unfinished &= action != transitions.stop
+            columns.actions[unfinished, t] = action[unfinished]
+            last = transitions.function_of[action]
+            states = np.where(unfinished[:, None], transitions.apply(states, action), states)
+        found = (columns.actions != NO_ACTION).any(axis=1)
+        columns.status = [Status.FOUND if one else Status.NOT_FOUND for one in found.tolist()]
+        if task.weights is not None:
+            add_caution(columns, NOT_WEIGHTED)
+        task.progress(len(people))
+        return columns

@@ -1,33 +1,44 @@
-"""The program behind the interface of planners: it asks nothing, and gives a reason for every step."""
+"""A program as a planner: no queries, and a reason for every step."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError
-from counterplan.planners.base import PlanColumns, Planner, Progress
-from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools
+from counterplan.errors import SettingError
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, Planner, PlanningTask, add_caution
+from counterplan.problem import Problem
 from counterplan.program import Program
 from counterplan.program.recommendation import columns_of
 
 
 class ProgramPlanner(Planner):
-    """Does what a program says; the plan is not checked with the black box."""
+    """Execute a program. Makes no query; plans are not verified, and do not depend on cost weights.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+    program : Program
+        Must have been distilled for the same problem.
+    """
 
     name: ClassVar[str] = "program"
+    requires: ClassVar[tuple[str, ...]] = ("program",)
 
     def __init__(self, problem: Problem, box: BlackBox | object, program: Program) -> None:
         super().__init__(problem, box)
         if program.problem.fingerprint != problem.fingerprint:
-            raise PlanError(
-                f"the program was made for another problem ({program.problem.name}), not for {problem.name}"
+            raise SettingError(
+                f"the program was made for another problem ({program.problem.name}), not for {problem.name}; distil it "
+                "again"
             )
         self.program = program
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
+    def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        result = columns_of(self.program, people, allowed)
-        progress(len(people))
-        return result
+        columns = columns_of(self.program, task.people, task.allowed)
+        if task.weights is not None:
+            add_caution(columns, NOT_WEIGHTED)
+        task.progress(len(task))
+        return columns

@@ -1,4 +1,4 @@
-"""The agent's search as a planner: cheapest plan seen in a tree guided by the agent, for very few questions."""
+"""Tree search with an agent as a planner."""
 
 from __future__ import annotations
 
@@ -9,25 +9,44 @@ import numpy as np
 from counterplan.agent.agent import Agent
 from counterplan.agent.search import SearchSettings, search
 from counterplan.blackbox import BlackBox, MeteredOracle
-from counterplan.errors import PlanError
-from counterplan.planners.base import PlanColumns, Planner, Progress
+from counterplan.errors import SettingError
+from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
-from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools
+from counterplan.problem import Problem
 
 
 class AgentPlanner(Planner):
-    """A planner that needs a trained agent."""
+    """Base class of planners with a trained agent."""
+
+    requires: ClassVar[tuple[str, ...]] = ("agent",)
 
     def __init__(self, problem: Problem, box: BlackBox | object, agent: Agent) -> None:
         super().__init__(problem, box)
         if agent.problem.fingerprint != problem.fingerprint:
-            raise PlanError(f"the agent was trained for another problem ({agent.problem.name}), not for {problem.name}")
+            raise SettingError(
+                f"the agent was trained for another problem ({agent.problem.name}), not for {problem.name}; train it "
+                "again"
+            )
         self.agent = agent
 
 
 class SearchPlanner(AgentPlanner):
-    """Monte Carlo tree search guided by an agent; `settings` is a SearchSettings or a preset's name."""
+    """Monte Carlo tree search guided by an agent; returns the cheapest verified plan in the tree.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox or model
+    agent : Agent
+        Must have been trained for the same problem.
+    settings : SearchSettings or str, default="default"
+        Settings, or the name of a preset: "default" or "paper".
+
+    Raises
+    ------
+    SettingError
+        If there is no such preset, or the agent is for another problem.
+    """
 
     name: ClassVar[str] = "search"
 
@@ -35,19 +54,24 @@ class SearchPlanner(AgentPlanner):
         self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str = "default"
     ) -> None:
         super().__init__(problem, box, agent)
-        if isinstance(settings, str):
-            try:
-                settings = SearchSettings.preset(settings)
-            except ValueError as error:
-                raise PlanError(str(error)) from None
-        self.settings = settings
+        self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
-    def search(self, people: People, allowed: Bools, budget: int | None, progress: Progress) -> PlanColumns:
+    def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        ask = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
-        found = search(self.agent, people.states, allowed, ask, self.settings, budget, progress)
-        result = PlanColumns.empty(len(people), self.problem.max_actions)
-        solved = np.isfinite(found.cost)
-        result.actions, result.queries, result.verified = found.actions, found.questions, solved
-        result.status = [Status.FOUND if ok else Status.NOT_FOUND for ok in solved.tolist()]
-        return result
+        people = task.people
+        oracle = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
+        outcome = search(
+            self.agent,
+            people.states,
+            task.allowed,
+            oracle,
+            self.settings,
+            task.budget,
+            cost_weights=task.weights,
+            progress=task.progress,
+        )
+        columns = PlanColumns.empty(len(people), self.problem.max_actions)
+        columns.actions, columns.queries, columns.verified = outcome.actions, outcome.queries, outcome.verified
+        solved = np.isfinite(outcome.cost)
+        columns.status = [Status.FOUND if found else Status.NOT_FOUND for found in solved.tolist()]
+        return columns

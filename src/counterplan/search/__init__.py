@@ -1,4 +1,4 @@
-"""Ways through a problem that ask nobody: the order of plans, states in order of cost, keys of states.
+"""State-space search without model queries: enumeration by cost, action orders, change sets, synthetic people.
 
-May import `problem` and errors only.
+May import `problem` and `errors` only.
 """

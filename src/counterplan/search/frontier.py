@@ -1,9 +1,10 @@
-"""States of people in order of cost, each by its cheapest way; nobody is asked.
+"""Enumeration of states in order of cost, each by its cheapest path, without model queries.
 
-Labels — a person's state, reached at some cost in some number of steps — wait in buckets of cost that are no wider
-than the cheapest action, so that everything in a bucket is settled when its turn comes. All people of a group advance
-bucket by bucket together. A label is dropped if the same state was reached at no greater cost in no more steps.
-Costs are whole multiples of a tiny unit: no two plans differ by rounding alone.
+Uniform-cost search over labels: a person's state, reached at some cost in some number of steps. Labels are kept in
+buckets of cost no wider than the person's cheapest action, so that every label of a bucket is final when the bucket is
+expanded. All people of a batch advance bucket by bucket together. A label is dominated if the same state was reached
+at no greater cost in no more steps. Costs are integer multiples of a small unit, so that no two plans differ by
+rounding alone.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.errors import PlanError
-from counterplan.problem import Problem, Transitions
+from counterplan.errors import ProblemError, SettingError
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.costs import ActionCosts
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.state_keys import StateKeys
 
 Longs = npt.NDArray[np.int64]
 
 LARGEST = 2**61
-_AT_ONCE = 2**21
-"""Labels × actions looked at together: what lies in between should not need much memory."""
+_BATCH_SIZE = 2**21
+"""Labels × actions expanded together, which bounds the memory of intermediate arrays."""
 
 
 @dataclass
 class Labels:
-    """Partial plans: whose, where they lead (what can change [n, M]), at what cost, in how many steps, by which."""
+    """Partial plans: person [n], mutable features [n, M], state key [n], cost [n] in units, depth [n], path [n, W]."""
 
     person: Ints
     states: Floats
@@ -38,22 +40,22 @@ class Labels:
     cost: Longs
     depth: Longs
     path: npt.NDArray[np.uint64]
-    """[n, W] the actions packed, first action highest: smaller means earlier in the file."""
+    """[n, W] the packed actions, first action in the highest bits: smaller means earlier in the file."""
 
     def __len__(self) -> int:
         return len(self.person)
 
-    def take(self, which: Ints | Bools | slice) -> Labels:
-        """Some of the labels."""
-        return Labels(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+    def take(self, rows: Ints | Bools | slice) -> Labels:
+        """The labels at `rows`."""
+        return Labels(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
-    def where(self, which: Bools) -> Labels:
-        """Some of the labels; the very same, not copied, if it is all."""
-        return self if which.all() else self.take(which)
+    def where(self, mask: Bools) -> Labels:
+        """The labels where `mask` [n] is true; the same object, not a copy, if it is true everywhere."""
+        return self if mask.all() else self.take(mask)
 
     @staticmethod
     def join(labels: list[Labels]) -> Labels:
-        """All labels in one."""
+        """Concatenate labels."""
         if len(labels) == 1:
             return labels[0]
         names = Labels.__dataclass_fields__
@@ -61,117 +63,126 @@ class Labels:
 
 
 @dataclass
-class _Next:
-    """Actions not yet taken: from which of the labels `after`, which action, at what cost in all."""
+class _Expansions:
+    """Actions to be applied: indices into the labels `after`, actions, and total costs, all [n]."""
 
     after: Labels
     parent: Ints
     action: Ints
     cost: Longs
 
-    def take(self, which: Bools | slice) -> _Next:
-        """Some of the actions."""
-        return _Next(self.after, self.parent[which], self.action[which], self.cost[which])
+    def take(self, rows: Bools | slice) -> _Expansions:
+        """The actions at `rows`."""
+        return _Expansions(self.after, self.parent[rows], self.action[rows], self.cost[rows])
+
+    @property
+    def person(self) -> Ints:
+        """[n] whose action it is."""
+        return self.after.person[self.parent]
 
 
 class Frontier:
-    """Takes B people, at `starts` [B, F] with the actions `allowed` [B, A], from state to state as cost grows.
+    """Uniform-cost enumeration for B people at `starts` [B, F], with the actions `allowed` [B, A].
 
-    Whoever is not `growing` [B] waits, and goes on from there when they grow again; who is `done` [B] never will.
-    Nobody takes more actions at once than there is `room` [B] for, if it is set: a bucket may hold very many of equal
-    cost. Who has more ahead is `cut` [B], and goes on with the rest of the bucket next.
+    `cost_weights` [B, A] multiply the costs of actions. Only `active` [B] people are expanded; the others are paused
+    until `resume`, unless they are `finished` [B]. If `limit` [B] is set, at most that many actions of a person are
+    applied at once, since a bucket may hold very many of equal cost; `truncated` [B] people have more in the bucket,
+    which is continued next.
     """
 
-    def __init__(self, problem: Problem, starts: Floats, allowed: Bools) -> None:
+    def __init__(self, problem: Problem, starts: Floats, allowed: Bools, cost_weights: Floats | None = None) -> None:
         self.problem = problem
         self.transitions = problem.transitions
         self.starts = starts
         self.allowed = allowed
         self.keys = StateKeys(problem, starts)
         self.mutable = self.transitions.mutable
-        self.unit = _unit(self.transitions, problem.max_actions)
-        least = self.transitions.least_costs[:-1]
-        self.width = max(1, math.floor(float(least.min()) / self.unit)) if len(least) else 1
-        self.free = len(least) > 0 and float(least.min()) / self.unit < 1
-        """Whether some action may cost nothing: then a bucket is one cost and one number of steps."""
+        self.costs = ActionCosts(self.transitions, cost_weights)
+        self.unit = _unit(self.costs, problem.max_actions)
+        least = self.costs.least()[:, :-1].min(axis=1, initial=np.inf) / self.unit
+        widths = np.where(np.isfinite(least), np.maximum(1, np.floor(least)), 1).astype(np.int64)
+        self.width: Longs = np.broadcast_to(widths, len(starts))
+        """[B] the width of each person's buckets in units: no more than their cheapest action costs."""
+        self.free: Bools = np.broadcast_to(least < 1, len(starts))
+        """[B] whether some action may cost nothing: then a bucket is one cost and one number of steps."""
         self.bits = max(1, (len(self.transitions) - 1).bit_length())
         self.per_word = 64 // self.bits
-        self.queue: dict[tuple[int, int], list[_Next]] = {}
+        self.queue: dict[tuple[int, int], list[_Expansions]] = {}
         self.heap: list[tuple[int, int]] = []
-        self.waiting: list[tuple[tuple[int, int], _Next]] = []
+        self.paused: list[tuple[tuple[int, int], _Expansions]] = []
         self.closed_keys = np.empty(0, np.int64)
         self.closed_depth = np.empty(0, np.int64)
-        self.growing = np.ones(len(starts), bool)
-        self.done = np.zeros(len(starts), bool)
-        self.room: Ints | None = None
-        self.cut = np.zeros(len(starts), bool)
-        self._last = self.settle(self.beginning())[0]
+        self.active = np.ones(len(starts), bool)
+        self.finished = np.zeros(len(starts), bool)
+        self.limit: Ints | None = None
+        self.truncated = np.zeros(len(starts), bool)
+        self._last = self.settle(self.initial())[0]
         self._bucket = 0
 
     def advance(self) -> Labels | None:
-        """The states that those who grow reach next, in no order; None if there is nothing more for them.
+        """States that active people reach next, in no particular order; None if they have no more.
 
-        There may be none if the next bucket is of people who wait, or if somebody was cut.
+        May be empty if the next bucket belongs to paused people, or if somebody was truncated.
         """
-        self.push(self._last.where(~self.done[self._last.person]))
-        while self.heap and self.growing.any():
+        self.push(self._last.where(~self.finished[self._last.person]))
+        while self.heap and self.active.any():
             self._last, is_new = self.settle(self.pop())
-            if is_new.any() or self.cut.any() or not len(self._last):
+            if is_new.any() or self.truncated.any() or not len(self._last):
                 return self._last.where(is_new)
             self.push(self._last)
         self._last = self._last.take(slice(0))
         return None
 
-    def wake(self) -> None:
-        """Let those go on who waited and grow again."""
-        waiting, self.waiting = self.waiting, []
-        for place, ahead in waiting:
-            self._wait(place, ahead)
+    def resume(self) -> None:
+        """Queue the expansions of paused people again."""
+        paused, self.paused = self.paused, []
+        for bucket, expansions in paused:
+            self._enqueue(bucket, expansions)
 
-    def _wait(self, place: tuple[int, int], ahead: _Next) -> None:
-        if place not in self.queue:
-            self.queue[place] = []
-            heapq.heappush(self.heap, place)
-        self.queue[place].append(ahead)
+    def _enqueue(self, bucket: tuple[int, int], expansions: _Expansions) -> None:
+        if bucket not in self.queue:
+            self.queue[bucket] = []
+            heapq.heappush(self.heap, bucket)
+        self.queue[bucket].append(expansions)
 
-    def _put_aside(self, place: tuple[int, int], ahead: _Next) -> None:
-        wanted = ~self.done[ahead.after.person[ahead.parent]]
-        if wanted.any():
-            self.waiting.append((place, ahead.take(wanted)))
+    def _pause(self, bucket: tuple[int, int], expansions: _Expansions) -> None:
+        unfinished = ~self.finished[expansions.person]
+        if unfinished.any():
+            self.paused.append((bucket, expansions.take(unfinished)))
 
     @property
-    def reached(self) -> float:
-        """Whatever costs less was given to all who grow; infinite if there is nothing more for them."""
-        next_bucket = self.heap[0][0] if self.heap else math.inf
-        if len(self._last):  # what follows these is not in the queue yet
-            next_bucket = min(next_bucket, self._bucket + (0 if self.free else 1))
-        return next_bucket * self.width * self.unit
+    def lower_bound(self) -> Floats:
+        """[B] all cheaper states were returned to active people; infinite if they have no more."""
+        buckets = [np.asarray(bucket) for bucket, _ in self.heap[:1]]
+        if len(self._last):  # their successors are not in the queue yet
+            buckets.append(self._bucket + np.where(self.free, 0, 1))
+        if not buckets:
+            return np.full(len(self.starts), np.inf)
+        return np.asarray(np.minimum(buckets[0], buckets[-1]) * self.width * self.unit, float)
 
-    def least_waiting(self) -> Floats:
-        """[B] no state that was not given yet costs less than this; infinite if there is none."""
+    def cheapest_open(self) -> Floats:
+        """[B] lower bound on the cost of states not returned yet; infinite if there are none."""
         least = np.full(len(self.starts), np.iinfo(np.int64).max)
         np.minimum.at(least, self._last.person, self._last.cost)
-        ahead = [part for parts in self.queue.values() for part in parts] + [part for _, part in self.waiting]
-        for part in ahead:
-            np.minimum.at(least, part.after.person[part.parent], part.cost)
+        queued = [part for parts in self.queue.values() for part in parts] + [part for _, part in self.paused]
+        for part in queued:
+            np.minimum.at(least, part.person, part.cost)
         return np.where(least == np.iinfo(np.int64).max, np.inf, least * self.unit)
 
-    def beginning(self) -> Labels:
-        """Everybody as they are."""
+    def initial(self) -> Labels:
+        """The empty plan of everybody."""
         people = np.arange(len(self.starts))
         zeros = np.zeros(len(people), np.int64)
         words = -(-self.problem.max_actions // self.per_word)
-        return Labels(
-            people, self.starts[:, self.mutable], self.keys(people, self.starts), zeros, zeros.copy(),
-            np.zeros((len(people), words), np.uint64),
-        )  # fmt: skip
+        keys, path = self.keys(people, self.starts), np.zeros((len(people), words), np.uint64)
+        return Labels(people, self.starts[:, self.mutable], keys, zeros, zeros.copy(), path)
 
     def push(self, labels: Labels) -> None:
-        """Put every legal action after `labels` into the bucket of its cost; it is taken when its turn comes."""
+        """Put every legal action after `labels` into the bucket of its total cost."""
         labels = labels.where(labels.depth < self.problem.max_actions)
-        some = max(1, _AT_ONCE // len(self.transitions))
-        for first in range(0, len(labels), some):
-            self._push(labels.take(slice(first, first + some)))
+        size = max(1, _BATCH_SIZE // len(self.transitions))
+        for first in range(0, len(labels), size):
+            self._push(labels.take(slice(first, first + size)))
 
     def _push(self, labels: Labels) -> None:
         full = self.full_states(labels)
@@ -183,10 +194,12 @@ class Frontier:
         parent, action = np.nonzero(legal[:, :-1])
         if not len(parent):
             return
-        price = np.rint(self.transitions.cost(full)[parent, action] / self.unit).astype(np.int64)
-        cost = labels.cost[parent] + price
-        bucket = cost // self.width
-        step = labels.depth[parent] + 1 if self.free else np.zeros(len(parent), np.int64)
+        person = labels.person[parent]
+        action_cost = self.costs.weigh(self.transitions.cost(full)[parent, action], person, action)
+        cost = labels.cost[parent] + np.rint(action_cost / self.unit).astype(np.int64)
+        at = slice(1) if self.costs.weights is None else person
+        bucket = cost // self.width[at]
+        step = np.where(self.free[at], labels.depth[parent] + 1, 0)
         place = bucket * (self.problem.max_actions + 1) + step
         place -= place.min()
         if place.max() < 2**16:
@@ -194,89 +207,90 @@ class Frontier:
         order = np.argsort(place, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
             where = (int(bucket[part[0]]), int(step[part[0]]))
-            self._wait(where, _Next(labels, parent[part], action[part], cost[part]))
+            self._enqueue(where, _Expansions(labels, parent[part], action[part], cost[part]))
 
     def pop(self) -> Labels:
-        """Take the actions whose turn it is; those of people who do not grow are put aside."""
-        place = heapq.heappop(self.heap)
-        self._bucket = place[0]
-        turn = []
-        for ahead in self.queue.pop(place):
-            live = self.growing[ahead.after.person[ahead.parent]]
-            if not live.all():
-                self._put_aside(place, ahead.take(~live))
-                ahead = ahead.take(live)
-            turn.append(ahead)
-        some = max(1, _AT_ONCE // len(self.transitions))
-        made = [
-            self.follow(ahead.take(slice(first, first + some)))
-            for ahead in self.fitting(place, turn)
-            for first in range(0, max(1, len(ahead.cost)), some)
+        """Labels reached by the cheapest bucket; actions of inactive people are paused."""
+        bucket = heapq.heappop(self.heap)
+        self._bucket = bucket[0]
+        parts = []
+        for expansions in self.queue.pop(bucket):
+            active = self.active[expansions.person]
+            if not active.all():
+                self._pause(bucket, expansions.take(~active))
+                expansions = expansions.take(active)
+            parts.append(expansions)
+        size = max(1, _BATCH_SIZE // len(self.transitions))
+        reached = [
+            self.apply(expansions.take(slice(first, first + size)))
+            for expansions in self.within_limit(bucket, parts)
+            for first in range(0, max(1, len(expansions.cost)), size)
         ]
-        return Labels.join(made)
+        return Labels.join(reached)
 
-    def follow(self, ahead: _Next) -> Labels:
-        """Where actions lead."""
-        parent, action = ahead.parent, ahead.action
-        before = ahead.after.take(parent)
+    def apply(self, expansions: _Expansions) -> Labels:
+        """Labels after `expansions`."""
+        parent, action = expansions.parent, expansions.action
+        before = expansions.after.take(parent)
         after = self.transitions.apply(self.full_states(before), action)
         shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
         before.path[np.arange(len(parent)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
         key = self.keys(before.person, after)
-        return Labels(before.person, after[:, self.mutable], key, ahead.cost, before.depth + 1, before.path)
+        return Labels(before.person, after[:, self.mutable], key, expansions.cost, before.depth + 1, before.path)
 
-    def fitting(self, place: tuple[int, int], turn: list[_Next]) -> list[_Next]:
-        """The actions of a bucket that there is room for, the preferred ones; the others go back to their `place`.
+    def within_limit(self, bucket: tuple[int, int], parts: list[_Expansions]) -> list[_Expansions]:
+        """The preferred actions of a bucket up to each person's limit; the others return to the `bucket`.
 
-        Preferred is what costs less, then takes fewer steps, then comes first in the file: so what is settled in parts
-        is settled as if it came together.
+        Preferred are lower cost, then fewer steps, then file order, so that a bucket expanded in parts gives the same
+        labels as one expanded at once.
         """
-        self.cut = np.zeros(len(self.starts), bool)
-        if self.room is None:
-            return turn
-        person = np.concatenate([ahead.after.person[ahead.parent] for ahead in turn])
+        self.truncated = np.zeros(len(self.starts), bool)
+        if self.limit is None:
+            return parts
+        person = np.concatenate([part.person for part in parts])
         count = np.bincount(person, minlength=len(self.starts))
-        self.cut = count > self.room
-        if not self.cut.any():
-            return turn
-        cost = np.concatenate([ahead.cost for ahead in turn])
-        rank = self._ranks(turn)
-        taken = ~self.cut[person]
+        self.truncated = count > self.limit
+        if not self.truncated.any():
+            return parts
+        cost = np.concatenate([part.cost for part in parts])
+        rank = self._ranks(parts)
+        taken = ~self.truncated[person]
         order = np.argsort(person, kind="stable")
         end = np.cumsum(count)
-        for one in np.flatnonzero(self.cut).tolist():
-            mine, room = order[end[one] - count[one] : end[one]], int(self.room[one])
-            dearest = np.partition(cost[mine], room)[room]
-            cheaper = cost[mine] < dearest
-            taken[mine[cheaper]] = True
-            equal, left = mine[cost[mine] == dearest], room - int(cheaper.sum())
+        for row in np.flatnonzero(self.truncated).tolist():
+            own, limit = order[end[row] - count[row] : end[row]], int(self.limit[row])
+            largest = np.partition(cost[own], limit)[limit]
+            cheaper = cost[own] < largest
+            taken[own[cheaper]] = True
+            equal, left = own[cost[own] == largest], limit - int(cheaper.sum())
             taken[equal[np.argpartition(rank[equal], left)[:left]]] = True
-        fit = []
-        for ahead, here in zip(turn, np.split(taken, np.cumsum([len(ahead.cost) for ahead in turn])[:-1]), strict=True):
-            fit.append(ahead.take(here))
-            if not here.all():
-                self._wait(place, ahead.take(~here))
-        return fit
+        chosen = []
+        ends = np.cumsum([len(part.cost) for part in parts])[:-1]
+        for part, mask in zip(parts, np.split(taken, ends), strict=True):
+            chosen.append(part.take(mask))
+            if not mask.all():
+                self._enqueue(bucket, part.take(~mask))
+        return chosen
 
-    def _ranks(self, turn: list[_Next]) -> Longs:
-        """[n] numbers that rise with the number of steps, then with the order of the file."""
-        parents = {id(ahead.after): ahead.after for ahead in turn}
+    def _ranks(self, parts: list[_Expansions]) -> Longs:
+        """[n] ranks by number of steps, then by file order."""
+        parents = {id(part.after): part.after for part in parts}
         path = np.concatenate([after.path for after in parents.values()])
         depth = np.concatenate([after.depth for after in parents.values()])
         rank = np.empty(len(path), np.int64)
         rank[np.lexsort((*path.T[::-1], depth))] = np.arange(len(path))
         first = dict(zip(parents, np.cumsum([0, *(len(after) for after in parents.values())]).tolist(), strict=False))
         actions = len(self.transitions)
-        return np.concatenate([rank[first[id(ahead.after)] + ahead.parent] * actions + ahead.action for ahead in turn])
+        return np.concatenate([rank[first[id(part.after)] + part.parent] * actions + part.action for part in parts])
 
     def settle(self, labels: Labels) -> tuple[Labels, Bools]:
-        """Drop dominated labels and close the rest; also says which [n] reach a state for the first time."""
+        """Drop dominated labels and close the rest; also returns which [n] reach a state for the first time."""
         words = [labels.path[:, w] for w in reversed(range(labels.path.shape[1]))]
         order = np.lexsort((*words, labels.depth, labels.cost, labels.key))
         key, depth = labels.key[order], labels.depth[order]
         first = np.ones(len(key), bool)
         first[1:] = key[1:] != key[:-1]
-        # Within one key, in order of cost, a label is of use only if it takes fewer steps than all before it.
+        # Within one key, in order of cost, a label is undominated only if it takes fewer steps than all before it.
         rank = depth - np.cumsum(first) * (self.problem.max_actions + 1)
         better = first.copy()
         better[1:] |= rank[1:] < np.minimum.accumulate(rank)[:-1]
@@ -288,7 +302,7 @@ class Frontier:
         return kept, is_new
 
     def look_up(self, key: Longs) -> tuple[Bools, Ints]:
-        """Whether each key [n] is closed, and where it stands in the closed table."""
+        """Whether each key [n] is closed, and its index in the closed table."""
         at = np.searchsorted(self.closed_keys, key)
         at[at == len(self.closed_keys)] = 0
         if not len(self.closed_keys):
@@ -296,7 +310,7 @@ class Frontier:
         return self.closed_keys[at] == key, at
 
     def close(self, labels: Labels) -> None:
-        """Note the fewest steps in which each state was reached; labels come sorted by key, steps falling."""
+        """Record the fewest steps to each state; labels are sorted by key, with decreasing numbers of steps."""
         last = np.ones(len(labels), bool)
         last[:-1] = labels.key[1:] != labels.key[:-1]
         key, depth = labels.key[last], labels.depth[last]
@@ -317,13 +331,13 @@ class Frontier:
         return np.where(labels.depth == 0, len(self.transitions.functions), self.transitions.function_of[action])
 
     def full_states(self, labels: Labels) -> Floats:
-        """The states [n, F] of `labels`, with what cannot change."""
+        """States [n, F] of `labels`, immutable features included."""
         full = self.starts[labels.person]
         full[:, self.mutable] = labels.states
         return full
 
     def labels(self, person: Ints, actions: Ints, states: Floats, cost: Floats) -> Labels:
-        """Plans `actions` [n, T] that were found elsewhere, as labels."""
+        """Labels of plans `actions` [n, T] from elsewhere, with their final `states` [n, F] and `cost` [n]."""
         step = np.arange(actions.shape[1])
         shift = (self.bits * (self.per_word - 1 - step % self.per_word)).astype(np.uint64)
         packed = np.where(actions == NO_ACTION, 0, actions).astype(np.uint64) << shift
@@ -335,28 +349,34 @@ class Frontier:
         return Labels(person, states[:, self.mutable], self.keys(person, states), whole, depth, path)
 
     def actions(self, labels: Labels) -> Ints:
-        """The plans [n, T] that lead to `labels`, filled up with NO_ACTION."""
+        """Plans [n, T] that lead to `labels`, padded with NO_ACTION."""
         step = np.arange(self.problem.max_actions)
         shift = (self.bits * (self.per_word - 1 - step % self.per_word)).astype(np.uint64)
         packed = labels.path[:, step // self.per_word] >> shift & np.uint64((1 << self.bits) - 1)
         return np.where(step < labels.depth[:, None], packed.astype(np.intp), NO_ACTION)
 
     def order(self, labels: Labels) -> Ints:
-        """The order [n] of preference: by cost, then fewer steps, then the order of the file."""
+        """Order [n] of preference: lower cost, then fewer steps, then file order."""
         words = [labels.path[:, w] for w in reversed(range(labels.path.shape[1]))]
         return np.lexsort((*words, labels.depth, labels.cost))
 
 
-def _unit(transitions: Transitions, longest: int) -> float:
-    """The unit of which all costs are counted as whole multiples: a billionth, or less if some action costs less."""
-    costs = transitions.least_costs[transitions.least_costs > 0]
-    unit = 1e-9 if not len(costs) else 10.0 ** math.floor(math.log10(min(1e-9, float(costs.min()) * 1e-6)))
-    most = float(transitions.most_costs.max()) * longest
+def _unit(costs: ActionCosts, max_actions: int) -> float:
+    """The unit of integer costs: 1e-9, smaller if some unweighted action costs less, larger if costs are very large."""
+    least = costs.least()
+    positive = least[least > 0]
+    unit = 1e-9
+    if len(positive) and costs.weights is None:
+        unit = 10.0 ** math.floor(math.log10(min(1e-9, float(positive.min()) * 1e-6)))
+    most = float(costs.most().max(initial=0.0)) * max_actions
     if most / unit > LARGEST:
         unit = 10.0 ** math.ceil(math.log10(most / LARGEST))
-        if len(costs) and costs.min() / unit < 1e3:
-            raise PlanError(
-                f"the costs reach from {costs.min():g} to {transitions.most_costs.max():g}, too far apart to be added "
-                "up exactly; bring the dearest actions nearer to the others, or leave them out of the file"
+        if len(positive) and positive.min() / unit < 1e3:
+            spread = f"reach from {positive.min():g} to {most / max_actions:g}, too far apart to be added up exactly"
+            if costs.weights is not None:
+                raise SettingError(f"weighted costs {spread}; use cost_weights that differ less")
+            raise ProblemError(
+                f"the costs {spread}; bring the most expensive actions nearer to the others, or leave them out of the "
+                "file"
             )
     return unit

@@ -1,22 +1,25 @@
-"""Plans as rows of actions: where they lead, what they cost, and their cheapest order."""
+"""Plans as rows of actions: final states, costs, and the cheapest order of the same actions."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
+from counterplan.search.costs import ActionCosts
 
 NO_ACTION = -1
-"""Fills up a plan that has fewer actions than there is room for."""
+"""Pads plans that have fewer actions than there are columns."""
 
 
-def cheapest_orders(transitions: Transitions, starts: Floats, actions: Ints) -> Ints:
-    """Plans `actions` [n, T] in the cheapest legal order that neighbours can swap into, ending in the same states.
+def cheapest_orders(
+    transitions: Transitions, starts: Floats, actions: Ints, cost_weights: Floats | None = None
+) -> Ints:
+    """Reorder plans `actions` [n, T] by swapping neighbours while that is cheaper and leads to the same states.
 
-    No question is needed for that. Independent neighbours are put in the order of the file.
+    Needs no query. Independent neighbours are put in file order. `cost_weights` [n, A] are those of each row.
     """
     actions = actions.copy()
-    final, cost, _ = rollout(transitions, starts, actions)
+    final, cost, _ = rollout(transitions, starts, actions, cost_weights)
     for _ in range(actions.shape[1] ** 2):
         changed = False
         for k in range(actions.shape[1] - 1):
@@ -26,23 +29,30 @@ def cheapest_orders(transitions: Transitions, starts: Floats, actions: Ints) -> 
             swapped = actions[rows]
             swapped[:, [k, k + 1]] = swapped[:, [k + 1, k]]
             functions = transitions.function_of[swapped[:, [k, k + 1]]]
-            end, price, legal = rollout(transitions, starts[rows], swapped)
+            weights = None if cost_weights is None else cost_weights[rows]
+            end, new_cost, legal = rollout(transitions, starts[rows], swapped, weights)
             same = legal & ((end == final[rows]) | (np.isnan(end) & np.isnan(final[rows]))).all(axis=1)
-            tidier = transitions.in_order[functions[:, 1], swapped[:, k]] == 0
-            tidier &= transitions.in_order[functions[:, 0], swapped[:, k + 1]]
-            better = same & ((price < cost[rows] - 1e-9) | (tidier & (price < cost[rows] + 1e-9)))
-            actions[rows[better]], cost[rows[better]] = swapped[better], price[better]
+            in_file_order = transitions.in_order[functions[:, 1], swapped[:, k]] == 0
+            in_file_order &= transitions.in_order[functions[:, 0], swapped[:, k + 1]]
+            better = same & ((new_cost < cost[rows] - 1e-9) | (in_file_order & (new_cost < cost[rows] + 1e-9)))
+            actions[rows[better]], cost[rows[better]] = swapped[better], new_cost[better]
             changed |= bool(better.any())
         if not changed:
             break
     return actions
 
 
-def rollout(transitions: Transitions, starts: Floats, actions: Ints) -> tuple[Floats, Floats, Bools]:
-    """The final states [n, F], costs [n] and legality [n] of plans `actions` [n, T] from `starts` [n, F]."""
+def rollout(
+    transitions: Transitions, starts: Floats, actions: Ints, cost_weights: Floats | None = None
+) -> tuple[Floats, Floats, Bools]:
+    """Final states [n, F], costs [n] and legality [n] of plans `actions` [n, T] from `starts` [n, F].
+
+    `cost_weights` [n, A] are those of each row.
+    """
+    costs, rows = ActionCosts(transitions, cost_weights), np.arange(len(starts))
     states, cost, legal = starts, np.zeros(len(starts)), np.ones(len(starts), bool)
     for t in range(actions.shape[1]):
         chosen = np.where(actions[:, t] == NO_ACTION, transitions.stop, actions[:, t])
-        states, price, possible = transitions.step(states, chosen)
-        cost, legal = cost + price, legal & possible
+        states, step_cost, possible = costs.step(states, rows, chosen)
+        cost, legal = cost + step_cost, legal & possible
     return states, cost, legal

@@ -1,4 +1,4 @@
-"""States that are worth knowing the answer to before anything is known: on both sides of the boundary."""
+"""Initial queries close to the decision boundary, found by binary search between states of both outcomes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 
 
 def probes(
-    problem: Problem, refused: Floats, accepted: Floats, ask: Callable[[Floats, Ints], Bools],
+    problem: Problem,
+    refused: Floats,
+    accepted: Floats,
+    oracle: Callable[[Floats, Ints], Bools],
     random: np.random.Generator,
-) -> tuple[Floats, Ints, Bools]:  # fmt: skip
-    """Walk from each of `refused` [n, F] to its partner in `accepted` [n, F] and find where the answer turns.
+) -> tuple[Floats, Ints, Bools]:
+    """Interpolate from each of `refused` [n, F] to its partner in `accepted` [n, F] and locate the boundary.
 
-    What can change takes over the partner's values in random order, and a binary search over how many asks `ask` about
-    states [m, F] of the rows [m]. Gives all states asked about, whose they are, and the answers.
+    Mutable features take the partner's values in random order; a binary search over their number queries `oracle`
+    about states [m, F] of the rows [m]. Returns all queried states, their rows, and the answers.
     """
     mutable = problem.transitions.mutable
     count, width = len(refused), len(mutable)
     differs = ~_equal(refused[:, mutable], accepted[:, mutable])
-    turn = np.argsort(random.random((count, width)) + ~differs, axis=1).argsort(axis=1)  # what differs comes first
+    turn = np.argsort(random.random((count, width)) + ~differs, axis=1).argsort(axis=1)  # differing features come first
     low, high = np.zeros(count, np.intp), differs.sum(axis=1)
     states, people, answers = [refused[:0]], [np.empty(0, np.intp)], [np.empty(0, bool)]
     while True:
@@ -34,7 +37,7 @@ def probes(
         mixed[:, mutable] = np.where(
             turn[rows] < middle[:, None], accepted[rows][:, mutable], refused[rows][:, mutable]
         )
-        favourable = ask(mixed, rows)
+        favourable = oracle(mixed, rows)
         high[rows[favourable]], low[rows[~favourable]] = middle[favourable], middle[~favourable]
         states.append(mixed)
         people.append(rows)

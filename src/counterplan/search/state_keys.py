@@ -1,4 +1,4 @@
-"""One integer for one state: what can change in a state, packed so that equal keys mean equal states."""
+"""Integer keys of states: the mutable features packed so that equal keys mean equal states."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _DECIMALS = 10**6
 
 
 class Interner:
-    """Gives each distinct value a number of its own, counting from 0, and the same number ever after."""
+    """Assign consecutive integers, from 0, to distinct values; a value keeps its integer in later calls."""
 
     def __init__(self) -> None:
         self._known: npt.NDArray[np.generic] | None = None
         self._ids = np.empty(0, np.int64)
 
     def __call__(self, values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
-        """The numbers [n] of `values` [n]."""
+        """Integers [n] of `values` [n]."""
         known = values[:0] if self._known is None else self._known
         at = np.minimum(np.searchsorted(known, values), max(len(known) - 1, 0))
         fresh = values if not len(known) else values[known[at] != values]
@@ -37,7 +37,7 @@ class Interner:
 
 
 class StateKeys:
-    """Packs (person, what can change) into int64 keys that are equal exactly if the two are."""
+    """Pack (person, mutable features) into int64 keys that are equal exactly if both are."""
 
     def __init__(self, problem: Problem, starts: Floats) -> None:
         self._starts = starts
@@ -77,7 +77,7 @@ class StateKeys:
 
 
 def _lattice(problem: Problem, index: int) -> tuple[float | None, int]:
-    """If a number is only ever added to: the grid of its arguments, and how many grid steps a plan can move it."""
+    """Grid of the arguments of a feature that is only added to, and the most grid steps of a plan; None otherwise."""
     transitions = problem.transitions
     changers = [function for function in transitions.functions if function.target == index]
     if any(not function.adds for function in changers) or any(c.sets and c.target == index for c in transitions.causes):

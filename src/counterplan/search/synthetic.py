@@ -1,4 +1,4 @@
-"""Other people and other states to learn from: crossed from real ones, or reached by random plans."""
+"""Synthetic states to learn from: recombined from real people, or reached by random plans."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
 _DONATED = 0.6
-"""The share of an invented person's features that come from others."""
+"""Share of a synthetic person's features that come from donors."""
 _JITTER = 0.2
-"""How much their numbers differ, in standard deviations."""
+"""Standard deviation of the noise on numeric features, in standard deviations of the feature."""
 
 
 def crossover(
     problem: Problem, people: People, count: int, random: np.random.Generator, share: float = 0.3
 ) -> tuple[Floats, Ints]:
-    """Invented states [n, F]: people (whose rows [n] are told) with a `share` of features taken from somebody else.
+    """Synthetic states [n, F] and their source rows [n]: people with a `share` of features from one donor each.
 
-    A feature that follows from another one comes along with it.
+    A feature that is a consequence of another one is taken from the same person.
     """
     rows = random.integers(len(people), size=count)
     others = random.integers(len(people), size=count)
@@ -30,10 +30,9 @@ def crossover(
 
 
 def synthesize(problem: Problem, people: People, count: int, random: np.random.Generator) -> Floats:
-    """States [n, F] of people who might exist: most features are taken from somebody else, each from another person,
-    and numbers differ a little.
+    """Synthetic states [n, F]: most features are taken from donors, a different one each, and numbers get noise.
 
-    They are further from real people than crossed ones, so that what is learned from them holds for strangers.
+    They are further from real people than those of `crossover`, to generalize to unseen people.
     """
     rows = random.integers(len(people), size=count)
     donors = random.integers(len(people), size=(count, len(problem.features)))
@@ -54,7 +53,7 @@ def synthesize(problem: Problem, people: People, count: int, random: np.random.G
 
 
 def random_walk(problem: Problem, states: Floats, random: np.random.Generator) -> Floats:
-    """Where random legal plans of random length lead from `states` [n, F]; no two steps of one function."""
+    """Final states [n, F] of random legal plans of random length from `states` [n, F]; each function at most once."""
     transitions = problem.transitions
     length = random.integers(1, problem.max_actions + 1, size=len(states))
     used = np.zeros((len(states), len(transitions.functions) + 1), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Any, Protocol
@@ -27,6 +27,7 @@ from counterplan.storage.arrays import (
 )
 from counterplan.storage.files import MissingFileError, read_inside, write_inside
 from counterplan.storage.json_files import LIMIT, parse_json
+from counterplan.storage.settings import settings_to_dict
 from counterplan.storage.write_ahead import FILE as WRITE_AHEAD
 
 LEARNING = ("learning.npz", "learning.jsonl")
@@ -76,7 +77,7 @@ class CheckpointFormat:
             "model": run.box.model_id,
             "people": run.people_hash,
             "seed": run.seed,
-            "settings": asdict(run.settings),
+            "settings": settings_to_dict(run.settings),
             "random": run.random.bit_generator.state,
             "metrics": run.metrics,
         }
@@ -129,7 +130,7 @@ class Checkpoint:
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
         """Raise CheckpointMismatch if the checkpoint is of another run; only the query budget may differ."""
-        current = json.loads(json.dumps(asdict(settings)))
+        current = json.loads(json.dumps(settings_to_dict(settings)))
         reusable = self.facts.get("asking") == problem.query_fingerprint
         self._require_equal("a different problem", self.facts["fingerprint"], problem.fingerprint, reusable)
         self._require_equal("a different model", self.facts["model"], box.model_id, reusable=False)

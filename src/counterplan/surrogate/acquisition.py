@@ -1,7 +1,8 @@
-"""Plans from a surrogate: states in order of cost, and questions only where they pay.
+"""Acquisition of queries for planning with a surrogate.
 
-The world is known — actions, preconditions, costs — and only the goal test, the black box, is dear. So states are
-enumerated without asking, and the next question goes to the one with the largest chance × saving.
+Transitions and costs are known; only the goal test, the black box, is expensive. States are therefore enumerated in
+order of cost without queries, and each query goes to the state with the largest expected saving: the surrogate's
+probability × the saving against the best plan so far.
 """
 
 from __future__ import annotations
@@ -13,92 +14,137 @@ from numbers import Integral, Real
 import numpy as np
 
 from counterplan.blackbox import MeteredOracle
-from counterplan.errors import PlanError
+from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.search.orders import NO_ACTION
+from counterplan.search.outcome import SearchOutcome
 from counterplan.surrogate.pool import Pool
 
 Logit = Callable[[Floats], Floats]
-"""The log odds [n] that states [n, F] are favourable, as somebody believes; wrong ones only cost questions."""
+"""Log odds [n] that states [n, F] are favourable; wrong ones cost queries, never correctness."""
 
 _LARGEST_LOGIT = 500.0
 _TINY = 1e-6
-_EVERYTHING = slice(None)
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
 class GuideSettings:
-    """How questions are chosen. With price 0, no limit of questions and enough states, plans are proved optimal."""
+    """Settings of the guided planner.
 
-    price: float | None = None
-    """What a question costs in units of effort: a smaller gain is not worth one. None: `share` of the plan's cost."""
-    share: float = 0.015
-    sure: float = 0.9
-    """The chance from which on a state is believed to be favourable."""
-    questions: int | None = 10
-    """Most questions about one person, unless a budget says less."""
-    steps: int | None = 460_000
-    """Most steps (states × actions) looked at for one person; beyond them, sets of changes are considered."""
-    together: int = 3_200
-    """People × actions planned for at the same time."""
-    sets: ChangeSetSettings = field(default_factory=ChangeSetSettings)
+    With `min_gain` 0, no limit of queries and no limit of expansions, plans are proved optimal.
+
+    Parameters
+    ----------
+    min_gain : float, optional
+        Smallest expected saving, in units of cost, that is worth a query. None: `min_relative_gain` × the cost of the
+        plan.
+    min_relative_gain : float, default=0.015
+        Smallest expected saving that is worth a query, as a share of the cost of the plan.
+    confidence : float, default=0.9
+        Probability from which on a state is taken to be favourable.
+    max_queries : int or None, default=10
+        Most queries about one person, unless a budget is given.
+    max_expansions : int or None, default=460_000
+        Most expansions (states × actions) for one person; beyond it, change sets are proposed.
+    batch_size : int, default=3_200
+        People × actions planned for at the same time.
+    change_sets : ChangeSetSettings
+
+    Raises
+    ------
+    SettingError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> GuideSettings(min_gain=0.5, max_queries=3).confidence
+    0.9
+    """
+
+    min_gain: float | None = field(default=None, metadata={"key": "price"})
+    min_relative_gain: float = field(default=0.015, metadata={"key": "share"})
+    confidence: float = field(default=0.9, metadata={"key": "sure"})
+    max_queries: int | None = field(default=10, metadata={"key": "questions"})
+    max_expansions: int | None = field(default=460_000, metadata={"key": "steps"})
+    batch_size: int = field(default=3_200, metadata={"key": "together"})
+    change_sets: ChangeSetSettings = field(default_factory=ChangeSetSettings, metadata={"key": "sets"})
 
     def __post_init__(self) -> None:
-        for name in ("price", "share"):
+        for name in ("min_gain", "min_relative_gain"):
             value = getattr(self, name)
-            if not ((_is_number(value) and value >= 0) or (name == "price" and value is None)):
-                raise PlanError(f"'{name}' is what a question costs, zero or more, not {value!r}")
-        if not (_is_number(self.sure) and 0 < self.sure <= 1):
-            raise PlanError(f"'sure' is a chance, above 0 and at most 1, not {self.sure!r}")
-        for name, least in (("questions", 0), ("steps", 1), ("together", 1)):
+            if not ((_is_number(value) and value >= 0) or (name == "min_gain" and value is None)):
+                raise SettingError(f"'{name}' must be a number, zero or more, not {value!r}")
+        if not (_is_number(self.confidence) and 0 < self.confidence <= 1):
+            raise SettingError(f"'confidence' must be a probability, above 0 and at most 1, not {self.confidence!r}")
+        for name, least in (("max_queries", 0), ("max_expansions", 1), ("batch_size", 1)):
             value = getattr(self, name)
-            if value is None and name != "together":
+            if value is None and name != "batch_size":
                 continue
             if not (isinstance(value, Integral) and int(value) >= least):
-                way_out = "" if name == "together" else ", or None for no limit"
-                raise PlanError(f"'{name}' is a whole number, {least} or more{way_out}; not {value!r}")
-
-
-@dataclass
-class Guided:
-    """What was found for B people: plans [B, T] filled up with NO_ACTION, costs [B] (infinite: none)."""
-
-    actions: Ints
-    cost: Floats
-    verified: Bools
-    lower_bound: Floats
-    """[B] no plan costs less; infinite if it is proved that there is none."""
-    questions: Ints
-
-    @classmethod
-    def nothing(cls, people: int, longest: int) -> Guided:
-        """Nothing found yet."""
-        return cls(
-            np.full((people, longest), NO_ACTION, np.intp), np.full(people, np.inf), np.zeros(people, bool),
-            np.zeros(people), np.zeros(people, np.intp),
-        )  # fmt: skip
+                way_out = "" if name == "batch_size" else ", or None for no limit"
+                raise SettingError(f"'{name}' must be an integer, {least} or more{way_out}; not {value!r}")
 
 
 def guide(
-    problem: Problem, states: Floats, allowed: Bools, logit: Logit, ask: MeteredOracle, settings: GuideSettings,
-    budget: int | None = None, progress: Callable[[int], None] = lambda done: None, hints: Hints | None = None,
-) -> Guided:  # fmt: skip
-    """Plans for refused people in `states` [B, F], who may take the actions `allowed` [B, A].
+    problem: Problem,
+    states: Floats,
+    allowed: Bools,
+    logit: Logit,
+    oracle: MeteredOracle,
+    settings: GuideSettings,
+    *,
+    budget: int | None = None,
+    cost_weights: Floats | None = None,
+    hints: Hints | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> SearchOutcome:
+    """Plan for people who are refused, with a surrogate that selects the queries.
 
-    `hints` of what worked for others help people whose states are too many to enumerate.
+    Parameters
+    ----------
+    problem : Problem
+    states : array of shape [B, F]
+    allowed : bool array of shape [B, A]
+        Actions that each person may take.
+    logit : callable
+        Log odds [n] that states [n, F] are favourable.
+    oracle : MeteredOracle
+        Answers and counts queries.
+    settings : GuideSettings
+    budget : int, optional
+        Most queries about one person; `settings.max_queries` if None.
+    cost_weights : array of shape [B, A], optional
+        Factors on the cost of each action; None means 1.
+    hints : Hints, optional
+        Favourable states and successful plans of other people, for people with too many states to enumerate.
+    progress : callable, optional
+        Called with the number of people finished since the last call.
+
+    Returns
+    -------
+    SearchOutcome
+
+    Raises
+    ------
+    SettingError
+        If `logit` does not give one number for each state.
     """
-    logit = _checked(logit)
-    most = settings.questions if budget is None else budget
-    found = Guided.nothing(len(states), problem.max_actions)
-    together = max(1, settings.together // len(problem.transitions))
-    for first in range(0, len(states), together):
-        rows = np.arange(first, min(first + together, len(states)))
-        _Group(problem, states[rows], allowed[rows], logit, ask, settings, most, rows, found, hints).run()
+    checked = _checked(logit)
+    max_queries = settings.max_queries if budget is None else budget
+    outcome = SearchOutcome.empty(len(states), problem.max_actions)
+    batch_size = max(1, settings.batch_size // len(problem.transitions))
+    for first in range(0, len(states), batch_size):
+        rows = np.arange(first, min(first + batch_size, len(states)))
+        weights = None if cost_weights is None else cost_weights[rows]
+        frontier = Frontier(problem, states[rows], allowed[rows], weights)
+        search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints)
+        search.run(rows, outcome)
         progress(len(rows))
-    return found
+    return outcome
 
 
 def _is_number(value: object) -> bool:
@@ -106,210 +152,211 @@ def _is_number(value: object) -> bool:
 
 
 def _checked(logit: Logit) -> Logit:
-    """The same, but whatever is not one number for each state is said to be wrong."""
+    """`logit` with its return values checked: one number for each state."""
 
     def checked(states: Floats) -> Floats:
-        said = logit(states)
+        returned = logit(states)
         try:
-            odds = np.asarray(said, float)
+            odds = np.asarray(returned, float)
         except (TypeError, ValueError):
-            kind = type(said).__name__
-            raise PlanError(f"the surrogate gives log odds, one number for each state, not {kind}") from None
+            kind = type(returned).__name__
+            raise SettingError(f"the surrogate must return log odds, one number for each state, not {kind}") from None
         if odds.shape != (len(states),):
-            raise PlanError(
-                f"the surrogate gives log odds, one number for each state; for {len(states):,} states it gave an array "
-                f"of shape {odds.shape}"
+            raise SettingError(
+                f"the surrogate must return log odds, one number for each state; for {len(states):,} states it "
+                f"returned an array of shape {odds.shape}"
             )
         return odds
 
     return checked
 
 
-class _Group:
-    """The search for some people at once: grow, ask one question each, and again."""
+class _GuidedSearch:
+    """The search for a batch of people: enumerate states, query one state of each person, repeat."""
 
     def __init__(
         self,
-        problem: Problem,
-        states: Floats,
-        allowed: Bools,
+        frontier: Frontier,
         logit: Logit,
-        ask: MeteredOracle,
+        oracle: MeteredOracle,
         settings: GuideSettings,
-        most: int | None,
-        rows: Ints,
-        found: Guided,
+        max_queries: int | None,
         hints: Hints | None,
     ) -> None:
-        count = len(rows)
-        self.problem, self.logit, self.ask, self.settings = problem, logit, ask, settings
-        self.rows, self.found, self.hints = rows, found, hints
-        self.most = np.iinfo(np.intp).max if most is None else most
-        self.limit = None if settings.steps is None else max(1, settings.steps // len(problem.transitions))
+        problem, count = frontier.problem, len(frontier.starts)
+        self.problem, self.logit, self.oracle, self.settings = problem, logit, oracle, settings
+        self.hints, self.frontier, self.pool = hints, frontier, Pool(frontier)
+        self.rows = np.arange(count)
+        self.max_queries = np.iinfo(np.intp).max if max_queries is None else max_queries
+        limit = settings.max_expansions
+        self.max_states = None if limit is None else max(1, limit // len(problem.transitions))
         """Most states enumerated for one person, if there is a limit."""
-        self.frontier = Frontier(problem, states, allowed)
-        self.pool = Pool(self.frontier)
+        self.actions = np.full((count, problem.max_actions), NO_ACTION, np.intp)
         self.cost = np.full(count, np.inf)
-        """[B] of the cheapest plan that was confirmed."""
+        """[B] cost of the cheapest plan so far."""
         self.target = np.full(count, np.inf)
-        """[B] what a plan has to undercut: the confirmed cost, or a guess; infinite as long as nobody can guess."""
+        """[B] cost to undercut: that of the plan, or an estimate; infinite as long as there is no estimate."""
         self.best_value = np.zeros(count)
-        """[B] chance × saving of the best question there is."""
-        self.floor = np.zeros(count)
-        """[B] no state that was not enumerated costs less."""
-        self.seen = np.zeros(count, np.intp)
+        """[B] largest acquisition value in the pool."""
+        self.bound = np.zeros(count)
+        """[B] lower bound on the cost of states that were not enumerated."""
+        self.enumerated = np.zeros(count, np.intp)
         self.full = np.zeros(count, bool)
-        """[B] whose states are too many: all that may be were enumerated, or more lie ahead at once than may be."""
-        self.asked = np.zeros(count, np.intp)
+        """[B] whether the limit of states was reached, or the next bucket exceeds it."""
+        self.queries = np.zeros(count, np.intp)
         self.proposed = np.zeros(count, bool)
         self.active = np.ones(count, bool)
 
-    def run(self) -> None:
-        """Until nothing is worth asking any more."""
+    def run(self, rows: Ints, outcome: SearchOutcome) -> None:
+        """Search until no query is worth its cost; write the plans to `outcome` at `rows` [B]."""
+        self.rows = rows
         while self.active.any():
-            self.grow()
+            self.expand()
             self.propose()
-            if not self.most:
-                self.believe()
+            if not self.max_queries:
+                self.accept_unverified()
                 break
-            self.question()
-        self.conclude()
+            self.query()
+        outcome.actions[rows], outcome.cost[rows], outcome.queries[rows] = self.actions, self.cost, self.queries
+        outcome.verified[rows] = np.isfinite(self.cost) & (self.max_queries > 0)
+        outcome.lower_bound[rows] = self.lower_bound()
 
-    def grow(self) -> None:
-        """Enumerate states, cheapest first, until everybody's best question is known or their states are too many."""
+    def expand(self) -> None:
+        """Enumerate states in order of cost until everybody's best query is known or the limit is reached."""
         frontier = self.frontier
-        frontier.done = ~self.active
-        frontier.growing = self.hungry() & ~self.full
-        frontier.wake()
-        while frontier.growing.any():
-            frontier.room = None if self.limit is None else self.limit - self.seen
+        frontier.finished = ~self.active
+        frontier.active = self.needs_expansion() & ~self.full
+        frontier.resume()
+        while frontier.active.any():
+            frontier.limit = None if self.max_states is None else self.max_states - self.enumerated
             labels = frontier.advance()
-            growing = frontier.growing
-            self.floor[growing] = np.maximum(self.floor[growing], frontier.reached)
+            active = frontier.active
+            self.bound[active] = np.maximum(self.bound[active], frontier.lower_bound[active])
             if labels is None:
                 break
             self.add(labels.where(labels.cost * frontier.unit < self.cost[labels.person]))
-            if self.limit is not None:
-                self.full |= frontier.cut | (self.seen >= self.limit)
-            frontier.growing = growing & self.hungry() & ~self.full
+            if self.max_states is not None:
+                self.full |= frontier.truncated | (self.enumerated >= self.max_states)
+            frontier.active = active & self.needs_expansion() & ~self.full
 
-    def hungry(self) -> Bools:
-        """[B] for whom a state not seen yet might be worth more than the best question known."""
-        wants: Bools = self.active & np.isfinite(self.floor)
-        hope = self.target[wants] - self.floor[wants]
-        wants[wants] = hope > np.maximum(self.best_value, self.price())[wants]
-        return wants
+    def needs_expansion(self) -> Bools:
+        """[B] whether a state not enumerated yet may have a larger acquisition value than the best one known."""
+        needed: Bools = self.active & np.isfinite(self.bound)
+        possible = self.target[needed] - self.bound[needed]
+        needed[needed] = possible > np.maximum(self.best_value, self.min_gain())[needed]
+        return needed
 
-    def price(self) -> Floats:
-        """[B] what a question costs; to whoever has no plan yet, nothing."""
-        price = np.zeros(len(self.cost))
-        known = np.isfinite(self.cost)
-        price[known] = self.settings.share * self.cost[known] if self.settings.price is None else self.settings.price
-        return price
+    def min_gain(self) -> Floats:
+        """[B] smallest acquisition value that is worth a query; 0 for people without a plan."""
+        gain = np.zeros(len(self.cost))
+        solved = np.isfinite(self.cost)
+        settings = self.settings
+        relative = settings.min_relative_gain * self.cost[solved]
+        gain[solved] = relative if settings.min_gain is None else settings.min_gain
+        return gain
 
     def add(self, labels: Labels) -> None:
-        """Put states that were enumerated into the pool; the first that is surely favourable sets a target."""
+        """Add enumerated states to the pool; the first confident one sets a target."""
         if not len(labels):
             return
-        self.seen += np.bincount(labels.person, minlength=len(self.seen))
-        self.into_pool(labels, self.logit(self.frontier.full_states(labels)))
-        aimless = np.isinf(self.target)
-        if aimless.any():
-            self.aim(aimless)
-        newer = slice(len(self.pool) - len(labels), len(self.pool))
-        self.best_value = np.maximum(self.best_value, self.values(newer))
+        self.enumerated += np.bincount(labels.person, minlength=len(self.enumerated))
+        self.add_to_pool(labels, self.logit(self.frontier.full_states(labels)))
+        without_target = np.isinf(self.target)
+        if without_target.any():
+            self.update_target(without_target)
+        added = slice(len(self.pool) - len(labels), len(self.pool))
+        self.best_value = np.maximum(self.best_value, self.values(added))
 
-    def into_pool(self, labels: Labels, odds: Floats) -> None:
+    def add_to_pool(self, labels: Labels, odds: Floats) -> None:
+        """Add states with clipped log odds [n] to the pool."""
         self.pool.add(labels, np.clip(np.nan_to_num(odds), -_LARGEST_LOGIT, _LARGEST_LOGIT))
 
-    def aim(self, people: Bools, guess: bool = False) -> None:
-        """Set the target of `people` [B] who have no plan to twice the cost of their cheapest sure state.
+    def update_target(self, people: Bools, estimate: bool = False) -> None:
+        """Set the target of `people` [B] without a plan to twice the cost of their cheapest confident state.
 
-        Where there is none, it is set, as a `guess`, to twice the cost of the likeliest one.
+        If there is none, it is estimated, with `estimate`, as twice the cost of the most likely one.
         """
         pool, people = self.pool, people & np.isinf(self.cost)
-        mine = pool.open & people[pool.person]
+        selected = pool.open & people[pool.person]
         target = np.full(len(people), np.inf)
-        sure = mine & (pool.chance >= self.settings.sure)
-        np.minimum.at(target, pool.person[sure], 2 * pool.cost[sure] + _TINY)
-        if guess:
-            at = pool.best(np.where(mine & np.isinf(target)[pool.person], pool.odds, -np.inf))
+        confident = selected & (pool.probability >= self.settings.confidence)
+        np.minimum.at(target, pool.person[confident], 2 * pool.cost[confident] + _TINY)
+        if estimate:
+            at = pool.best(np.where(selected & np.isinf(target)[pool.person], pool.odds, -np.inf))
             target[pool.person[at]] = 2 * pool.cost[at] + _TINY
         self.target[people] = target[people]
-        self.best_value[people] = self.values(_EVERYTHING)[people]
+        self.best_value[people] = self.values(_ALL)[people]
 
     def values(self, part: slice) -> Floats:
-        """[B] the largest worth in a `part` of the pool."""
+        """[B] largest acquisition value in a `part` of the pool."""
         best = np.zeros(len(self.cost))
-        np.maximum.at(best, self.pool.person[part], self.worth(part))
+        np.maximum.at(best, self.pool.person[part], self.acquisition(part))
         return best
 
-    def worth(self, part: slice) -> Floats:
-        """[n] chance × saving in a `part` of the pool; nothing for what was asked, or whose person has no target."""
+    def acquisition(self, part: slice) -> Floats:
+        """[n] probability × saving in a `part` of the pool; 0 for queried states and people without a target."""
         pool = self.pool
         target = np.where(np.isinf(self.target), 0.0, self.target)[pool.person[part]]
-        return pool.open[part] * pool.chance[part] * np.maximum(target - pool.cost[part], 0.0)
+        return pool.open[part] * pool.probability[part] * np.maximum(target - pool.cost[part], 0.0)
 
     def propose(self) -> None:
-        """For those whose states are too many: sets of changes that the surrogate believes in."""
-        people = np.flatnonzero(self.hungry() & ~self.proposed & self.full)
+        """Add change sets to the pool, for people with too many states to enumerate."""
+        people = np.flatnonzero(self.needs_expansion() & ~self.proposed & self.full)
         if not len(people):
             return
         self.proposed[people] = True
-        starts, allowed = self.frontier.starts[people], self.frontier.allowed[people]
-        hints = self.hints._asdict() if self.hints else {}
-        made = propose(self.problem, starts, allowed, self.logit, self.settings.sets, **hints)
-        labels = self.frontier.labels(people[made.person], made.actions, made.states, made.cost)
-        fresh = ~self.frontier.look_up(labels.key)[0]
-        self.into_pool(labels.take(fresh), made.logit[fresh])
-        again = np.zeros(len(self.active), bool)
-        again[people] = True
-        self.aim(again)
-        self.best_value = self.values(_EVERYTHING)
+        frontier, hints = self.frontier, self.hints._asdict() if self.hints else {}
+        weights = None if frontier.costs.weights is None else frontier.costs.weights[people]
+        starts, allowed = frontier.starts[people], frontier.allowed[people]
+        settings = self.settings.change_sets
+        made = propose(self.problem, starts, allowed, self.logit, settings, cost_weights=weights, **hints)
+        labels = frontier.labels(people[made.person], made.actions, made.states, made.cost)
+        fresh = ~frontier.look_up(labels.key)[0]
+        self.add_to_pool(labels.take(fresh), made.logit[fresh])
+        changed = np.zeros(len(self.active), bool)
+        changed[people] = True
+        self.update_target(changed)
+        self.best_value = self.values(_ALL)
 
-    def question(self) -> None:
-        """Ask everybody's best question; whoever has none that is worth its price is done."""
-        self.aim(self.active & np.isinf(self.target), guess=True)
-        worth = self.worth(_EVERYTHING)
-        worth[~self.active[self.pool.person]] = 0.0
-        last = np.isinf(self.cost) & (self.asked > 0) & (self.asked == self.most - 1)
-        score = np.where(last[self.pool.person], self.pool.odds, worth)  # a last chance goes to the likeliest
-        at = self.pool.best(np.where(worth > 0, score, -np.inf))
+    def query(self) -> None:
+        """Query everybody's best state; people without one that is worth a query become inactive."""
+        self.update_target(self.active & np.isinf(self.target), estimate=True)
+        value = self.acquisition(_ALL)
+        value[~self.active[self.pool.person]] = 0.0
+        last = np.isinf(self.cost) & (self.queries > 0) & (self.queries == self.max_queries - 1)
+        score = np.where(last[self.pool.person], self.pool.odds, value)  # the last query goes to the most likely state
+        at = self.pool.best(np.where(value > 0, score, -np.inf))
         person = self.pool.person[at]
-        wanted = (worth[at] > self.price()[person]) & (self.asked[person] < self.most)
-        at, person = at[wanted], person[wanted]
-        growing = np.isinf(self.cost) & np.isfinite(self.floor) & ~self.full
-        self.active &= growing & (self.asked < self.most)
+        selected = (value[at] > self.min_gain()[person]) & (self.queries[person] < self.max_queries)
+        at, person = at[selected], person[selected]
+        expandable = np.isinf(self.cost) & np.isfinite(self.bound) & ~self.full
+        self.active &= expandable & (self.queries < self.max_queries)
         self.active[person] = True
         if len(at):
-            favourable, known = self.ask.query(self.frontier.full_states(self.pool.labels(at)), self.rows[person])
-            self.asked[person[known]] += 1
+            favourable, known = self.oracle.query(self.frontier.full_states(self.pool.labels(at)), self.rows[person])
+            self.queries[person[known]] += 1
             self.pool.open[at[known]] = False
-            self.keep(at[favourable])
+            self.store(at[favourable])
             self.pool.drop(self.cost)
-            self.active &= not self.ask.exhausted
-        self.aim(self.active)
-        self.best_value = self.values(_EVERYTHING)
+            self.active &= not self.oracle.exhausted
+        self.update_target(self.active)
+        self.best_value = self.values(_ALL)
 
-    def keep(self, at: Ints) -> None:
-        """The plans that lead to these states of the pool are the best so far."""
+    def store(self, at: Ints) -> None:
+        """Store the paths to these states of the pool as the best plans."""
         if len(at):
             person = self.pool.person[at]
-            self.found.actions[self.rows[person]] = self.frontier.actions(self.pool.labels(at))
+            self.actions[person] = self.frontier.actions(self.pool.labels(at))
             self.cost[person] = self.target[person] = self.pool.cost[at]
 
-    def believe(self) -> None:
-        """Without a question: the cheapest state that is sure, or else the likeliest one that is likely."""
+    def accept_unverified(self) -> None:
+        """Without queries: store the cheapest confident state, or else the most likely one, if it is likely."""
         pool = self.pool
-        self.keep(pool.best(np.where(pool.chance >= 0.5, pool.odds, -np.inf)))
-        self.keep(pool.best(np.where(pool.chance >= self.settings.sure, -pool.cost, -np.inf)))
+        self.store(pool.best(np.where(pool.probability >= 0.5, pool.odds, -np.inf)))
+        self.store(pool.best(np.where(pool.probability >= self.settings.confidence, -pool.cost, -np.inf)))
 
-    def conclude(self) -> None:
-        """Write down costs, bounds and counts."""
-        rows, found, pool = self.rows, self.found, self.pool
-        found.cost[rows] = self.cost
-        found.questions[rows] = self.asked
-        found.verified[rows] = np.isfinite(self.cost) & (self.most > 0)
-        bound = self.floor.copy()
+    def lower_bound(self) -> Floats:
+        """[B] proved lower bound on the cost of a plan."""
+        pool, bound = self.pool, self.bound.copy()
         np.minimum.at(bound, pool.person[pool.open], pool.cost[pool.open])
-        found.lower_bound[rows] = np.minimum(bound, self.cost)
+        return np.asarray(np.minimum(bound, self.cost))

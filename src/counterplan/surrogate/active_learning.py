@@ -20,12 +20,13 @@ from counterplan.errors import PlanError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
+from counterplan.search.outcome import SearchOutcome
 from counterplan.search.probes import probes
 from counterplan.search.synthetic import crossover, random_walk
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
-from counterplan.surrogate.acquisition import Guided, GuideSettings, guide
+from counterplan.surrogate.acquisition import GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
 from counterplan.surrogate.ledger import Ledger
 from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
@@ -75,7 +76,9 @@ class LearningSettings:
     """What a question counts in that comparison."""
     guide: GuideSettings = field(default_factory=GuideSettings)
     """How validation people are planned for."""
-    demonstrate: GuideSettings = field(default_factory=lambda: GuideSettings(share=0.005, questions=3, steps=150_000))
+    demonstrate: GuideSettings = field(
+        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000)
+    )
     """How others are planned for in a round: whatever is asked then is learned from."""
     fit: FitSettings = field(default_factory=FitSettings)
 
@@ -239,7 +242,7 @@ class ActiveLearner:
     def _next_pupils(self) -> People:
         """People to plan for: those known to be refused, then those likely to be, then crossed ones."""
         assert self.surrogate is not None
-        per_person = max(1.0, 0.7 * (self.settings.demonstrate.questions or 1))
+        per_person = max(1.0, 0.7 * (self.settings.demonstrate.max_queries or 1))
         asked = max(self.queries, self.settings.people + self.settings.plans)
         count = max(_FEWEST, round(self.settings.growth * asked / per_person))
         count = max(0, min(count, self._pupils_affordable()))
@@ -263,9 +266,9 @@ class ActiveLearner:
         """How many more people can be planned for so that what is learned from them can still be validated."""
         asked = self.metrics[-1]["questions"] if self.metrics else 0.0
         left = self.settings.budget - self.queries - _RESERVE * asked * len(self.validation)
-        return int(left / max(1, self.settings.demonstrate.questions or 1))
+        return int(left / max(1, self.settings.demonstrate.max_queries or 1))
 
-    def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> Guided:
+    def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> SearchOutcome:
         allowed = np.ones((len(people), len(self.problem.transitions)), bool)
         found = guide(
             self.problem, people.states, allowed, surrogate.logit, self.ledger.about(people), settings,
@@ -285,23 +288,23 @@ class ActiveLearner:
         """How well `surrogate` plans for validation people; it is kept unless an earlier one did clearly better."""
         found = self._plan(self.people.take(self.validation), self.settings.guide, surrogate)
         solved = np.isfinite(found.cost)
-        told = len(solved) > 0 and not (self.ledger.spent and not found.questions.any())
+        told = len(solved) > 0 and not (self.ledger.spent and not found.queries.any())
         if self.ledger.spent and self.best is not None:  # half a validation tells nothing
             self.worse += 1
         else:
             self.least = np.minimum(self.least, found.cost)
             before = self._score(self.best_cost, self.best_questions) if self.best else np.inf
-            score = self._score(found.cost, found.questions)
+            score = self._score(found.cost, found.queries)
             if score < before + self.settings.better:
                 self.best, self.learned = surrogate, self._fitted
             if score < before:
-                self.best_cost, self.best_questions = found.cost, found.questions.astype(float)
+                self.best_cost, self.best_questions = found.cost, found.queries.astype(float)
             tired = 2 if self.next_person == len(self.people) else 1
             self.worse = 0 if score < before - self.settings.better else self.worse + tired
         return Progress(
             self.round, self.queries, len(self.ledger), float(solved.mean()) if told else None,
             float(found.cost[solved].mean()) if solved.any() else 0.0,
-            float(found.questions.mean()) if len(solved) else 0.0,
+            float(found.queries.mean()) if len(solved) else 0.0,
         )  # fmt: skip
 
     def _score(self, cost: Floats, questions: Floats | Ints) -> float:
@@ -324,7 +327,7 @@ class ActiveLearner:
             self.least = np.minimum(self.least, found.cost)
             scores[parts] = found
         if not self.ledger.spent:
-            told = {parts: self._score(found.cost, found.questions) for parts, found in scores.items()}
+            told = {parts: self._score(found.cost, found.queries) for parts, found in scores.items()}
             told["both"] -= 3 * self.settings.better
             self.best = self.best.with_parts(min(told, key=lambda parts: told[parts]))
 

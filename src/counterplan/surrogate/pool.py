@@ -1,4 +1,4 @@
-"""States that might be asked about: whose, at what cost, and how likely they are favourable."""
+"""Candidate queries: states with their person, cost and predicted probability."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from counterplan.search.frontier import Frontier, Labels
 
 
 class Pool:
-    """The states of B people that were enumerated and could still undercut their best plan."""
+    """Enumerated states of B people that may be cheaper than their best plan."""
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
@@ -18,7 +18,7 @@ class Pool:
         self._person = np.empty(0, np.intp)
         self._cost = np.empty(0)
         self._odds = np.empty(0)
-        self._chance = np.empty(0)
+        self._probability = np.empty(0)
         self._open = np.empty(0, bool)
 
     def __len__(self) -> int:
@@ -26,50 +26,50 @@ class Pool:
 
     @property
     def person(self) -> Ints:
-        """[n] whose state it is."""
+        """[n] row of the person."""
         return self._person[: self._count]
 
     @property
     def cost(self) -> Floats:
-        """[n] the effort to get there."""
+        """[n] cost of the path to the state."""
         return self._cost[: self._count]
 
     @property
     def odds(self) -> Floats:
-        """[n] the surrogate's log odds."""
+        """[n] log odds according to the surrogate."""
         return self._odds[: self._count]
 
     @property
-    def chance(self) -> Floats:
-        """[n] the same as probabilities."""
-        return self._chance[: self._count]
+    def probability(self) -> Floats:
+        """[n] probability according to the surrogate."""
+        return self._probability[: self._count]
 
     @property
     def open(self) -> Bools:
-        """[n] what was not asked yet."""
+        """[n] whether the state was not queried yet."""
         return self._open[: self._count]
 
     def add(self, labels: Labels, odds: Floats) -> None:
-        """More states, with the log odds [n] that they are favourable."""
+        """Add states with the log odds [n] that they are favourable."""
         self._parts.append(labels)
         end = self._count + len(labels)
         if end > len(self._cost):
-            for name in ("_person", "_cost", "_odds", "_chance", "_open"):
+            for name in ("_person", "_cost", "_odds", "_probability", "_open"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.empty(2 * end - len(old), old.dtype)]))
         new = slice(self._count, end)
         self._person[new], self._cost[new] = labels.person, labels.cost * self._frontier.unit
-        self._odds[new], self._chance[new], self._open[new] = odds, 1 / (1 + np.exp(-odds)), True
+        self._odds[new], self._probability[new], self._open[new] = odds, 1 / (1 + np.exp(-odds)), True
         self._count = end
 
     def labels(self, at: Ints) -> Labels:
-        """Some of the states, as labels."""
+        """Labels of the states `at` [n]."""
         if len(self._parts) > 1:
             self._parts = [Labels.join(self._parts)]
         return self._parts[0].take(at)
 
     def best(self, score: Floats) -> Ints:
-        """The state with the highest `score` [n] of each person who has one above −∞; ties go to the cheaper one."""
+        """The state with the highest `score` [n] of each person, if above −∞; ties are broken by cost."""
         person = self.person
         top = np.full(len(self._frontier.starts), -np.inf)
         np.maximum.at(top, person, score)
@@ -78,10 +78,10 @@ class Pool:
         return at[np.unique(person[at], return_index=True)[1]]
 
     def drop(self, cost: Floats) -> None:
-        """Forget what was asked, or costs no less than the plan each person has, at `cost` [B], if that is the most."""
+        """Remove queried states and those not cheaper than the plan at `cost` [B], if they are the majority."""
         keep = np.flatnonzero(self.open & (self.cost < cost[self.person]))
         if 2 * len(keep) < self._count:
             self._parts = [self.labels(keep)]
-            for name in ("_person", "_cost", "_odds", "_chance", "_open"):
+            for name in ("_person", "_cost", "_odds", "_probability", "_open"):
                 getattr(self, name)[: len(keep)] = getattr(self, name)[keep]
             self._count = len(keep)

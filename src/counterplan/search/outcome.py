@@ -1,0 +1,40 @@
+"""Results of a search for many people, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.orders import NO_ACTION
+
+
+@dataclass
+class SearchOutcome:
+    """Plans that a search found for B people."""
+
+    actions: Ints
+    """[B, T] plans padded with NO_ACTION."""
+    cost: Floats
+    """[B] costs; infinite if there is no plan."""
+    verified: Bools
+    """[B] whether the black box was queried about the end of the plan."""
+    lower_bound: Floats
+    """[B] no plan costs less; infinite if it is proved that there is none."""
+    queries: Ints
+    """[B] queries about each person."""
+    visits: npt.NDArray[np.float32] | None = None
+    """[B, T + 1, A] of a stepwise tree search: shares of visits of each action at each step."""
+
+    @classmethod
+    def empty(cls, people: int, max_actions: int) -> SearchOutcome:
+        """An outcome without plans."""
+        return cls(
+            actions=np.full((people, max_actions), NO_ACTION, np.intp),
+            cost=np.full(people, np.inf),
+            verified=np.zeros(people, bool),
+            lower_bound=np.zeros(people),
+            queries=np.zeros(people, np.intp),
+        )

@@ -1,0 +1,254 @@
+"""Plans with a person's own cost weights: against brute force, and consistent with plans without weights."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from counterplan import (
+    BlackBox,
+    EvolutionPlanner,
+    EvolutionSettings,
+    ExactPlanner,
+    GuidedPlanner,
+    Plan,
+    Planner,
+    Plans,
+    Problem,
+    SearchPlanner,
+    SettingError,
+    Status,
+    benchmarks,
+)
+from counterplan.agent import Agent, NetworkConfig
+from counterplan.planners import PlanningTask
+from counterplan.problem import People
+from counterplan.search.change_sets import propose
+from counterplan.search.orders import cheapest_orders, rollout
+from counterplan.surrogate.acquisition import GuideSettings
+
+DECIMALS = 7
+WEIGHTS = [0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
+
+
+@st.composite
+def weights(draw: st.DrawFn, problem: Problem, people: pd.DataFrame) -> np.ndarray:
+    """Random cost weights [B, A]."""
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    return random.choice(WEIGHTS, (len(people), len(problem.transitions)))
+
+
+def brute_force(problem: Problem, people: People, row: int, box: BlackBox, weights: np.ndarray) -> tuple | None:
+    """The best (cost, steps, actions) over every legal sequence, or None."""
+    transitions = problem.transitions
+    oracle = box.session(problem, people)
+    layer = {people.states[row].tobytes(): (0.0, [])}
+    best = None
+    for depth in range(problem.max_actions + 1):
+        successors: dict[bytes, tuple[float, list[int]]] = {}
+        for raw, (cost, actions) in layer.items():
+            state = np.frombuffer(raw).reshape(1, -1)
+            if oracle(state, np.array([row]))[0]:
+                found = (round(cost, DECIMALS), depth, actions)
+                best = found if best is None or found < best else best
+            legal, costs = transitions.legal(state)[0], transitions.cost(state)[0]
+            for action in np.flatnonzero(legal[:-1]).tolist():
+                after = (transitions.apply(state, np.array([action]))[0] + 0.0).tobytes()
+                step = round(float(costs[action] * weights[action]), 9)
+                candidate = (round(cost + step, DECIMALS), [*actions, action])
+                if after not in successors or candidate < successors[after]:
+                    successors[after] = candidate
+        layer = successors
+    return best
+
+
+def indices(problem: Problem, plan: Plan) -> list[int]:
+    names = [str(action) for action in problem.transitions.actions]
+    return [names.index(action) for action in plan.actions]
+
+
+def check_costs(problem: Problem, people: pd.DataFrame, plans: Plans, weights: np.ndarray) -> None:
+    """Every step costs what the problem says times its weight, and every plan the sum."""
+    states = problem.read(people).states
+    for row, plan in enumerate(plans):
+        state, total = states[[row]], 0.0
+        for step, action in zip(plan.steps, indices(problem, plan), strict=True):
+            assert step.weight == weights[row, action]
+            cost = round(float(problem.transitions.cost(state)[0, action] * weights[row, action]), 9)
+            assert step.cost == pytest.approx(cost, abs=1e-8)
+            state, total = problem.transitions.apply(state, np.array([action])), total + cost
+        assert plan.cost == pytest.approx(total, abs=1e-6)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_exact_agrees_with_brute_force(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    factors = data.draw(weights(problem, table))
+    plans = ExactPlanner(problem, box, batch_size=data.draw(st.integers(1, 4))).plan(table, cost_weights=factors)
+    check_costs(problem, table, plans, factors)
+    people = problem.read(table)
+    for row, plan in enumerate(plans):
+        best = brute_force(problem, people, row, box, factors[row])
+        if best is None:
+            assert plan.status is Status.INFEASIBLE
+            assert plan.lower_bound is None
+            continue
+        cost, steps, actions = best
+        assert plan.status is (Status.FOUND if steps else Status.ALREADY_FAVOURABLE)
+        assert plan.cost == pytest.approx(cost, abs=1e-5)
+        assert plan.lower_bound == pytest.approx(cost, abs=1e-5)
+        assert indices(problem, plan) == actions, "ties go to fewer steps, then to file order"
+        assert plan.optimal
+        assert plan.verified
+        assert plan.replay(problem, box).ok
+
+
+def confused(states: np.ndarray) -> np.ndarray:
+    """A surrogate that knows nothing."""
+    return np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
+
+
+def untrained(problem: Problem) -> Agent:
+    people = problem.read(worlds.random_people(problem, 1, 50))
+    return Agent.new(problem, people, NetworkConfig(8, 8), np.random.default_rng(0))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_other_planners_are_consistent_with_exact_search(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    model = data.draw(worlds.black_boxes(problem))
+    factors = data.draw(weights(problem, table))
+    box = BlackBox(model)
+    exact = ExactPlanner(problem, box).plan(table, cost_weights=factors)
+    few = GuideSettings(max_expansions=data.draw(st.integers(1, 300)))
+    everything = GuideSettings(min_gain=0.0, max_queries=None, max_expansions=None)
+    planners: list[Planner] = [
+        GuidedPlanner(problem, box, confused),
+        GuidedPlanner(problem, box, confused, settings=few),
+        GuidedPlanner(problem, box, confused, settings=everything),
+        SearchPlanner(problem, box, untrained(problem)),
+        SearchPlanner(problem, box, untrained(problem), settings="paper"),
+        EvolutionPlanner(problem, box, settings=EvolutionSettings(generations=4, population=20)),
+    ]
+    for planner in planners:
+        plans = planner.plan(table, cost_weights=factors)
+        check_costs(problem, table, plans, factors)
+        for best, plan in zip(exact, plans, strict=True):
+            assert plan.replay(problem, box).ok
+            if plan.status is Status.INFEASIBLE:
+                assert best.status is Status.INFEASIBLE
+            if best.status is Status.FOUND:
+                assert plan.lower_bound is not None
+                assert plan.lower_bound <= best.cost + 1e-6
+            if plan.status is Status.FOUND:
+                assert plan.cost >= best.cost - 1e-6
+                assert not plan.optimal or plan.cost == pytest.approx(best.cost, abs=1e-6)
+            if isinstance(planner, GuidedPlanner) and planner.settings is everything:
+                assert (plan.status, plan.optimal) == (best.status, best.optimal)
+                assert plan.cost == pytest.approx(best.cost, abs=1e-6)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_weights_of_1_are_no_weights_and_a_common_factor_scales_costs(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    ones = np.ones((len(table), len(problem.transitions)))
+    planner = ExactPlanner(problem, box)
+    plain = planner.plan(table)
+    assert planner.plan(table, cost_weights=ones).to_json() == planner.plan(table).to_json()
+    factor = data.draw(st.sampled_from([0.125, 0.5, 2.0, 1024.0]))
+    for before, after in zip(plain, planner.plan(table, cost_weights=factor * ones), strict=True):
+        assert (before.status, before.actions, before.optimal) == (after.status, after.actions, after.optimal)
+        assert after.cost == pytest.approx(factor * before.cost, abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_rollouts_and_change_sets_have_weighted_costs(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    factors, states = data.draw(weights(problem, table)), problem.read(table).states
+    allowed = np.ones(factors.shape, bool)
+    found = propose(problem, states, allowed, confused, cost_weights=factors)
+    ends, cost, legal = rollout(problem.transitions, states[found.person], found.actions, factors[found.person])
+    assert legal.all()
+    np.testing.assert_array_equal(ends, found.states)
+    assert cost == pytest.approx(found.cost)
+    ordered = cheapest_orders(problem.transitions, states[found.person], found.actions, factors[found.person])
+    same, less, legal = rollout(problem.transitions, states[found.person], ordered, factors[found.person])
+    assert legal.all()
+    np.testing.assert_array_equal(same, ends)
+    assert (less <= cost + 1e-6).all()
+
+
+def test_plans_avoid_what_is_expensive_for_a_person() -> None:
+    syn = benchmarks.load("syn")
+    people, transitions = syn.refused_test.head(30), syn.problem.transitions
+    box = BlackBox(syn.model)
+    plain = ExactPlanner(syn.problem, box).plan(people)
+    factors = np.ones((len(people), len(transitions)))
+    for row, plan in enumerate(plain):
+        factors[row, indices(syn.problem, plan)] = 50.0
+    agent = untrained(syn.problem)
+    for planner in (ExactPlanner(syn.problem, box), SearchPlanner(syn.problem, box, agent)):
+        weighted = planner.plan(people, cost_weights=factors)
+        again = planner.plan(people)
+        solved = [row for row, pair in enumerate(zip(weighted, again, strict=True)) if all(plan.steps for plan in pair)]
+        assert len(solved) > 5
+        heavy = [
+            sum(factors[row, action] for row in solved for action in indices(syn.problem, plans[row]))
+            for plans in (weighted, again)
+        ]
+        assert heavy[0] < heavy[1]
+
+
+def test_invalid_weights_are_refused() -> None:
+    syn = benchmarks.load("syn")
+    planner = ExactPlanner(syn.problem, BlackBox(syn.model))
+    people = syn.refused_test.head(3)
+    ones = np.ones((3, len(syn.problem.transitions)))
+    for wrong in (ones[:, 1:], ones[:2], ones[0], 2.0):
+        with pytest.raises(SettingError, match=r"'cost_weights' must be an array of shape \(3, "):
+            planner.plan(people, cost_weights=wrong)
+    with pytest.raises(SettingError, match="must be an array of numbers"):
+        planner.plan(people, cost_weights=[["heavy"]])
+    for number in (0.0, -1.0, np.nan, np.inf):
+        some = ones.copy()
+        some[1, 2] = number
+        action = syn.problem.transitions.actions[2]
+        with pytest.raises(SettingError, match=f"positive and finite; got .* for person .* and action {action}"):
+            planner.plan(people, cost_weights=some)
+    with pytest.raises(SettingError, match="too large"):
+        planner.plan(people, cost_weights=ones * 1e307)
+    far = ones.copy()
+    far[0, 0] = 1e30
+    with pytest.raises(SettingError, match="too far apart"):
+        planner.plan(people, cost_weights=far)
+    assert planner.box.queries <= 3, "only whether they are refused"
+
+
+def test_a_task_without_weights_needs_no_memory_for_them() -> None:
+    syn = benchmarks.load("syn")
+    people = syn.problem.read(syn.refused_test.head(10))
+    allowed = np.ones((10, len(syn.problem.transitions)), bool)
+    task = PlanningTask(people, allowed)
+    for part in (task, task.take(np.arange(3))):
+        assert part.cost_weights.shape == part.allowed.shape
+        assert part.cost_weights.strides == (0, 0)
+        assert part.weights is None
+    weighted = PlanningTask(people, allowed, 2 * np.ones(allowed.shape)).take(np.array([4, 5]))
+    assert weighted.weights is not None
+    assert weighted.weights.tolist() == (2 * np.ones((2, allowed.shape[1]))).tolist()
