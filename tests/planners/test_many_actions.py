@@ -12,7 +12,7 @@ import pytest
 
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.family import Box, Needle, family
+from counterplan.benchmarks.family import Box, NeedleModel, family
 from counterplan.planners.exact import MIN_EXPANSIONS
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.search.change_sets import ChangeSets
@@ -74,7 +74,7 @@ def test_most_people_are_helped_after_few_questions(box: Box, success: float, as
 
 def test_plans_for_a_needle_are_about_as_cheap_as_can_be() -> None:
     case = learned("needle")
-    assert isinstance(case.member.model, Needle)
+    assert isinstance(case.member.model, NeedleModel)
     states = case.member.problem.read(case.member.refused_test.head(PEOPLE)).states
     plans = planned("needle")
     ratio = np.array([plan.cost for plan in plans])[solved(plans)] / case.member.model.optimum(states)[solved(plans)]
