@@ -1,4 +1,4 @@
-"""The documentation's own code: every Python block of these pages runs, and prints what the page says it does."""
+"""Code in the documentation: every Python block of these pages runs, and its output is the one on the page."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_do_as_they_say(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_print_what_they_show(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "docs" / "examples")
     monkeypatch.chdir(tmp_path)
     blocks = _BLOCK.findall((ROOT / "docs" / page).read_text("utf-8"))
     assert len(blocks) >= 2
     names: dict[str, Any] = {"__name__": "page"}
-    for code, told in blocks:
+    for code, output in blocks:
         printed = StringIO()
         with redirect_stdout(printed):
             exec(code, names)
-        if told:
-            assert printed.getvalue().strip() == told.strip(), f"{page}: {code}"
+        if output:
+            assert printed.getvalue().strip() == output.strip(), f"{page}: {code}"
 
 
 @pytest.fixture(scope="module")
 def notebooks() -> ModuleType:
-    """What makes the notebook."""
+    """The module that generates the notebook."""
     spec = importlib.util.spec_from_file_location("make_notebook", EXAMPLES / "make_notebook.py")
     assert spec is not None
     assert spec.loader is not None
@@ -58,10 +58,10 @@ def test_the_notebook_is_the_script(notebooks: ModuleType) -> None:
 
 
 def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path) -> None:
-    """And so does the script, which is the same. Its own outputs may be of other versions, but are of the same kind."""
-    kept = [cell for cell in json.loads(notebooks.NOTEBOOK.read_text("utf-8"))["cells"] if "outputs" in cell]
-    printed = notebooks.run(["".join(cell["source"]) for cell in kept], tmp_path)
-    assert [bool(text) for text in printed] == [bool(cell["outputs"]) for cell in kept]
+    """The cells run. Their outputs may be of other versions, but are of the same kind."""
+    stored = [cell for cell in json.loads(notebooks.NOTEBOOK.read_text("utf-8"))["cells"] if "outputs" in cell]
+    printed = notebooks.run(["".join(cell["source"]) for cell in stored], tmp_path)
+    assert [bool(text) for text in printed] == [bool(cell["outputs"]) for cell in stored]
     assert "5 features, 9 actions" in "".join(printed)
     assert {"flats.yaml", "flats.html", "plans.csv", "learned"} <= {
         path.name for path in (tmp_path / "flats").iterdir()
@@ -73,6 +73,6 @@ def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path) -> None:
     assert float(share[1]) > 80
 
 
-def test_a_cell_that_fails_is_told(notebooks: ModuleType, tmp_path: Path) -> None:
+def test_a_cell_that_fails_raises(notebooks: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         notebooks.run(["print(1)", "1 / 0"], tmp_path)

@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, names every public thing, and loads nothing else."""
+"""The documentation site builds without warnings, documents every public name, and loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "site"
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return folder
 
 
 class Loaded(HTMLParser):
-    """What a browser fetches for a page."""
+    """The addresses that a browser fetches for a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         if tag in ("script", "img", "iframe", "source", "video", "audio", "embed"):
-            self.addresses.append(given.get("src") or "")
-        elif tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
-            self.addresses.append(given.get("href") or "")
+            self.addresses.append(attributes.get("src") or "")
+        elif tag == "link" and attributes.get("rel") not in ("canonical", "next", "prev"):
+            self.addresses.append(attributes.get("href") or "")
 
 
 def test_loads_nothing_from_elsewhere(site: Path) -> None:
@@ -57,28 +57,28 @@ def test_loads_nothing_from_elsewhere(site: Path) -> None:
         assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", style.read_text("utf-8")), style.name
 
 
-def test_names_every_public_thing(site: Path) -> None:
-    told = "".join(page.read_text("utf-8") for page in (site / "api").glob("*.html"))
+def test_documents_every_public_name(site: Path) -> None:
+    pages = "".join(page.read_text("utf-8") for page in (site / "api").glob("*.html"))
     for name in counterplan.__all__:
-        assert re.search(rf'id="counterplan\.{name}[".]', told), f"{name} is on no page of docs/api"
+        assert re.search(rf'id="counterplan\.{name}[".]', pages), f"{name} is on no page of docs/api"
 
 
-def test_searches_though_opened_as_a_file(site: Path) -> None:
+def test_search_works_without_a_server(site: Path) -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
-        pytest.skip("there is no Chromium here")
+        pytest.skip("Chromium is not installed")
     sync = pytest.importorskip("playwright.sync_api")
     with sync.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"] if os.geteuid() == 0 else [])
         page = browser.new_page()
         fetched: list[str] = []
-        wrong: list[str] = []
+        errors: list[str] = []
         page.on("request", lambda request: fetched.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto((site / "index.html").as_uri())
         page.click("input[name=query]")
         page.keyboard.type("surrogate")
         page.wait_for_selector(".md-search-result__item", timeout=20_000)
         browser.close()
-    assert wrong == []
+    assert errors == []
     assert [url for url in fetched if not url.startswith(("file:", "data:", "blob:", "about:"))] == []

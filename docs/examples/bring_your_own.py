@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Bring your own data and model
 #
-# From a table and a scikit-learn model to plans for people who were refused, a program that people can read, and a page
-# of it. Everything here is made up, and runs in a few seconds: `pip install 'counterplan[train]'`, then run this file
-# with Python, or [the notebook](bring_your_own.ipynb) of the same content cell by cell.
+# From a table and a scikit-learn model to plans for refused people, an interpretable program, and a page. The data are
+# synthetic, and everything runs in a few seconds: `pip install 'counterplan[train]'`, then run this file with Python,
+# or [the notebook](bring_your_own.ipynb) with the same content cell by cell.
 #
 # ## Data
 #
-# An agency lets flats. It has a table of people who applied, and what became of it.
+# An agency lets flats. It has a table of applicants and decisions.
 
 # %%
 import numpy as np
@@ -32,8 +32,8 @@ print(people.head())
 # %% [markdown]
 # ## Model
 #
-# Any model will do: here, boosted trees behind a one-hot encoding. counterplan never looks inside it, and passes it
-# rows with the columns of the table.
+# The model is a black box, queried with rows that have the columns of the table: here, boosted trees after a one-hot
+# encoding.
 
 # %%
 from sklearn.compose import make_column_transformer
@@ -46,13 +46,13 @@ features = [name for name in people.columns if name != "decision"]
 encode = make_column_transformer((OneHotEncoder(), ["contract", "guarantor"]), remainder="passthrough")
 model = make_pipeline(encode, GradientBoostingClassifier(n_estimators=50, random_state=0))
 model.fit(train[features], train["decision"])
-print(f"right about {model.score(applicants[features], applicants['decision']):.0%} of people it has not seen")
+print(f"accuracy on test people: {model.score(applicants[features], applicants['decision']):.0%}")
 
 # %% [markdown]
 # ## Problem
 #
-# What are the features, what can people do, and how hard is it? A first draft comes from the table. (On the command
-# line: `counterplan init people.csv --outcome decision`.)
+# The problem file defines features, actions and costs. A draft is made from the table. (On the command line:
+# `counterplan init people.csv --outcome decision`.)
 
 # %%
 from counterplan.problem.draft import draft
@@ -61,8 +61,8 @@ draft = draft(train, "decision", "flats")
 print(draft)
 
 # %% [markdown]
-# The draft says what to look at. The rest is for people to say: words for the features, that a contract has a rank, and
-# what can be done, when, and at what effort. You would write that into the file with an editor; here, a script does.
+# The draft is to be completed by hand: labels of features, the order of contracts, and the actions with preconditions
+# and costs. Usually this is done in an editor; here, by a script.
 
 # %%
 from pathlib import Path
@@ -96,7 +96,7 @@ functions:
     cost: {base: [5, 8]}
     phrase: Pay {amount} of the rents that you owe
 
-causes:  # whoever has a permanent contract finds it easier to earn more
+causes:  # a better contract reduces the cost of earning more
   - {from: contract, to: income, scale: [1, 0.8, 0.6]}
 """
 
@@ -107,20 +107,20 @@ EDITS = {
 }
 
 text = draft.split("# What people can do.")[0]
-for drafted, meant in EDITS.items():
+for drafted, final in EDITS.items():
     assert drafted in text
-    text = text.replace(drafted, meant)
+    text = text.replace(drafted, final)
 folder = Path("flats")
 folder.mkdir(exist_ok=True)
 file = folder / "flats.yaml"
 file.write_text(text + ACTIONS, "utf-8")
-problem = Problem.load(file)  # says what is wrong, with line numbers; `counterplan check` also says what looks wrong
+problem = Problem.load(file)  # raises with line numbers; `counterplan check` also warns
 print(f"{len(problem.features)} features, {len(problem.transitions) - 1} actions")
 
 # %% [markdown]
 # ## Plans
 #
-# `fit` learns once where the model says yes, and `recommend` then plans for anybody at a question or two each.
+# `fit` learns a surrogate of the model once, and `recommend` then plans for anybody with one or two queries.
 
 # %%
 from counterplan import Recourse
@@ -130,35 +130,35 @@ plans = recourse.recommend(applicants)
 print(plans.to_text(most=2))
 
 # %% [markdown]
-# Plans can be taken at their word: every one is legal step by step, and the model was asked about its end.
+# Every plan is legal step by step, and was verified with the model.
 
 # %%
 found = [plan for plan in plans if plan.status == "found"]
 assert all(plan.verified and plan.replay(problem, recourse.box).ok for plan in found)
-print(f"{len(found)} plans hold; {recourse.n_queries_['guided']:,} questions to learn, {plans.queries:,} to plan")
+print(f"{len(found)} plans hold; {recourse.n_queries_['guided']:,} queries to learn, {plans.queries:,} to plan")
 
 # %% [markdown]
 # ## Program
 #
-# What was learned, as rules that people can read and that need no model. (A small one here; by default it is made for
-# more people, which takes longer and does better.)
+# The program has rules that people can read, and needs no model. (A small one here; by default it is made for more
+# people, which takes longer and succeeds more often.)
 
 # %%
 program = recourse.distil(train, traces=1_000, rounds=2, prefer="short")
 print(program)
 
 # %% [markdown]
-# Its card says how it was made, and how it did for people who were held back, by the model itself.
+# Its card describes how it was made, and its performance on held-out people, by the model itself.
 
 # %%
-print(f"success {program.card['success']:.0%}, effort {program.card['cost_ratio']:.2f} times the least known")
+print(f"success {program.card['success']:.0%}, cost ratio {program.card['cost_ratio']:.2f}")
 print(program.verify(applicants[model.predict(applicants[features]) == "refused"], model))
 
 # %% [markdown]
-# ## To take away
+# ## Output
 #
-# What was learned is kept in a folder (`counterplan recommend FOLDER …` plans from it), plans in a table, and the
-# program as a page that works in any browser, without a network.
+# Learned objects are saved in a folder (`counterplan recommend FOLDER …` plans with it), plans in a table, and the
+# program as a page that works offline in any browser.
 
 # %%
 from counterplan.program.export import export
@@ -166,4 +166,4 @@ from counterplan.program.export import export
 recourse.save(folder / "learned")
 recourse.explain(plans).to_frame().to_csv(folder / "plans.csv", index=False)
 export(program, folder / "flats.html")
-print(f"Look at {folder / 'flats.html'}, and at {folder / 'plans.csv'}.")
+print(f"Wrote {folder / 'flats.html'} and {folder / 'plans.csv'}.")

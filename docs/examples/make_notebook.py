@@ -1,7 +1,6 @@
-"""Makes bring_your_own.ipynb of bring_your_own.py: `python docs/examples/make_notebook.py`, or `make notebook`.
+"""Generate bring_your_own.ipynb from bring_your_own.py: `python docs/examples/make_notebook.py`, or `make notebook`.
 
-The script is what is edited; the notebook holds the same cells, and what they print. A notebook is plain JSON and its
-cells are plain Python, so neither making nor running it takes Jupyter.
+The notebook has the cells of the script and their output. It is written as plain JSON, without Jupyter.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def cells(script: str) -> Iterator[tuple[str, str]]:
 
 
 def run(codes: Sequence[str], folder: Path) -> list[str]:
-    """What each cell prints, if all of them run one after the other in `folder`, in a Python of their own."""
+    """The output of each cell, run in sequence in `folder`, in a process of their own."""
     between = "--- the next cell ---"
     script = f"\nprint({between!r})\n".join(codes)
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
@@ -39,16 +38,16 @@ def run(codes: Sequence[str], folder: Path) -> list[str]:
 
 
 def lines(text: str) -> list[str]:
-    """A text as notebooks keep it."""
+    """A text as the list of lines of the notebook format."""
     return text.splitlines(keepends=True)
 
 
 def notebook(script: str, folder: Path) -> dict[str, Any]:
-    """The notebook of a script, which is run in `folder` for it."""
-    told = list(cells(script))
-    printed = iter(run([text for kind, text in told if kind == "code"], folder))
+    """The notebook of a script, which is run in `folder`."""
+    parts = list(cells(script))
+    printed = iter(run([text for kind, text in parts if kind == "code"], folder))
     made = []
-    for number, (kind, text) in enumerate(told):
+    for number, (kind, text) in enumerate(parts):
         cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": lines(text)}
         if kind == "code":
             output = {"output_type": "stream", "name": "stdout", "text": lines(next(printed))}
@@ -59,7 +58,7 @@ def notebook(script: str, folder: Path) -> dict[str, Any]:
 
 
 def page(made: dict[str, Any]) -> str:
-    """The same as a page of the documentation."""
+    """The notebook as a page of the documentation."""
     parts = []
     for cell in made["cells"]:
         text = "".join(cell["source"])
@@ -70,6 +69,6 @@ def page(made: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as elsewhere:
-        made = notebook(SCRIPT.read_text("utf-8"), Path(elsewhere))
+    with TemporaryDirectory() as folder:
+        made = notebook(SCRIPT.read_text("utf-8"), Path(folder))
     NOTEBOOK.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")

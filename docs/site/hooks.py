@@ -1,4 +1,4 @@
-"""What the site shows besides the pages of docs/: changes, how to contribute, linked files, the notebook as a page."""
+"""Pages of the site from outside docs/: changelog, contributing, linked files, and the notebook."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"changes.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
-MORE = "How it is built"
+OTHER_PAGES = "Background"
 _OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)\)")
 _INSIDE = re.compile(r"\]\(docs/([^)]+)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """A page of docs/ that the navigation does not name is found under what is said of how it is built."""
+    """List pages of docs/ that are missing in the navigation under `OTHER_PAGES`."""
     assert config.nav is not None
     named = json.dumps(config.nav)
-    built = next(section[MORE] for section in config.nav if MORE in section)
-    built += [page.name for page in sorted(Path(config.docs_dir).glob("*.md")) if f'"{page.name}"' not in named]
+    section = next(part[OTHER_PAGES] for part in config.nav if OTHER_PAGES in part)
+    section += [page.name for page in sorted(Path(config.docs_dir).glob("*.md")) if f'"{page.name}"' not in named]
     return config
 
 
@@ -40,7 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Have links lead to them, and from them to the pages."""
+    """Rewrite links to and from these files."""
     if page.file.src_uri in PAGES:
         return _INSIDE.sub(r"](\1)", markdown)
     return markdown if "/" in page.file.src_uri else _OUTSIDE.sub(r"](files/\1)", markdown)
