@@ -18,9 +18,10 @@ import pandas as pd
 from counterplan.errors import PeopleError
 from counterplan.problem.conditions import Node
 from counterplan.problem.encoding import quantile_cuts
-from counterplan.problem.frames import LARGEST_INTEGER, read_table
+from counterplan.problem.frames import MAX_EXACT_INTEGER
 from counterplan.problem.parts import Feature
-from counterplan.problem.source import scalar
+from counterplan.problem.scalars import scalar
+from counterplan.problem.tables import read_table
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import did_you_mean, listed, text_of
 
@@ -95,7 +96,7 @@ def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.
         if name == outcome:
             right = right or {text.lower() for text in texts} <= {"true", "false"}
         elif right:
-            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= LARGEST_INTEGER)
+            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
         if right:
             table[name] = column
     return table
@@ -232,7 +233,7 @@ def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
 def _is_number(value: Any) -> bool:
     if isinstance(value, (bool, str, np.bool_)):
         return False
-    return abs(value if isinstance(value, int) else float(value)) <= LARGEST_INTEGER
+    return abs(value if isinstance(value, int) else float(value)) <= MAX_EXACT_INTEGER
 
 
 def _examples(drafts: Sequence[_Draft]) -> list[str]:
