@@ -63,12 +63,16 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
     transitions = problem.transitions
     if not transitions.functions:
         yield "there are no functions yet, so there are no plans", ("functions",)
+    checked = len(transitions) * sum(cause.sets for cause in transitions.causes) <= MAX_CALLS
+    if not checked:
+        yield "there are too many actions with consequences to check which can never be legal", ("functions",)
     for function in transitions.functions:
         location: Location = ("functions", function.name)
         feature = problem.features[function.target]
         if feature.protected:
             yield f"changes the protected feature {feature.name}", location
-        yield from _never_legal(problem, function, location)
+        if checked or not transitions.followers_of(function):
+            yield from _never_legal(problem, function, location)
     for cause in transitions.causes:
         feature = problem.features[cause.target]
         if cause.sets and feature.protected and cause.source in transitions.mutable:
@@ -81,13 +85,6 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
 def _never_legal(problem: Problem, function: Function, location: Location) -> Iterator[tuple[str, Location]]:
     """Warn about arguments that are legal in no state."""
     transitions = problem.transitions
-    consequences = sum(cause.sets for cause in transitions.causes)
-    if transitions.followers_of(function) and len(transitions) * consequences > MAX_CALLS:
-        yield (
-            "is not checked for arguments that can never be legal: there are too many actions with consequences",
-            location,
-        )
-        return
     legal = np.zeros(len(function.natives), bool)
     index = transitions.functions.index(function)
     size, chunks = _sample_states(problem, function)
