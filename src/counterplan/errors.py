@@ -1,11 +1,28 @@
 """Exceptions for conditions that the user can fix. Each message names the place, the cause and the way out.
 
-Every kind also derives from the built-in exception it resembles, so that generic handlers keep working.
+Every kind also derives from the built-in exception it resembles, so that generic handlers keep working. Messages may
+quote foreign text (names in a problem file, a service's reply, a model's exception): characters that control a terminal
+are replaced when a message is printed.
 """
+
+import re
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Replace characters that control a terminal or change the writing direction by U+FFFD.
+
+    Tabs and line breaks remain; a carriage return remains only as part of a line break.
+    """
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 class CounterplanError(Exception):
     """Base class. The command line prints the message without a traceback and exits with code 2."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class ProblemError(CounterplanError, ValueError):

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterplan.errors import ConditionError
-from counterplan.problem.conditions import DEEPEST, Node, parse
+from counterplan.problem.conditions import Node, parse
+from counterplan.problem.limits import MAX_CONDITION_DEPTH
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 LEAVES = st.one_of(
@@ -219,8 +220,8 @@ def test_nothing_of_python_is_understood(text):
     ],
 )
 def test_deep_nesting_is_refused_without_a_crash(make):
-    parse(make(DEEPEST - 5))
-    for depth in (DEEPEST + 1, 5000):
+    parse(make(MAX_CONDITION_DEPTH - 5))
+    for depth in (MAX_CONDITION_DEPTH + 1, 5000):
         with pytest.raises(ConditionError, match="nested too deeply"):
             parse(make(depth))
 
@@ -285,7 +286,7 @@ def test_json_that_is_too_deep_is_refused():
 
 
 def test_what_was_parsed_is_never_too_deep_for_json():
-    tree = parse("a" + " + a" * (DEEPEST - 1))
+    tree = parse("a" + " + a" * (MAX_CONDITION_DEPTH - 1))
     assert Node.from_json(tree.to_json()) == tree
 
 

@@ -263,7 +263,7 @@ def test_examples_are_made_of_the_tables_own_columns(loans):
 
 def test_nothing_but_functions_is_missing(loans, tmp_path):
     _, findings = check(tmp_path / "loans.yaml")
-    assert [finding.message for finding in findings] == ["there are no functions yet, so nobody can be helped"]
+    assert [finding.message for finding in findings] == ["there are no functions yet, so there are no plans"]
 
 
 def test_compressed(tmp_path):

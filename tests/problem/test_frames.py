@@ -293,7 +293,7 @@ def test_wherever_a_plan_leads_the_table_says_so(data):
         (NUMBER, [1.0, math.nan], "column 'x', row 1: the value is missing, and the problem does not allow that"),
         (NUMBER, pd.Series([None], dtype="Int64"), "column 'x', row 0: the value is missing"),
         (NUMBER, [math.inf], "column 'x', row 0: inf is infinite"),
-        (NUMBER, [2**53 + 2], "column 'x', row 0: 9007199254740994 is too large to be kept exactly"),
+        (NUMBER, [2**53 + 2], "column 'x', row 0: 9007199254740994 is too large to be exact"),
         (NUMBER, pd.Series([10**400], dtype=object), "column 'x', row 0: 1000000"),
         (WHOLE, [1.0, 2.5], "column 'x', row 1: 2.5 is not a whole number"),
         (NUMBER | {"minimum": 18}, [17], "column 'x', row 0: 17 is below the minimum 18"),
@@ -420,7 +420,7 @@ def test_a_model_that_knows_ints_and_truths_recognises_those_of_a_file(tmp_path)
     [
         (NUMBER, "5", "abc", "'abc' is not a number"),
         (NUMBER, "5.5", "True", "'True' is not a number"),
-        (NUMBER, "5", "9" * 20, "100000000000000000000 is too large to be kept exactly"),
+        (NUMBER, "5", "9" * 20, "100000000000000000000 is too large to be exact"),
         (NUMBER | {"maximum": 9}, "5", "1e3", "1000.0 is above the maximum 9"),
         (NUMBERS, "5", "8", "8 is not a value of this feature; the values are 5, 7"),
         (NUMBERS, "5.0", "x", "'x' is not a value of this feature; the values are 5, 7"),

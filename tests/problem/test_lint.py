@@ -29,7 +29,7 @@ def test_a_sound_problem_raises_no_doubt():
 
 
 def test_no_functions():
-    assert doubted({"x": NUMBER}, {}) == [("there are no functions yet, so nobody can be helped", ("functions",))]
+    assert doubted({"x": NUMBER}, {}) == [("there are no functions yet, so there are no plans", ("functions",))]
 
 
 def test_a_function_that_changes_what_is_protected():

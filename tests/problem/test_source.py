@@ -5,16 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterplan.problem.builder import build
-from counterplan.problem.source import (
-    Finding,
-    Plain,
-    Source,
-    as_number,
-    as_truth,
-    format_location,
-    parse_yaml,
-    read_source,
-)
+from counterplan.problem.scalars import Plain, as_number, as_truth
+from counterplan.problem.source import Finding, Source, format_location
+from counterplan.problem.yaml_reader import parse_yaml, read_source
 
 
 def read(text: str) -> Source:
@@ -170,14 +163,18 @@ def test_merge_keys_are_just_keys():
 
 def test_an_alias_to_itself_is_refused():
     (finding,) = read("a: &x [*x]").findings
-    assert finding.message == "nested too deeply"
+    assert finding.message.startswith("nested too deeply")
 
 
 def test_a_bomb_of_aliases_is_refused():
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     source = read("\n".join(rows))
-    assert said(source) == ["loan.yaml:1: the file holds more than 200,000 values (are its aliases nested?)"]
+    (message,) = said(source)
+    assert message.startswith("loan.yaml:")
+    assert message.endswith(
+        "a problem has at most 100,000 keys and values in all, and there are more (nested aliases?)"
+    )
     assert source.data is None
 
 
@@ -243,7 +240,7 @@ def test_reading_files(tmp_path):
     source = read_source(str(path))
     assert (source.data, source.line(("b",))) == ({"a": 1, "b": 2}, 2)
     path.write_bytes(b"a" * 5_000_001)
-    assert said(read_source(path)) == [f"{path}: the file has 5,000,001 bytes; a problem file has at most 5,000,000"]
+    assert said(read_source(path)) == [f"{path}: a problem file has at most 5,000,000 bytes, and this one has more"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
-"""The world of a recourse problem: its file, its features and actions, how states change, how people are read.
+"""The definition of a recourse problem: its file, features and actions, state transitions, and tables of people.
 
-Knows nobody outside this room but `errors`.
+Imports only `counterplan.errors`.
 """
 
 from counterplan.problem.encoding import Encoding
-from counterplan.problem.frames import People, read_table
+from counterplan.problem.frames import People
 from counterplan.problem.lint import check
 from counterplan.problem.parts import STOP, Action, Feature, Function
 from counterplan.problem.problem import Problem
 from counterplan.problem.schema import json_schema
 from counterplan.problem.source import Finding
+from counterplan.problem.tables import read_table
 from counterplan.problem.transitions import Transitions
 
 __all__ = [

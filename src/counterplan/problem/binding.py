@@ -1,4 +1,4 @@
-"""What an expression means: names and types checked against the features, then run on arrays of states.
+"""Bind expressions to features: check names and types, then evaluate on arrays of states.
 
 A missing value makes every comparison false, except `!=` and `not in`, which are the negations of `==` and `in`.
 A division by zero gives a missing value.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ Evaluate = Callable[[Array, Array | None], Array]
 
 @dataclass(frozen=True)
 class Column:
-    """What the language must know of a feature: where it stands in a state, and what it can be."""
+    """A feature as expressions see it: its index in a state and its possible values."""
 
     index: int
     values: tuple[str, ...] | None = None
@@ -33,10 +34,15 @@ class Column:
     low: float = -math.inf
     high: float = math.inf
 
+    @cached_property
+    def value_index(self) -> Mapping[str, int]:
+        """The index of each value of a category."""
+        return {text: index for index, text in enumerate(self.values or ())}
+
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names of an expression mean: the features, and `argument` where a function has one."""
+    """The names that an expression may use: the features, and `argument` in the condition of a function."""
 
     columns: Mapping[str, Column]
     argument: Column | None = None
@@ -57,15 +63,15 @@ class _Bound:
 
 @dataclass(frozen=True)
 class Expression:
-    """A condition or a formula whose names and types have been checked."""
+    """A condition or a formula with checked names and types."""
 
     tree: Node
     run: Evaluate = field(compare=False, repr=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __call__(self, states: Array, argument: Array | None = None) -> Array:
-        """Its value on `states` [..., F], with `argument` broadcast against them."""
-        with np.errstate(all="ignore"):  # what overflows is infinite, and compares as such
+        """Evaluate on `states` [..., F], with `argument` broadcast against them."""
+        with np.errstate(all="ignore"):  # overflows are infinite and compare as such
             return self.run(states, argument)
 
     def __str__(self) -> str:
@@ -73,7 +79,7 @@ class Expression:
 
 
 def bind(source: str | Node, scope: Scope, want: str = "boolean") -> Expression:
-    """Check `source` against `scope` and make it runnable; `want` is "boolean" or "number"."""
+    """Check `source` against `scope` and compile it; `want` is "boolean" or "number"."""
     tree = parse(source) if isinstance(source, str) else source
     binder = _Binder(scope)
     bound = binder.bind(tree)
@@ -98,7 +104,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class _Binder:
-    """Walks a tree once, from the leaves up, and turns each node into a function over arrays."""
+    """Compiles a tree, from the leaves up, into functions over arrays."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -120,10 +126,10 @@ class _Binder:
         return _Bound("number", lambda states, argument: np.asarray(value), low=value, high=value)
 
     def text(self, node: Node) -> _Bound:
-        def alone(states: Array, argument: Array | None) -> Array:
-            raise AssertionError("a text is resolved to a category before anything runs")
+        def unresolved(states: Array, argument: Array | None) -> Array:
+            raise AssertionError("texts are resolved to categories before evaluation")
 
-        return _Bound("text", alone)
+        return _Bound("text", unresolved)
 
     def true(self, node: Node) -> _Bound:
         return _Bound("boolean", lambda states, argument: np.asarray(node.op == "true"))
@@ -202,7 +208,7 @@ class _Binder:
         return _Bound("boolean", run)
 
     def comparison(self, node: Node) -> _Bound:
-        left, right = self.alike(node, *(self.bind(arg) for arg in node.args))
+        left, right = self.unify(node, *(self.bind(arg) for arg in node.args))
         if left.kind == "boolean":
             raise ConditionError(f"'{node.op}' compares values, not conditions", node.position)
         if left.kind == "category" and node.op not in ("==", "!="):
@@ -224,15 +230,15 @@ class _Binder:
         for arg in node.args[1:]:
             if arg.op not in ("text", "number"):
                 raise ConditionError(f"a list after 'in' holds plain values, not '{cut(arg)}'", arg.position)
-            _, right = self.alike(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
+            _, right = self.unify(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
             chosen.append(float(right.run(np.empty((0, 0)), None)))
         if left.kind not in ("number", "category"):
             raise ConditionError(f"'in' looks for a value, but '{cut(node.args[0])}' is not one", node.position)
         options = np.array(chosen)
         return _Bound("boolean", lambda states, argument: np.isin(left.run(states, argument), options))
 
-    def alike(self, node: Node, left: _Bound, right: _Bound) -> tuple[_Bound, _Bound]:
-        """Both sides of a comparison in one kind: a literal beside a category becomes that category's index."""
+    def unify(self, node: Node, left: _Bound, right: _Bound) -> tuple[_Bound, _Bound]:
+        """Convert both sides of a comparison to one kind: a literal beside a category becomes its index."""
         if left.kind == "category" and right.column is None:
             return left, self.literal(node.args[1], left)
         if right.kind == "category" and left.column is None:
@@ -245,23 +251,23 @@ class _Binder:
         if left.kind != right.kind:
             message = f"cannot compare {_a_kind(left.kind)} with {_a_kind(right.kind)} in '{cut(node)}'"
             raise ConditionError(message, node.position)
-        if left.kind == "category" and left.column and right.column and left.column.values != right.column.values:
+        if left.kind == "category" and left.column and right.column and _differ(left.column, right.column):
             raise ConditionError(f"the two sides of '{cut(node)}' have different values", node.position)
         return left, right
 
     def literal(self, node: Node, beside: _Bound) -> _Bound:
         assert beside.column is not None
-        values = beside.column.values or ()
+        values, index = beside.column.values or (), beside.column.value_index
         if node.op not in ("text", "number"):
             raise ConditionError(f"'{cut(node)}' cannot be compared with a category", node.position)
         text = node.args[0] if node.op == "text" else text_of(node.args[0])
-        if text not in values:
+        if text not in index:
             hint = did_you_mean(text, values) or f"; the values are {listed(values)}"
             raise ConditionError(
                 f"'{cut(text)}' is not one of the values that it is compared with{hint}", node.position
             )
-        index = np.asarray(float(values.index(text)))
-        return _Bound("category", lambda states, argument: index, beside.column)
+        number = np.asarray(float(index[text]))
+        return _Bound("category", lambda states, argument: number, beside.column)
 
     def arithmetic(self, node: Node) -> _Bound:
         sides = [self.bind(arg) for arg in node.args]
@@ -311,8 +317,12 @@ class _Binder:
 _SIGN = {"negate": "-"}
 
 
+def _differ(left: Column, right: Column) -> bool:
+    return left.values is not right.values and left.values != right.values
+
+
 def _range(op: str, left: _Bound, right: _Bound) -> tuple[float, float]:
-    """The numbers between which a sum, difference or product must lie."""
+    """Bounds of a sum, difference or product."""
     if op == "+":
         return left.low + right.low, left.high + right.high
     if op == "-":

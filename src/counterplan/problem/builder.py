@@ -1,7 +1,7 @@
-"""From what a file says to the parts of a problem, noting everything that is wrong on the way.
+"""Build the parts of a problem from the data of its file, and report every mistake in it.
 
-Each feature, function and cause is checked by itself, so that one mistake does not hide the next; what refers to
-a broken feature is passed over in silence, because it may well be right.
+Each feature, function and cause is checked by itself, so that one mistake does not hide the next. References to a
+broken feature are not reported, since they may be right.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from counterplan.problem import parts
-from counterplan.problem.binding import Array, Column, Expression, Scope
+from counterplan.problem import limits, parts
+from counterplan.problem.binding import Array, Column, Scope
 from counterplan.problem.causal_graph import CauseBuilder
+from counterplan.problem.scalars import Plain, as_number
 from counterplan.problem.schema import (
     VERSION,
     CategorySpec,
@@ -28,10 +29,9 @@ from counterplan.problem.schema import (
     OutcomeSpec,
     ProblemFile,
 )
-from counterplan.problem.source import Location, Plain, Source, as_number
+from counterplan.problem.source import Finding, LimitExceeded, Location, Source, TooManyFindings, check_size
 from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
-T = TypeVar("T")
 RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     "feature": TypeAdapter(FeatureSpec),
@@ -43,29 +43,37 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything a problem is made of."""
+    """The validated parts of a problem; `causes` are in topological order."""
 
     file: ProblemFile
     features: tuple[parts.Feature, ...]
     functions: tuple[parts.Function, ...]
     causes: tuple[parts.Cause, ...]
-    """Causes before what they cause."""
     outcome: parts.Outcome
 
 
 def build(source: Source) -> Parts | None:
-    """The parts of the problem in `source`, or None if it has errors; either way `source.findings` tells all."""
+    """Build the parts of the problem in `source`; None if it has errors. All mistakes are in `source.findings`."""
     if not isinstance(source.data, Mapping):
         if not source.findings:
             source.report("a problem file is a mapping that starts with 'counterplan: 1'")
         return None
-    return _Builder(source).build()
+    try:
+        check_size(source.data)
+        return _Builder(source).build()
+    except LimitExceeded as error:
+        source.findings.append(Finding(str(error), error.location, line=source.line(error.location)))
+    except TooManyFindings:
+        message = f"there are more than {limits.MAX_FINDINGS:,} mistakes; the rest are not listed"
+        source.findings.append(Finding(message))
+    return None
 
 
 class _Builder(CauseBuilder):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.data: Mapping[str, Any] = source.data
+        self.actions = 0
 
     def build(self) -> Parts | None:
         header = self.header()
@@ -74,7 +82,7 @@ class _Builder(CauseBuilder):
         causes = self.pieces("causes", "cause", self.cause)
         order = self.causal_order(causes)
         self.finite_costs([part for part, _ in functions], [part for part, _ in causes])
-        if header is None or any(finding.severity == "error" for finding in self.source.findings):
+        if header is None or self.source.has_errors:
             return None
         file = ProblemFile.model_validate(
             header
@@ -87,8 +95,6 @@ class _Builder(CauseBuilder):
         outcome = self.outcome(file.outcome)
         ordered = sorted((part for part, _ in causes), key=lambda cause: (order[cause.target], order[cause.source]))
         return Parts(file, tuple(self.features.values()), tuple(part for part, _ in functions), tuple(ordered), outcome)
-
-    # The file as a whole
 
     def header(self) -> dict[str, Any] | None:
         version = self.data.get("counterplan")
@@ -115,13 +121,15 @@ class _Builder(CauseBuilder):
         return header if None not in [header[key] for key in ("name", "outcome", "max_actions")] else None
 
     def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
-        """Every function or cause that could be built, with its normalised specification."""
-        wanted, empty = (Mapping, "a mapping") if kind == "function" else (Sequence, "a list")
+        """Build the valid functions or causes, each with its normalised specification."""
+        wanted, shape = (Mapping, "a mapping") if kind == "function" else (Sequence, "a list")
         data = self.data.get(key)
         if data is None:
             return []
         if not isinstance(data, wanted) or isinstance(data, str):
-            self.report(f"should be {empty}", (key,))
+            self.report(f"should be {shape}", (key,))
+            return []
+        if not self.within(len(data), limits.MAX_FUNCTIONS if kind == "function" else limits.MAX_CAUSES, key, (key,)):
             return []
         built = []
         items = data.items() if isinstance(data, Mapping) else enumerate(data)
@@ -135,6 +143,8 @@ class _Builder(CauseBuilder):
 
     def outcome(self, spec: OutcomeSpec) -> parts.Outcome:
         location: Location = ("outcome",)
+        if not self.within(len(spec.values), limits.MAX_VALUES, "values of the outcome", (*location, "values")):
+            return parts.Outcome(spec.column, (), frozenset())
         natives = self.distinct(spec.values, (*location, "values"))
         values = [text_of(native) for native in natives]
         chosen = spec.favourable if isinstance(spec.favourable, list) else [spec.favourable]
@@ -148,8 +158,6 @@ class _Builder(CauseBuilder):
             self.report("every outcome is favourable, so nobody needs a plan", (*location, "favourable"))
         return parts.Outcome(spec.column, natives, frozenset(favourable))
 
-    # Features
-
     def read_features(self) -> None:
         self.specs: dict[str, NumberSpec | CategorySpec] = {}
         data = self.data.get("features")
@@ -158,6 +166,9 @@ class _Builder(CauseBuilder):
             return
         if not isinstance(data, Mapping):
             self.report("should be a mapping from names to features", ("features",))
+            return
+        if not self.within(len(data), limits.MAX_FEATURES, "features", ("features",)):
+            self.broken = {text_of(key) for key in data}
             return
         for key, item in data.items():
             name, location = text_of(key), ("features", text_of(key))
@@ -208,16 +219,16 @@ class _Builder(CauseBuilder):
         return replace(plain, integer=spec.integer, unit=spec.unit, low=low, high=high, bins=bins)
 
     def category(self, plain: parts.Feature, spec: CategorySpec, location: Location) -> parts.Feature:
+        if not self.within(len(spec.values), limits.MAX_VALUES, "values of a category", (*location, "values")):
+            return plain
         natives = self.distinct(spec.values, (*location, "values"))
-        values = [text_of(native) for native in natives]
+        values = {text_of(native): None for native in natives}
         for text in spec.labels:
             if text not in values:
                 self.report(
                     f"'{text}' is not among the values{did_you_mean(text, values)}", (*location, "labels", text)
                 )
         return replace(plain, natives=natives, labels=tuple(spec.labels.get(text, text) for text in values))
-
-    # Functions
 
     def function(self, spec: FunctionSpec, location: Location) -> tuple[parts.Function, FunctionSpec] | None:
         name = str(location[-1])
@@ -239,26 +250,41 @@ class _Builder(CauseBuilder):
         self.phrase(spec.phrase, (*location, "phrase"))
         if natives is None:
             return None
-        numbers = [float(native) if target.is_number else target.values.index(text_of(native)) for native in natives]
+        numbers = [float(native) if target.is_number else target.value_index[text_of(native)] for native in natives]
         cost = spec.cost if isinstance(spec.cost, CostSpec) else CostSpec(base=spec.cost, surcharge=0.0)
         inner = (*location, "cost") if isinstance(spec.cost, CostSpec) else location
         base = self.per_argument(
             cost.base, natives, target, (*inner, "base" if isinstance(spec.cost, CostSpec) else "cost")
         )
         surcharge = self.per_argument(cost.surcharge, natives, target, (*inner, "surcharge"))
-        when = self.when(spec, target, effect, natives, base, (*location, "when"))
+        scope = self.scope(spec, target, natives, base)
+        when = self.expression(spec.when, scope, "boolean", (*location, "when"))
         if base is None or surcharge is None or when is None:
             return None
         verb = f"Change {target.label} to {{argument}}" if effect == "set" else f"Change {target.label} by {{argument}}"
         function = parts.Function(
-            name, target.index, effect == "add", np.array(numbers, float), tuple(natives), when, base, surcharge,
-            spec.phrase or verb, spec.arguments == "all",
-        )  # fmt: skip
+            name=name,
+            target=target.index,
+            adds=effect == "add",
+            arguments=np.array(numbers, float),
+            natives=tuple(natives),
+            when=when,
+            base=base,
+            surcharge=surcharge,
+            phrase=spec.phrase or verb,
+            every=spec.arguments == "all",
+        )
         return function, spec.model_copy(update={"arguments": natives})
 
     def arguments(
         self, spec: FunctionSpec, target: parts.Feature, effect: str, location: Location
     ) -> list[Native] | None:
+        before = self.actions
+        self.actions += len(target.natives) if spec.arguments == "all" else len(spec.arguments)
+        if self.actions > limits.MAX_ACTIONS:
+            if before <= limits.MAX_ACTIONS:  # reported once
+                self.within(self.actions, limits.MAX_ACTIONS, "arguments up to here", (*location, "arguments"))
+            return None
         if spec.arguments == "all":
             if target.is_number:
                 self.report("'all' needs a feature with a list of values; write the numbers", (*location, "arguments"))
@@ -287,7 +313,7 @@ class _Builder(CauseBuilder):
             return np.array(amount, float)
         if not isinstance(amount, Mapping):
             return np.full(len(natives), float(amount))
-        possible = [text_of(native) for native in natives] if target.is_number else list(target.values)
+        possible = dict.fromkeys(map(text_of, natives) if target.is_number else target.values)
         written = {text_of(as_number(Plain(text))) if target.is_number else text: text for text in amount}
         for text, original in written.items():
             if text not in possible:
@@ -300,29 +326,31 @@ class _Builder(CauseBuilder):
             return None
         return np.array([amount[text_of(native)] for native in natives], float)
 
-    def when(
-        self, spec: FunctionSpec, target: parts.Feature, effect: str, natives: Sequence[Native], base: Array | None,
-        location: Location,
-    ) -> Expression | None:  # fmt: skip
-        if effect == "add":
-            sizes = [float(native) for native in natives]
-            argument = Column(-1, low=min(sizes), high=max(sizes))
-        else:
-            argument = target.column()
-        bases = None
+    def scope(self, spec: FunctionSpec, target: parts.Feature, natives: Sequence[Native], base: Array | None) -> Scope:
+        """The names that the condition of a function may use."""
+        argument = self.columns()[target.name]
+        if spec.add is not None:
+            changes = [float(native) for native in natives]
+            argument = Column(-1, low=min(changes), high=max(changes))
+        bases: Mapping[str, float] | None = None
         if isinstance(spec.cost, CostSpec) and isinstance(spec.cost.base, Mapping):
             bases = spec.cost.base
-        elif not target.is_number:  # a base that could not be read has its own finding
+        elif not target.is_number:  # an invalid base has its own finding
             bases = dict.fromkeys(map(text_of, natives), 0.0) if base is None else _by_text(natives, base)
-        return self.expression(spec.when, Scope(self.columns(), argument, bases), "boolean", location)
+        return Scope(self.columns(), argument, bases)
 
     def finite_costs(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
+        """Report functions whose largest cost is not finite."""
+        scales: dict[int, float] = {}
+        for cause in causes:
+            if cause.scale is not None:
+                scales[cause.target] = scales.get(cause.target, 1.0) * cause.scale.largest()
         for function in functions:
-            scales = [c.scale.most() for c in causes if c.scale is not None and c.target == function.target]
+            scale = scales.get(function.target, 1.0)
             with np.errstate(all="ignore"):
-                most = function.surcharge + function.base * math.prod(scales)
-            if not np.isfinite(most).all():
-                causes_too = ", multiplied with the largest scales of its causes" if math.prod(scales) > 1 else ""
+                largest = function.surcharge + function.base * scale
+            if not np.isfinite(largest).all():
+                causes_too = ", multiplied with the largest scales of its causes" if scale > 1 else ""
                 self.report(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
 
     def phrase(self, phrase: str | None, location: Location) -> None:
@@ -339,7 +367,5 @@ def _by_text(natives: Sequence[Native], numbers: Array) -> dict[str, float]:
 
 
 def _annotated(annotation: Any, metadata: Sequence[Any]) -> Any:
-    """A field's type with the checks that pydantic keeps beside it."""
-    from typing import Annotated
-
+    """A field's type with its validators."""
     return Annotated[annotation, *metadata] if metadata else annotation

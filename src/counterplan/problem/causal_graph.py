@@ -1,9 +1,10 @@
-"""The causal graph of a file: edges with their scales and consequences, in an order without circles."""
+"""Build the causal graph of a problem: edges with their scales and consequences, in topological order."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,15 +19,15 @@ from counterplan.problem.values import Native, did_you_mean, text_of
 
 
 class CauseBuilder(Checker):
-    """Turns what a file says of causes into parts."""
+    """Builds the edges of the causal graph."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.edges: dict[tuple[str, str], Location] = {}
-        """Where each edge was first written."""
+        """The location of the first definition of each edge."""
 
     def cause(self, spec: CauseSpec, location: Location) -> tuple[parts.Cause, CauseSpec] | None:
-        """One edge, and its normalised specification."""
+        """Build one edge; returns it with its normalised specification."""
         first = self.edges.setdefault((spec.from_, spec.to), location)
         if first != location:
             self.report(f"there is already a cause from {spec.from_} to {spec.to}: {format_location(first)}", location)
@@ -49,7 +50,7 @@ class CauseBuilder(Checker):
         return cause, spec.model_copy(update={"table": natives})
 
     def scale(self, scale: Any, source: parts.Feature, location: Location) -> parts.Scale | None:
-        """What the edge multiplies costs with."""
+        """Build the factors on costs."""
         if isinstance(scale, list) and scale and isinstance(scale[0], IntervalSpec):
             return self.intervals(scale, source, location)
         if source.is_number:
@@ -63,14 +64,14 @@ class CauseBuilder(Checker):
                 return None
             return parts.Scale(np.array([*scale, 1.0]))
         for text in scale:
-            if text not in source.values:
+            if text not in source.value_index:
                 self.report(
                     f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*location, text)
                 )
         return parts.Scale(np.array([*(scale.get(text, 1.0) for text in source.values), 1.0]))
 
     def intervals(self, items: list[IntervalSpec], source: parts.Feature, location: Location) -> parts.Scale | None:
-        """A scale by intervals of a number."""
+        """Build factors by intervals of a number."""
         if not source.is_number:
             self.report(f"{source.name} is no number: its scale is a list by rank or a mapping by value", location)
             return None
@@ -93,7 +94,7 @@ class CauseBuilder(Checker):
     def table(
         self, table: Mapping[str, Any] | None, source: parts.Feature, target: parts.Feature, location: Location
     ) -> tuple[Array | None, dict[str, Native] | None]:
-        """What the target becomes for each value of the source: as numbers [V], and as the file would write it."""
+        """The target's value for each value of the source: as numbers [V], and as in the file."""
         if table is None:
             return None, None
         if source.is_number:
@@ -102,7 +103,7 @@ class CauseBuilder(Checker):
         numbers = np.full(len(source.natives), math.nan)
         natives: dict[str, Native] = {}
         for text, item in table.items():
-            if text not in source.values:
+            if text not in source.value_index:
                 self.report(
                     f"'{text}' is not a value of '{source.name}'{did_you_mean(text, source.values)}", (*location, text)
                 )
@@ -110,12 +111,12 @@ class CauseBuilder(Checker):
             native = self.of_feature(target, item, (*location, text))
             if native is not None:
                 natives[text] = native
-                number = float(native) if target.is_number else target.values.index(text_of(native))
-                numbers[source.values.index(text)] = number
+                number = float(native) if target.is_number else target.value_index[text_of(native)]
+                numbers[source.value_index[text]] = number
         return numbers, natives
 
     def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
-        """A rank for each feature, causes and what a formula reads before what they set; a cycle is an error."""
+        """A topological rank for each feature; features that a formula reads count as parents. Cycles are errors."""
         names = {feature.index: name for name, feature in self.features.items()}
         children: dict[int, list[int]] = {index: [] for index in names}
         waiting = dict.fromkeys(names, 0)
@@ -128,27 +129,31 @@ class CauseBuilder(Checker):
                 waiting[cause.target] += 1
                 positions.setdefault((parent, cause.target), cause.position)
         order: dict[int, int] = {}
-        free = [index for index in names if not waiting[index]]
+        free = deque(index for index in names if not waiting[index])
         while free:
-            index = free.pop(0)
+            index = free.popleft()
             order[index] = len(order)
             for child in children[index]:
                 waiting[child] -= 1
                 if not waiting[child]:
                     free.append(child)
-        circle = [index for index in names if index not in order]
-        if circle:
-            way = _cycle(circle, children)
-            position = max(positions[edge] for edge in itertools.pairwise(way))
-            text = " → ".join(names[index] for index in way)
+        left = [index for index in names if index not in order]
+        if left:
+            cycle = _cycle(left, children)
+            position = max(positions[edge] for edge in itertools.pairwise(cycle))
+            text = " → ".join(names[index] for index in cycle)
             self.report(f"the causes run in a circle: {text}", ("causes", position))
         return order
 
 
 def _cycle(left: list[int], children: Mapping[int, list[int]]) -> list[int]:
-    """One circle among the features `left` over when all others are ordered."""
-    parents = {child: index for index in left for child in children[index] if child in left}
-    way = [left[0]]
-    while way[-1] not in way[:-1]:
-        way.append(parents[way[-1]])
-    return way[way.index(way[-1]) :][::-1]
+    """One cycle among the features `left` over when all others are ordered."""
+    members = set(left)
+    parents = {child: index for index in left for child in children[index] if child in members}
+    path = [left[0]]
+    visited = set(path)
+    while parents[path[-1]] not in visited:
+        path.append(parents[path[-1]])
+        visited.add(path[-1])
+    path.append(parents[path[-1]])
+    return path[path.index(path[-1]) :][::-1]

@@ -1,4 +1,4 @@
-"""What every part of a file is checked with: findings, shapes in plain words, values, names, expressions."""
+"""Checks that all parts of a problem file share: types, values, names and expressions, reported as findings."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from counterplan.errors import ConditionError
-from counterplan.problem import parts
+from counterplan.problem import limits, parts
 from counterplan.problem.binding import Column, Expression, Scope, bind
 from counterplan.problem.conditions import parse
+from counterplan.problem.scalars import as_number
 from counterplan.problem.schema import KEYS
-from counterplan.problem.source import Location, Source, as_number
+from counterplan.problem.source import Location, Source
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
 
 T = TypeVar("T")
 
 
 class Checker:
-    """Notes what is wrong with a source, and knows the features found so far."""
+    """Reports the mistakes in a source; holds the features read so far."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.features: dict[str, parts.Feature] = {}
+        self._length = 0
+        self._columns: dict[str, Column] = {}
         self.broken: set[str] = set()
-        """Features with mistakes of their own: what refers to them is passed over in silence."""
+        """Features with mistakes of their own; references to them are not reported."""
 
     def report(self, message: str, location: Location, severity: str = "error") -> None:
-        """Note a finding."""
+        """Add a finding."""
         self.source.report(message, location, severity)
 
     def validated(self, adapter: TypeAdapter[T], data: Any, location: Location) -> T | None:
-        """`data` as the adapter's type, or None with a finding for each thing wrong with it."""
+        """Validate `data` by `adapter`; None with a finding for each mistake."""
         try:
             return adapter.validate_python(data)
         except ValidationError as error:
             for wrong in error.errors():
-                inner, message = _say(wrong, data)
+                inner, message = _explain(wrong, data)
                 self.report(message, location + inner)
             return None
         except UnicodeEncodeError:
@@ -46,7 +49,7 @@ class Checker:
             return None
 
     def distinct(self, values: Sequence[Native], location: Location) -> tuple[Native, ...]:
-        """The values, with a finding for each that is listed twice."""
+        """Return the values; report each that is listed twice."""
         seen: set[str] = set()
         for i, value in enumerate(values):
             if text_of(value) in seen:
@@ -55,21 +58,21 @@ class Checker:
         return tuple(values)
 
     def known(self, name: str, location: Location) -> parts.Feature | None:
-        """A feature by name; None, with a finding unless the feature itself is broken."""
+        """Look up a feature by name; None, with a finding unless the feature itself is broken."""
         feature = self.features.get(name)
         if feature is None and name not in self.broken:
             self.report(f"there is no feature '{name}'{did_you_mean(name, self.features)}", location)
         return feature
 
     def of_feature(self, feature: parts.Feature, item: Any, location: Location, change: bool = False) -> Native | None:
-        """`item` as a value of `feature` (or, for numbers, a change of it), or None with a finding."""
+        """Convert `item` to a value of `feature` (or, for numbers, a change of it); None with a finding."""
         if not feature.is_number:
             text = text_of(item)
-            if text not in feature.values:
+            if text not in feature.value_index:
                 hint = did_you_mean(text, feature.values) or f"; the values are {listed(feature.values)}"
                 self.report(f"'{text}' is not a value of '{feature.name}'{hint}", location)
                 return None
-            return feature.natives[feature.values.index(text)]
+            return feature.natives[feature.value_index[text]]
         number = as_number(item)
         if isinstance(number, (bool, str)) or not math.isfinite(number):
             self.report(f"'{item}' is not a number, but {feature.name} is", location)
@@ -91,13 +94,31 @@ class Checker:
             )
         return int(number) if number == int(number) else float(number)
 
+    def within(self, count: int, most: int, what: str, location: Location) -> bool:
+        """Whether `count` is at most `most`; reports a finding otherwise."""
+        if count > most:
+            self.report(f"there are {count:,} {what}; a problem has at most {most:,}", location)
+        return count <= most
+
+    def _within_length(self, length: int, location: Location) -> bool:
+        """Count the characters of all expressions; reports when they exceed the limit, once."""
+        before, most = self._length, limits.MAX_CONDITIONS_LENGTH
+        self._length += length
+        if before <= most < self._length:
+            self.report(f"the conditions and formulas of a problem have at most {most:,} characters in all", location)
+        return self._length <= most
+
     def columns(self) -> dict[str, Column]:
         """The features as conditions see them."""
-        return {name: feature.column() for name, feature in self.features.items()}
+        if len(self._columns) != len(self.features):
+            self._columns = {name: feature.column() for name, feature in self.features.items()}
+        return self._columns
 
     def expression(self, text: str, scope: Scope, want: str, location: Location) -> Expression | None:
-        """A condition or formula, bound; None, with a finding, if it makes no sense."""
+        """Parse and bind a condition or formula; None, with a finding, if it is invalid."""
         text = text.strip()
+        if not self._within_length(len(text), location):
+            return None
         try:
             tree = parse(text)
             if tree.names() & self.broken:
@@ -112,20 +133,20 @@ class Checker:
 
 
 def _around(text: str, position: int) -> str:
-    """`text`, or if it is long no more than what stands around `position`."""
+    """At most 80 characters of `text`, around `position`."""
     start = max(0, min(position - 30, len(text) - 80))
     return ("…" if start else "") + cut(text[start:])
 
 
-def _say(error: Any, data: Any) -> tuple[Location, str]:
-    """A pydantic error as a location that exists in `data` and a message in plain words."""
+def _explain(error: Any, data: Any) -> tuple[Location, str]:
+    """Translate a pydantic error to a location that exists in `data` and a message in plain words."""
     location: list[str | int] = []
-    here = data
+    value = data
     for part in error["loc"]:
-        if (isinstance(here, Mapping) and part in here) or (
-            isinstance(here, Sequence) and not isinstance(here, str) and isinstance(part, int) and part < len(here)
+        if (isinstance(value, Mapping) and part in value) or (
+            isinstance(value, Sequence) and not isinstance(value, str) and isinstance(part, int) and part < len(value)
         ):
-            here = here[part]
+            value = value[part]
         else:
             continue
         location.append(part)

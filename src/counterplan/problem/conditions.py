@@ -1,7 +1,7 @@
-"""The small safe language of problem files: `income + argument >= 250 and job in ['manager', 'ceo']`.
+"""The expression language of problem files: `income + argument >= 250 and job in ['manager', 'ceo']`.
 
-A text is parsed into a tree of `Node`s, which is also JSON and prints back as text. Nothing is ever handed to
-Python's own evaluator: `binding.py` checks what the names mean and turns the tree into array operations.
+A text is parsed into a tree of `Node`s, which converts to JSON and back to text. Python's own evaluator is never
+involved: `binding.py` checks the names and compiles the tree to array operations.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterplan.errors import ConditionError
+from counterplan.problem import limits
 from counterplan.problem.values import cut
 
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 CALLS = ("base", "missing", "rank")
 KEYWORDS = ("and", "or", "not", "in", "true", "false", "argument")
-DEEPEST = 60
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -36,7 +36,7 @@ _SAME_SIGN = {"≤": "<=", "≥": ">=", "≠": "!=", "−": "-", "×": "*", "÷"
 
 @dataclass(frozen=True)
 class Node:
-    """One operation and what it is applied to; leaves hold a number, a text or a name."""
+    """An operation and its operands; leaves hold a number, a text or a name."""
 
     op: str
     args: tuple[Any, ...] = ()
@@ -48,8 +48,8 @@ class Node:
 
     @classmethod
     def from_json(cls, tree: Any, depth: int = 0) -> Node:
-        """The inverse of `to_json`; refuses anything that `parse` could not have produced."""
-        if depth > DEEPEST:
+        """The inverse of `to_json`; raises ConditionError for trees that `parse` cannot produce."""
+        if depth > limits.MAX_CONDITION_DEPTH:
             raise ConditionError("not a condition tree: nested too deeply")
         if not isinstance(tree, list) or not tree or not isinstance(tree[0], str):
             raise ConditionError(f"not a condition tree: {str(tree)[:60]}")
@@ -71,6 +71,10 @@ class Node:
         if self.op == "name":
             return {self.args[0]}
         return set().union(*(arg.names() for arg in self.args if isinstance(arg, Node)))
+
+    def size(self) -> int:
+        """The number of operations and leaves."""
+        return 1 + sum(arg.size() for arg in self.args if isinstance(arg, Node))
 
     def __str__(self) -> str:
         return _print(self, 0)
@@ -131,7 +135,10 @@ def _number_text(number: float) -> str:
 
 
 def parse(text: str) -> Node:
-    """The tree of `text`, without looking at what its names mean."""
+    """Parse `text` into a tree, without checking its names."""
+    if len(text) > limits.MAX_CONDITION_LENGTH:
+        most = limits.MAX_CONDITION_LENGTH
+        raise ConditionError(f"a condition or formula has at most {most:,} characters, and this has {len(text):,}")
     return _Parser(text).whole()
 
 
@@ -178,7 +185,7 @@ class _Parser:
         kind, token, position = self.peek()
         if kind != "end":
             raise ConditionError(f"did not expect {cut(token)!r} here", position)
-        if len(_levels(node)) > DEEPEST:
+        if len(_levels(node)) > limits.MAX_CONDITION_DEPTH:
             raise ConditionError("nested too deeply, or too long a sum", node.position)
         return node
 
@@ -203,7 +210,7 @@ class _Parser:
 
     def deeper(self, part: Callable[[], Node]) -> Node:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > limits.MAX_CONDITION_DEPTH:
             raise ConditionError("nested too deeply", self.peek()[2])
         node = part()
         self.depth -= 1
@@ -211,25 +218,25 @@ class _Parser:
 
     def comparison(self) -> Node:
         left = self.sum()
-        found: list[Node] = []
+        comparisons: list[Node] = []
         while True:
             kind, token, position = self.peek()
             if kind == "sign" and token in COMPARISONS:
-                if found and _holds_condition(left):  # it would stand in both comparisons, twofold at every level
+                if comparisons and _holds_condition(left):  # it would double at every level of nesting
                     raise ConditionError(f"'{token}' compares values, not conditions", position)
                 self.at += 1
                 right = self.sum()
-                found.append(Node(token, (left, right), position))
+                comparisons.append(Node(token, (left, right), position))
                 left = right
-            elif not found and self.take("in"):
+            elif not comparisons and self.take("in"):
                 return Node("in", (left, *self.choices()), position)
-            elif not found and self.take("not"):
+            elif not comparisons and self.take("not"):
                 self.need("in")
                 return Node("not", (Node("in", (left, *self.choices()), position),), position)
-            elif len(found) > 1:
-                return Node("and", tuple(found), found[0].position)
+            elif len(comparisons) > 1:
+                return Node("and", tuple(comparisons), comparisons[0].position)
             else:
-                return found[0] if found else left
+                return comparisons[0] if comparisons else left
 
     def choices(self) -> list[Node]:
         self.need("[")
@@ -287,7 +294,7 @@ class _Parser:
 
 
 def _levels(tree: Node) -> list[list[Node]]:
-    """The nodes of a tree by their distance from its root; safe for trees too deep to walk through recursively."""
+    """The nodes of a tree by their distance from its root; safe for trees too deep for recursion."""
     levels = [[tree]]
     while inner := [arg for node in levels[-1] for arg in node.args if isinstance(arg, Node)]:
         levels.append(inner)
@@ -299,7 +306,7 @@ def _holds_condition(tree: Node) -> bool:
 
 
 def numbers_in(node: Node) -> Sequence[float]:
-    """The numbers that an expression compares with or computes with: where its truth may change."""
+    """The numbers in an expression: thresholds where its truth value may change."""
     if node.op == "number":
         return [node.args[0]]
     return [number for arg in node.args if isinstance(arg, Node) for number in numbers_in(arg)]

@@ -1,4 +1,4 @@
-"""A first problem file for a table: what can be guessed is guessed, and says so; what people can do is left open."""
+"""Draft a problem file from a table: features and outcome are inferred with comments, functions are examples."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import PeopleError
+from counterplan.problem import limits
 from counterplan.problem.conditions import Node
 from counterplan.problem.encoding import quantile_cuts
-from counterplan.problem.frames import LARGEST_INTEGER, read_table
+from counterplan.problem.frames import MAX_EXACT_INTEGER
 from counterplan.problem.parts import Feature
-from counterplan.problem.source import scalar
+from counterplan.problem.scalars import scalar
+from counterplan.problem.tables import read_table
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import did_you_mean, listed, text_of
 
 MOST_VALUES = 50
 MOST_OUTCOMES = 20
 ENOUGH_ROWS = 20
-"""From so many rows on, a column without any repetition names people rather than describing them."""
+"""From this many rows on, a column of distinct values is taken for an identifier."""
 LONGEST_TEXT = 1_000
-"""YAML takes no key much longer than this."""
+"""The limit of YAML keys is slightly above."""
 LARGEST_DRAFT = 500_000
-"""Bytes of features; a file that a person is to read through should not come near it."""
+"""Bytes of all features; a draft must be short enough for review."""
 
 _SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
 _NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
@@ -48,17 +50,17 @@ _PROTECTED = re.compile(
     "|behinder|schwanger|naissance|matrimonial|nacionalid|nacimiento|discapac|embaraz|nazionalit|cittadin|nascita).*"
 )
 _IDENTIFIER = re.compile("ids?|uuid|guid|key|index|unnamed")
-_HOPED_FOR = re.compile(
+_POSITIVE = re.compile(
     "good|yes|y|true|approv(ed?|al)|grant(ed)?|accept(ed)?|hired?|(re)?paid|favou?rable|positive|pass(ed)?|eligible"
     "|admit(ted)?|success(ful)?|qualified|offer(ed)?|gut|ja|genehmigt|bewilligt|bon|oui|accepte|accorde|bueno|si"
     "|aprobado|concedido|buono|approvato|concesso"
 )
-_DREADED = re.compile(
+_NEGATIVE = re.compile(
     "default(ed)?|bad|refus(ed?|al)?|reject(ed)?|den(y|ied|ial)|declined?|churn(ed)?|fraud|delinquen(t|cy)|arrears"
     "|recid(ivism|ivist)?|dropout|fired|ausfall|abgelehnt|rechazado|rifiutato"
 )
 _NOT = re.compile("not|no|non|never|nicht|kein|pas")
-_DENIED = re.compile("0|no|n|false|nein|non", re.IGNORECASE)
+_NO = re.compile("0|no|n|false|nein|non", re.IGNORECASE)
 _HEADER = """\
 # A first draft, guessed from a table of {rows:,} people. What to do next:
 #   1. Read it through: the outcome, what kind each feature is, its values (sorted), what is protected.
@@ -71,13 +73,31 @@ max_actions: 4  # the longest plan
 
 
 def draft_from(path: str | Path, outcome: str) -> str:
-    """The text of a first problem file for the CSV (also compressed) or Parquet table at `path`."""
+    """Draft a problem file from a table file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV (also compressed) or Parquet file.
+    outcome : str
+        The column with the decision.
+
+    Returns
+    -------
+    str
+        The text of the problem file.
+
+    Raises
+    ------
+    PeopleError
+        If the table cannot be read, or `outcome` is no column of it or not a decision.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         table = read_table(path)
     try:
         if not str(path).endswith((".parquet", ".pq")):
-            if not table.index.equals(pd.RangeIndex(len(table))):  # pandas took the first cells for row names
+            if not table.index.equals(pd.RangeIndex(len(table))):  # pandas used the first cells as an index
                 raise PeopleError("its rows have more cells than its first line has names")
             table = _as_read_later(path, table, outcome)
         return draft(table, outcome, Path(path).name.split(".")[0] or "problem")
@@ -86,7 +106,7 @@ def draft_from(path: str | Path, outcome: str) -> str:
 
 
 def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.DataFrame:
-    """The table as texts, but for the columns whose numbers (in the outcome, also truths) pandas read just as well."""
+    """The table as texts, except for columns of numbers (in the outcome, also booleans) that pandas read losslessly."""
     names = list(guessed.columns)
     table = read_table(path, [Feature(name, i, "category", name) for i, name in enumerate(names)])
     for name in names:
@@ -95,14 +115,34 @@ def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.
         if name == outcome:
             right = right or {text.lower() for text in texts} <= {"true", "false"}
         elif right:
-            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= LARGEST_INTEGER)
+            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
         if right:
             table[name] = column
     return table
 
 
 def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
-    """The text of a first problem file called `name` for `table`, whose column `outcome` holds the decision."""
+    """Draft a problem file.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per person.
+    outcome : str
+        The column with the decision.
+    name : str
+        The name of the problem.
+
+    Returns
+    -------
+    str
+        The text of the problem file.
+
+    Raises
+    ------
+    PeopleError
+        If `outcome` is no column of the table or not a decision, or no column can be a feature.
+    """
     columns = {str(column): table.iloc[:, i] for i, column in enumerate(table.columns)}
     if len(columns) < len(table.columns):
         twice = [column for column, count in Counter(map(str, table.columns)).items() if count > 1]
@@ -120,11 +160,12 @@ def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
         if isinstance(draft, _Draft):
             written = draft.lines()
             room -= len("\n".join(written).encode())
-            if room > 0:
+            if room > 0 and len(drafts) < limits.MAX_FEATURES:
                 drafts.append(draft)
                 lines += written
                 continue
-            draft = "the file would become too long"
+            full = f"a problem has at most {limits.MAX_FEATURES:,} features"
+            draft = "the file would become too long" if room <= 0 else full
         left_out.append(f"{_short(feature)}: {draft}")
     if not drafts:
         raise PeopleError(f"no column can be a feature ({listed(left_out) or 'there is none but the outcome'})")
@@ -139,35 +180,35 @@ def _outcome_lines(name: str, column: pd.Series[Any]) -> list[str]:
     known = column.dropna()
     counts = Counter(map(text_of, known))
     if not 2 <= len(counts) <= MOST_OUTCOMES:
-        held = f"{len(counts):,} different values, and a decision has at most {MOST_OUTCOMES}"
-        held = held if len(counts) > 1 else f"only {_short(*counts)}" if counts else "nothing"
-        raise PeopleError(f"column '{name}' cannot be the outcome: it holds {held}")
+        content = f"{len(counts):,} different values, and a decision has at most {MOST_OUTCOMES}"
+        content = content if len(counts) > 1 else f"only {_short(*counts)}" if counts else "nothing"
+        raise PeopleError(f"column '{name}' cannot be the outcome: it holds {content}")
     if not all(isinstance(value, _SCALARS) for value in known) or not all(map(_writable, [name, *counts])):
         raise PeopleError(f"column {_short(name)} cannot be the outcome: a text is too long, or it is no text at all")
     values = _sorted(counts)
-    hoped_for = [_scalar(value) for value in _hoped_for(name, values) or [min(values, key=counts.__getitem__)]]
-    favourable = hoped_for[0] if len(hoped_for) == 1 else f"[{', '.join(hoped_for)}]"
+    favourable = [_scalar(value) for value in _favourable(name, values) or [min(values, key=counts.__getitem__)]]
+    written = favourable[0] if len(favourable) == 1 else f"[{', '.join(favourable)}]"
     check = "# check: is this the outcome that people hope for?"
-    return [f"  column: {_scalar(name)}", *_values_lines(values, "  "), f"  favourable: {favourable}  {check}"]
+    return [f"  column: {_scalar(name)}", *_values_lines(values, "  "), f"  favourable: {written}  {check}"]
 
 
-def _hoped_for(name: str, values: Sequence[str]) -> list[str]:
-    """Outcomes that sound good, or that deny the bad thing `name` speaks of, or the other one of two if one sounds bad;
-    none if the words do not tell."""
-    chosen = [value for value in values if _DENIED.fullmatch(value)] if _mentions(_DREADED, name) else []
+def _favourable(name: str, values: Sequence[str]) -> list[str]:
+    """The favourable outcomes, inferred from words: positive ones, the negation of a negative `name`, or the other one
+    of two if one is negative; empty if the words are not conclusive."""
+    chosen = [value for value in values if _NO.fullmatch(value)] if _mentions(_NEGATIVE, name) else []
     for value in values if not chosen else ():
-        sounds_good = _mentions(_HOPED_FOR, value) and not _mentions(_NOT, value)
-        if sounds_good or value.lstrip().startswith(">") or (value == "1" and len(values) == 2):
+        positive = _mentions(_POSITIVE, value) and not _mentions(_NOT, value)
+        if positive or value.lstrip().startswith(">") or (value == "1" and len(values) == 2):
             chosen.append(value)
-    dreaded = [value for value in values if _mentions(_DREADED, value) and not _mentions(_NOT, value)]
-    if not chosen and len(values) == 2 and len(dreaded) == 1:
-        chosen = [value for value in values if value not in dreaded]
+    negative = [value for value in values if _mentions(_NEGATIVE, value) and not _mentions(_NOT, value)]
+    if not chosen and len(values) == 2 and len(negative) == 1:
+        chosen = [value for value in values if value not in negative]
     return chosen if len(chosen) < len(values) else []
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A feature as a column suggests it: a number if it has `numbers`, otherwise a category."""
+    """A feature inferred from a column: a number if it has `numbers`, otherwise a category."""
 
     name: str
     values: Sequence[str] = ()
@@ -197,19 +238,19 @@ class _Draft:
 
 
 def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
-    """The feature that a column suggests, or why it is left out."""
+    """The feature inferred from a column, or the reason to leave it out."""
     if not name.strip() or "`" in name or name == "argument" or not _writable(name):
         return "no feature can have this name; rename the column to use it"
     known = column.dropna()
     try:
         seen = list(known.unique())
-    except TypeError:  # lists and the like cannot be told apart
+    except TypeError:  # lists and the like are not hashable
         seen = [known.iloc[0]]
     if not seen:
         return "it is empty"
-    strange = [type(value).__name__ for value in seen if not isinstance(value, _SCALARS)]
-    if strange:
-        return f"it holds {strange[0]} values, neither texts nor numbers"
+    types = [type(value).__name__ for value in seen if not isinstance(value, _SCALARS)]
+    if types:
+        return f"it holds {types[0]} values, neither texts nor numbers"
     empty, unique = len(column) - len(known), len(seen) == len(known) > 1
     identifier = unique and _mentions(_IDENTIFIER, name)
     if len(seen) > 2 and all(map(_is_number, seen)):
@@ -232,35 +273,35 @@ def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
 def _is_number(value: Any) -> bool:
     if isinstance(value, (bool, str, np.bool_)):
         return False
-    return abs(value if isinstance(value, int) else float(value)) <= LARGEST_INTEGER
+    return abs(value if isinstance(value, int) else float(value)) <= MAX_EXACT_INTEGER
 
 
 def _examples(drafts: Sequence[_Draft]) -> list[str]:
-    """Functions and a cause, commented out, that are right as they stand."""
+    """Examples of functions and a cause, commented out, that are valid for this table."""
     free = sorted(drafts, key=lambda draft: draft.protected)
     category = next((draft for draft in free if len(draft.values) > 1), None)
     number = next((draft for draft in free if draft.numbers is not None), None)
     lines = ["# What people can do. Take away the # before an example and change it, or write your own.", "functions:"]
     if category is not None:
         lines += _commented(
-            f"CHANGE_{_shouted(category.name)}:",
+            f"CHANGE_{_constant_case(category.name)}:",
             f"set: {_scalar(category.name)}",
             "arguments: all",
             f"when: {_scalar(f'argument != {_in_condition(category.name)}')}",
             "cost: 10",
-            f"phrase: {_quoted(f'Change {_spoken(category.name)} from {{before}} to {{argument}}')}",
+            f"phrase: {_quoted(f'Change {_words(category.name)} from {{before}} to {{argument}}')}",
         )
     if number is not None and number.numbers is not None:
         low, high = float(number.numbers.min()), float(number.numbers.max())
         step = float(f"{(high - low) / 10:.0e}") or high - low
         step = max(step, 1.0) if number.integer else step
         lines += _commented(
-            f"RAISE_{_shouted(number.name)}:",
+            f"RAISE_{_constant_case(number.name)}:",
             f"add: {_scalar(number.name)}",
             f"arguments: [{', '.join(_number(float(f'{times * step:.2g}')) for times in (1, 2, 5))}]",
             f"when: {_scalar(f'{_in_condition(number.name)} + argument <= {_number(high)}')}",
             "cost: {base: 10, surcharge: [0, 1, 2]}",
-            f"phrase: {_quoted(f'Raise {_spoken(number.name)} by {{amount}}')}",
+            f"phrase: {_quoted(f'Raise {_words(number.name)} by {{amount}}')}",
         )
     target = category or number or drafts[0]
     source = next((draft for draft in [number, *drafts] if draft is not None and draft is not target), None)
@@ -279,14 +320,14 @@ def _commented(first: str, *more: str) -> list[str]:
 
 
 def _mentions(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether one of the words of `text`, in small letters without accents, is one of the `pattern`."""
+    """Whether a word of `text`, in lower case without accents, matches `pattern`."""
     spaced = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)).casefold()
     letters = "".join(letter for letter in spaced if not unicodedata.combining(letter))
     return any(map(pattern.fullmatch, re.findall(r"[^\W\d_]+", letters)))
 
 
 def _sorted(values: Iterable[str]) -> list[str]:
-    """Numbers by size, then texts by the alphabet."""
+    """Sort numbers by size, then texts alphabetically."""
     texts = sorted(values)
     numbers = [text for text in texts if re.fullmatch(r"-?[0-9]{1,300}(\.[0-9]+)?", text)]
     return sorted(numbers, key=float) + [text for text in texts if text not in numbers]
@@ -303,7 +344,7 @@ def _number(number: float) -> str:
 
 
 def _scalar(text: str) -> str:
-    """`text` in YAML: as it is where that reads back the same, otherwise in double quotes."""
+    """Write `text` in YAML: plain if that reads back the same, otherwise in double quotes."""
     return text if _PLAIN.fullmatch(text) and text.isprintable() and text_of(scalar(text)) == text else _quoted(text)
 
 
@@ -324,9 +365,9 @@ def _in_condition(name: str) -> str:
     return str(Node("name", (name,)))
 
 
-def _shouted(name: str) -> str:
+def _constant_case(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_").upper()[:40] or "IT"
 
 
-def _spoken(name: str) -> str:
+def _words(name: str) -> str:
     return re.sub(r"[\s_{}]+", " ", name).strip() or "it"

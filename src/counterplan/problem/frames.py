@@ -1,19 +1,14 @@
-"""Tables of people: a DataFrame becomes states and back, without losing a value, a type or an extra column."""
+"""Convert DataFrames of people to states and back, preserving values, types and extra columns."""
 
 from __future__ import annotations
 
-import lzma
 import math
 import re
-import tarfile
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,41 +17,69 @@ import pandas as pd
 
 from counterplan.errors import PeopleError
 from counterplan.problem.parts import Feature, format_number
-from counterplan.problem.source import as_number
+from counterplan.problem.scalars import as_number
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
 
-MOST_REPORTED = 10
-LARGEST_INTEGER = 2**53
-_WHOLE = re.compile(r" *([-+]?(?:0|[1-9][0-9]{0,30}))(?:\.0*)? *")
+MAX_REPORTED = 10
+MAX_EXACT_INTEGER = 2**53
 _DECIMAL = re.compile(r"[-+]?(?=.*[.eE])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_NOT_THERE = "the value is missing, and the problem does not allow that ('missing: true' would)"
+_MISSING = "the value is missing, and the problem does not allow that ('missing: true' would)"
 
 
 @dataclass(frozen=True)
 class People:
-    """People as states [B, F], with the table they came from: changed states are written in its own types."""
+    """People as states, with the table they were read from.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        The features of the problem.
+    states : numpy.ndarray of shape (B, F)
+        One row of numbers per person: a category is the index of its value, a missing value is NaN.
+    table : pandas.DataFrame
+        The original columns without the outcome. Columns that are not features are passed on to the model.
+
+    See Also
+    --------
+    counterplan.Problem.read : Makes `People` from a DataFrame.
+    """
 
     features: tuple[Feature, ...]
     states: Floats
     table: pd.DataFrame
-    """The original columns, extra ones included, without the outcome."""
 
     def __len__(self) -> int:
         return len(self.states)
 
+    def __repr__(self) -> str:
+        extras = f", {len(self.extras)} extra columns" if self.extras else ""
+        return f"People({len(self):,} people, {len(self.features)} features{extras})"
+
     @property
     def extras(self) -> list[str]:
-        """Columns that are no features: carried along untouched, for models that want them."""
+        """Columns that are not features; models receive them unchanged."""
         names = {feature.name for feature in self.features}
         return [column for column in self.table.columns if text_of(column) not in names]
 
     def take(self, rows: npt.NDArray[np.integer] | slice) -> People:
-        """Some of the people."""
+        """Select people by row numbers or a slice."""
         return People(self.features, self.states[rows], self.table.iloc[rows])
 
     def frame(self, states: Floats | None = None, rows: npt.NDArray[np.integer] | None = None) -> pd.DataFrame:
-        """`states` [n, F] of the people `rows` [n] as a table with the original columns, order and types."""
+        """Convert states to a table with the original columns, their order and their types.
+
+        Parameters
+        ----------
+        states : array of shape (n, F), optional
+            States of the people `rows`; default: their own.
+        rows : array of int of shape (n,), optional
+            Row numbers; default: everybody in order.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         rows = np.arange(len(self)) if rows is None else rows
         if states is None:
             return self.table.iloc[rows]
@@ -75,7 +98,7 @@ class People:
 
     @cached_property
     def _spelled(self) -> dict[int, list[Any]]:
-        """How the table writes each value of each category."""
+        """The spelling in the table of each value of each category."""
         columns = _by_text(self.table)
         return {f.index: _spelling(f, self.table[columns[f.name]]) for f in self.features if not f.is_number}
 
@@ -85,7 +108,7 @@ def _same(a: Floats, b: Floats) -> bool:
 
 
 def read_people(features: Sequence[Feature], frame: pd.DataFrame, outcome: str | None = None) -> People:
-    """People from a DataFrame; a PeopleError names the column, row and value of whatever does not fit."""
+    """Read people from a DataFrame; a PeopleError names the column, row and value of every mismatch."""
     if not isinstance(frame, pd.DataFrame):
         raise PeopleError(f"people come as a pandas DataFrame with one row each, not as {type(frame).__name__}")
     columns = _by_text(frame)
@@ -100,24 +123,24 @@ def read_people(features: Sequence[Feature], frame: pd.DataFrame, outcome: str |
             f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(hints)}; it has {listed(columns)}"
         )
     states = np.empty((len(frame), len(features)))
-    wrong: list[str] = []
+    mistakes: list[str] = []
     for feature in features:
         read = _read_number if feature.is_number else _read_category
-        states[:, feature.index], mistakes = read(feature, frame[columns[feature.name]])
-        wrong += mistakes
-    if wrong:
-        more = f"\n… and {len(wrong) - MOST_REPORTED} more" if len(wrong) > MOST_REPORTED else ""
-        raise PeopleError("\n".join(wrong[:MOST_REPORTED]) + more)
+        states[:, feature.index], more = read(feature, frame[columns[feature.name]])
+        mistakes += more
+    if mistakes:
+        rest = f"\n… and {len(mistakes) - MAX_REPORTED} more" if len(mistakes) > MAX_REPORTED else ""
+        raise PeopleError("\n".join(mistakes[:MAX_REPORTED]) + rest)
     table = frame.drop(columns=[columns[outcome]]) if outcome is not None and outcome in columns else frame
     return People(tuple(features), states, table)
 
 
 def _by_text(table: pd.DataFrame) -> dict[str, Any]:
-    """The columns of a table by the text of their names, which need not be texts themselves."""
+    """The columns of a table by the text of their names, which may be of any type."""
     return {text_of(column): column for column in table.columns}
 
 
-def _place(feature: Feature, row: int) -> str:
+def _cell(feature: Feature, row: int) -> str:
     return f"column '{feature.name}', row {row}"
 
 
@@ -137,7 +160,7 @@ def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, li
             row: f"{_shown(value)} is not a single value" for row, value in enumerate(values) if not _hashable(value)
         }
         plain = [None if row in strange else value for row, value in enumerate(values)]
-        codes, uniques = pd.factorize(pd.Series(_object_array(plain)), use_na_sentinel=True)
+        codes, uniques = pd.factorize(pd.Series(object_array(plain)), use_na_sentinel=True)
     numbers = np.empty(len(uniques) + 1)
     numbers[-1] = math.nan
     bad: dict[int, str] = {}
@@ -148,9 +171,9 @@ def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, li
             hint = did_you_mean(text, feature.values) or f"; the values are {listed(feature.values)}"
             bad[code] = f"{_shown(value)} is not a value of this feature{hint}"
     if not feature.missing and (codes == -1).any():
-        bad[-1] = _NOT_THERE
+        bad[-1] = _MISSING
     rows = sorted({*np.flatnonzero(np.isin(codes, list(bad))).tolist(), *strange})
-    wrong = [f"{_place(feature, row)}: {strange.get(row) or bad[int(codes[row])]}" for row in rows]
+    wrong = [f"{_cell(feature, row)}: {strange.get(row) or bad[int(codes[row])]}" for row in rows]
     return numbers[codes], wrong
 
 
@@ -163,9 +186,9 @@ def _hashable(value: Any) -> bool:
 
 
 def _index_of(feature: Feature) -> dict[str, int]:
-    """Texts by which a table may name each value: its own, and how pandas writes a truth value or a float.
+    """The index of each value by the spellings accepted in a table: its own, and pandas's of a boolean or a float.
 
-    A decimal such as 0.10 goes also by 0.1, unless another value does; 007 and 7 stay two.
+    A decimal such as 0.10 is also accepted as 0.1, unless that is another value; 007 and 7 are distinct.
     """
     index = {value: i for i, value in enumerate(feature.values)}
     for i, value in enumerate(feature.values):
@@ -190,7 +213,7 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
                 continue
             texts[row] = isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating))
             if texts[row]:
-                wrong.append(f"{_place(feature, row)}: {_shown(value)} is not a number")
+                wrong.append(f"{_cell(feature, row)}: {_shown(value)} is not a number")
             else:
                 numbers[row] = as_number(value)
     else:
@@ -201,12 +224,12 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
         ((numbers < feature.low) & ~np.isinf(numbers), f"is below the minimum {format_number(feature.low)}"),
         ((numbers > feature.high) & ~np.isinf(numbers), f"is above the maximum {format_number(feature.high)}"),
         ((numbers != np.round(numbers)) & ~missing if feature.integer else np.zeros(0, bool), "is not a whole number"),
-        ((np.abs(numbers) > LARGEST_INTEGER) & ~np.isinf(numbers), "is too large to be kept exactly"),
+        ((np.abs(numbers) > MAX_EXACT_INTEGER) & ~np.isinf(numbers), "is too large to be exact"),
     ]
     for bad, message in checks:
-        wrong += [f"{_place(feature, int(row))}: {_shown(column.iloc[row])} {message}" for row in np.flatnonzero(bad)]
+        wrong += [f"{_cell(feature, int(row))}: {_shown(column.iloc[row])} {message}" for row in np.flatnonzero(bad)]
     if not feature.missing:
-        wrong += [f"{_place(feature, int(row))}: {_NOT_THERE}" for row in np.flatnonzero(missing & ~texts)]
+        wrong += [f"{_cell(feature, int(row))}: {_MISSING}" for row in np.flatnonzero(missing & ~texts)]
     return numbers, wrong
 
 
@@ -218,7 +241,7 @@ def _holds_numbers(column: pd.Series[Any]) -> bool:
 
 
 def _numbers(feature: Feature, numbers: Floats, dtype: Any, absent: Any = None) -> Any:
-    """A changed column of numbers in the type of the original one, or the nearest type that can hold it."""
+    """Convert changed numbers to the type of the original column, or the nearest type that can hold them."""
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return numbers.astype(dtype)
     if isinstance(dtype, pd.CategoricalDtype):  # its categories are the old numbers
@@ -231,13 +254,13 @@ def _numbers(feature: Feature, numbers: Floats, dtype: Any, absent: Any = None) 
         wide = _wide_enough(dtype.numpy_dtype, known) if whole else None
         dtype = "Float64" if wide is None else dtype if wide == dtype.numpy_dtype else "Int64"
     natives = [absent if math.isnan(number) else feature.native(number) for number in numbers]
-    return _as_type(_object_array(natives), dtype)
+    return _as_type(object_array(natives), dtype)
 
 
 def _categories(spelled: list[Any], numbers: Floats, dtype: Any) -> Any:
-    """A changed column of categories in the type of the original one."""
+    """Convert changed categories to the type of the original column."""
     missing = np.isnan(numbers)
-    values = _object_array(spelled)[np.where(missing, -1, numbers).astype(np.intp)]
+    values = object_array(spelled)[np.where(missing, -1, numbers).astype(np.intp)]
     if isinstance(dtype, pd.CategoricalDtype):
         categories = dtype.categories.tolist()
         added = [value for value in pd.unique(values[~missing]) if value not in set(categories)]
@@ -262,14 +285,15 @@ def _as_type(values: npt.NDArray[Any], dtype: Any) -> Any:
         return values
 
 
-def _object_array(values: Sequence[Any]) -> npt.NDArray[Any]:
+def object_array(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """An array [n] of Python objects, whatever they are."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
 def _spelling(feature: Feature, column: pd.Series[Any]) -> list[Any]:
-    """How a column writes each value (1, "1", 1.0, True: by what is in it, else like the others) and a missing one."""
+    """The spelling in a column of each value (1, "1", 1.0, True; unseen ones like the others) and of a missing one."""
     index = _index_of(feature)
     seen = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else pd.unique(column.dropna())
     spelled: dict[int, Any] = {}
@@ -283,7 +307,7 @@ def _spelling(feature: Feature, column: pd.Series[Any]) -> list[Any]:
 
 
 def _absence(column: pd.Series[Any]) -> Any:
-    """How a column of objects says that a value is missing: None, NaN or NA."""
+    """The marker of a missing value in a column of objects: None, NaN or NA."""
     if column.dtype != "object":
         return None
     missing = column[column.isna()]
@@ -291,7 +315,7 @@ def _absence(column: pd.Series[Any]) -> Any:
 
 
 def _alike(native: Any, others: Sequence[Any]) -> Any:
-    """A value that a column does not hold yet, as text, truth value or number like the `others` in it."""
+    """Convert a value that a column does not contain to the type of the `others` in it."""
     text, kinds = text_of(native), {type(value) for value in others}
     truth = text.lower() in ("true", "false")
     if kinds == {str}:
@@ -302,87 +326,3 @@ def _alike(native: Any, others: Sequence[Any]) -> Any:
         with suppress(TypeError, ValueError, OverflowError):
             return kinds.pop()(text)
     return native
-
-
-def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFrame:
-    """A table from CSV (also compressed) or Parquet.
-
-    Of a CSV, the columns of categories are read as the problem writes their values: as ints if all are ints, as truth
-    values if all are, otherwise as texts, where `NA`, `007` and `None` are values.
-    """
-    name = str(path)
-    try:
-        if name.endswith((".parquet", ".pq")):
-            return pd.read_parquet(path)
-        return _read_csv(path, features)
-    except PeopleError:  # also a ValueError
-        raise
-    except FileNotFoundError:
-        raise PeopleError(f"{name}: there is no such file") from None
-    except ImportError as error:
-        if not name.endswith((".parquet", ".pq")):
-            raise PeopleError(f"{name}: cannot be read as a table: {error}") from None
-        raise PeopleError(f"{name}: reading Parquet needs pyarrow; pip install 'counterplan[parquet]'") from None
-    except pd.errors.EmptyDataError:
-        raise PeopleError(f"{name}: the file is empty") from None
-    except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise PeopleError(f"{name}: cannot be read as a table: {' '.join(str(error).split())}") from error
-
-
-def _read_csv(path: str | Path, features: Sequence[Feature]) -> pd.DataFrame:
-    names = pd.read_csv(path, nrows=0).columns  # where pandas has renamed what is there twice
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    twice = [repr(name) for name, count in Counter(header).items() if name and count > 1]
-    if twice:
-        raise PeopleError(f"{path}: the table has more than one column called {listed(twice)}")
-    categories = {feature.name: feature for feature in features if not feature.is_number}
-    empty_only: dict[Any, list[str]] = {
-        name: [] if "" in feature.values else [""] for name, feature in categories.items()
-    }
-    usual = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-    na_values = {name: empty_only.get(name, usual) for name in names}
-    dtypes = {name: str for name in categories if name in names}
-    table = pd.read_csv(path, dtype=dtypes, keep_default_na=False, na_values=na_values, low_memory=False)
-    for feature in features:
-        if feature.name in table.columns:
-            column = table[feature.name]
-            table[feature.name] = _cells_as_numbers(column) if feature.is_number else _cells_as_natives(column, feature)
-    return table
-
-
-def _cells_as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column that pandas left as text because of some of its cells: those stay text, the others become numbers."""
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
-        return column
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan).tolist()
-    cells = [
-        cell if math.isnan(number) else int(number) if number.is_integer() else number
-        for cell, number in zip(column, numbers, strict=True)
-    ]
-    return pd.Series(_object_array(cells), index=column.index)
-
-
-def _cells_as_natives(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
-    """A column of texts as ints or truth values if the values of `feature` are; a cell that cannot be stays text."""
-    kinds = {type(native) for native in feature.natives}
-    if kinds not in ({int}, {bool}):
-        return column
-    read = _whole if kinds == {int} else _truth
-    meaning = {text: read(text) for text in column.dropna().unique()}
-    cells = _object_array([None if is_missing(text) else meaning[text] for text in column])
-    missing, dtype = bool(column.isna().any()), "object"
-    if {type(value) for value in meaning.values()} <= kinds and not (missing and kinds == {bool}):
-        dtype = "bool" if kinds == {bool} else "Int64" if missing else "int64"
-    with suppress(OverflowError):
-        return pd.Series(cells, index=column.index, dtype=dtype)
-    return pd.Series(cells, index=column.index)
-
-
-def _whole(text: str) -> int | str:
-    match = _WHOLE.fullmatch(text)
-    return int(match[1]) if match else text
-
-
-def _truth(text: str) -> bool | str:
-    word = text.strip(" ")
-    return word[0] in "tT" if word in ("true", "True", "TRUE", "false", "False", "FALSE") else text

@@ -1,34 +1,60 @@
-"""What looks wrong in a problem that can nevertheless be used."""
+"""Check problem files: errors, and warnings about valid problems that are likely mistakes."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from counterplan.problem.builder import build
 from counterplan.problem.conditions import numbers_in
-from counterplan.problem.parts import Cause, Feature, Function
+from counterplan.problem.parts import Feature, Function
 from counterplan.problem.problem import Problem
-from counterplan.problem.source import Finding, Location, read_source
+from counterplan.problem.source import Finding, Location, TooManyFindings
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import listed, text_of
+from counterplan.problem.yaml_reader import read_source
 
-MOST_STATES = 200_000
-"""A condition over more combinations of values than this is tried on a sample of them."""
+T = TypeVar("T")
+MAX_STATES = 200_000
+"""Conditions over more combinations of values than this are evaluated on a sample of them."""
+MAX_OPERATIONS = 1_000_000_000
+"""States × arguments × operations of the conditions, over all functions; larger problems get smaller samples."""
+MAX_CELLS = 2_000_000
+"""States × (arguments + features) evaluated at a time."""
+MAX_POINTS = 20_000
+"""Thresholds × arguments around which a number is sampled."""
+MAX_CALLS = 100_000
+"""Actions × consequences; beyond, the legality of actions with consequences is not evaluated."""
 
 
 def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
-    """The problem in a file, if it has no errors, and every finding: errors and warnings, by line."""
+    """Check a problem file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The YAML file.
+
+    Returns
+    -------
+    problem : Problem or None
+        None if the file has errors.
+    findings : list of Finding
+        Errors and warnings, sorted by line.
+    """
     source = read_source(path)
     parts = build(source)
     problem = None if parts is None else Problem(parts)
     if problem is not None:
-        for message, location in lint(problem):
-            source.report(message, location, "warning")
+        with suppress(TooManyFindings):
+            for message, location in lint(problem):
+                source.report(message, location, "warning")
     return problem, sorted(source.findings, key=lambda finding: (finding.line or 0, finding.severity))
 
 
@@ -36,17 +62,17 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
     """Warnings about `problem`, each with its location in the file."""
     transitions = problem.transitions
     if not transitions.functions:
-        yield "there are no functions yet, so nobody can be helped", ("functions",)
+        yield "there are no functions yet, so there are no plans", ("functions",)
+    checked = len(transitions) * sum(cause.sets for cause in transitions.causes) <= MAX_CALLS
+    if not checked:
+        yield "there are too many actions with consequences to check which can never be legal", ("functions",)
     for function in transitions.functions:
         location: Location = ("functions", function.name)
         feature = problem.features[function.target]
         if feature.protected:
             yield f"changes the protected feature {feature.name}", location
-        never = _never_legal(problem, function)
-        if len(never) == len(function.natives):
-            yield "can never be legal: its condition holds for no value of the features it mentions", location
-        elif never and not _end_of_scale(feature, function, never):
-            yield f"can never be legal for {listed(never)}", (*location, "arguments")
+        if checked or not transitions.followers_of(function):
+            yield from _never_legal(problem, function, location)
     for cause in transitions.causes:
         feature = problem.features[cause.target]
         if cause.sets and feature.protected and cause.source in transitions.mutable:
@@ -56,49 +82,84 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
     yield from _unreachable(problem)
 
 
-def _never_legal(problem: Problem, function: Function) -> list[str]:
-    states = _sample_states(problem, function)
-    fine = np.zeros(len(function.natives), bool)
-    index = problem.transitions.functions.index(function)
-    for chunk in np.array_split(states, max(1, len(states) // 20_000)):
-        fine |= problem.transitions.legal(chunk)[:, problem.transitions.spans[index]].any(axis=0)
-    return [text_of(native) for native, possible in zip(function.natives, fine, strict=True) if not possible]
+def _never_legal(problem: Problem, function: Function, location: Location) -> Iterator[tuple[str, Location]]:
+    """Warn about arguments that are legal in no state."""
+    transitions = problem.transitions
+    legal = np.zeros(len(function.natives), bool)
+    index = transitions.functions.index(function)
+    size, chunks = _sample_states(problem, function)
+    for states in chunks:
+        legal |= transitions.legal_arguments(states, index).any(axis=0)
+    never = [text_of(native) for native, possible in zip(function.natives, legal, strict=True) if not possible]
+    which = "" if len(never) == len(function.natives) else f" for {listed(never)}"
+    if never and size is not None:
+        yield f"is legal{which} in none of {size:,} sampled states", (*location, "when")
+    elif never and not which:
+        yield "can never be legal: its condition holds for no value of the features it mentions", location
+    elif never and not _end_of_scale(problem.features[function.target], function, never):
+        yield f"can never be legal{which}", (*location, "arguments")
+
+
+def _sample_size(problem: Problem, function: Function) -> int:
+    """How many states to evaluate, such that all functions together need at most `MAX_OPERATIONS`."""
+    transitions = problem.transitions
+    trees = [function.when.tree, *(c.formula.tree for c in transitions.followers_of(function) if c.formula)]
+    work = len(transitions.functions) * len(function.natives) * sum(tree.size() for tree in trees)
+    return max(100, min(MAX_STATES, MAX_OPERATIONS // work))
 
 
 def _end_of_scale(feature: Feature, function: Function, never: list[str]) -> bool:
-    """Whether `arguments: all` with a condition like `argument > feature` explains why one value is never legal."""
+    """Whether `arguments: all` with a condition like `argument > feature` explains the one argument never legal."""
     ends = (feature.values[0], feature.values[-1]) if feature.kind == "ordered" else ()
     return function.every and len(never) == 1 and never[0] in ends
 
 
-def _sample_states(problem: Problem, function: Function) -> Floats:
-    """States [N, F] with every combination of values that could matter to the legality of `function`."""
+def _sample_states(problem: Problem, function: Function) -> tuple[int | None, Iterator[Floats]]:
+    """States [n, F] in chunks with all combinations of values that may matter to the legality of `function`.
+
+    If there are too many combinations, a random sample of them; its size comes first, None for all combinations.
+    """
     names = function.when.tree.names()
-    for cause in problem.transitions.causes:
-        if cause.formula is not None:  # what it gives must lie within bounds
+    for cause in problem.transitions.followers_of(function):
+        if cause.formula is not None:  # its result must lie within bounds
             names |= cause.formula.tree.names()
     involved = [f for f in problem.features if f.name in names or f.index == function.target]
     points = [_points(feature, function) for feature in involved]
-    count = math.prod(len(values) for values in points)
-    if count <= MOST_STATES:
-        combinations = np.array(list(itertools.product(*points)))
+    count, most = math.prod(len(values) for values in points), _sample_size(problem, function)
+    rows = max(1, min(count, MAX_CELLS // (len(problem.features) + len(function.natives))))
+    if count <= most:
+        combinations: Iterator[Floats] = map(np.array, _batched(itertools.product(*points), rows))
     else:
         random = np.random.default_rng(0)
-        combinations = np.stack([random.choice(values, MOST_STATES) for values in points], axis=1)
-    states = np.array([_points(feature, function)[0] for feature in problem.features])
-    states = np.tile(states, (len(combinations), 1))
-    states[:, [feature.index for feature in involved]] = combinations
-    return states
+        sizes = [min(rows, most - start) for start in range(0, most, rows)]
+        combinations = (np.stack([random.choice(values, n) for values in points], axis=1) for n in sizes)
+    columns = [feature.index for feature in involved]
+    states = np.tile([min(max(0.0, f.low), f.high) if f.is_number else 0.0 for f in problem.features], (rows, 1))
+
+    def chunks() -> Iterator[Floats]:
+        for values in combinations:
+            states[: len(values), columns] = values
+            yield states[: len(values)]
+
+    return (None if count <= most else most), chunks()
+
+
+def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Split `items` into lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
 
 
 def _points(feature: Feature, function: Function) -> list[float]:
-    """Every value of a category; for a number, points on each side of wherever a condition could change."""
+    """Every value of a category; for a number, points on each side of every threshold."""
     missing = [math.nan] if feature.missing else []
     if not feature.is_number:
         return [*map(float, range(len(feature.natives))), *missing]
     marks = {*numbers_in(function.when.tree), *(feature.bins or ()), feature.low, feature.high, 0.0}
-    marks = {mark for mark in marks if math.isfinite(mark)}
+    marks = set(_thinned(sorted(mark for mark in marks if math.isfinite(mark)), MAX_POINTS))
     sizes = [float(number) for number in function.arguments] if function.adds else []
+    sizes = _thinned(sizes, max(1, MAX_POINTS // max(1, len(marks))))
     span = max([1.0, *map(abs, marks), *map(abs, sizes)])
     around = {mark + shift for mark in marks for size in [0.0, *sizes] for shift in (-size - 1, -size, 1 - size)}
     around |= {-10 * span, 10 * span}
@@ -110,29 +171,35 @@ def _points(feature: Feature, function: Function) -> list[float]:
     return [*inside, *between, *missing]
 
 
+def _thinned(numbers: list[float], most: int) -> list[float]:
+    """At most about `most` of `numbers`, evenly spaced."""
+    return numbers if len(numbers) <= most else numbers[:: -(-len(numbers) // most)]
+
+
 def _unreachable(problem: Problem) -> Iterator[tuple[str, Location]]:
-    """Values of a category that actions change, but that no action, table or cause ever gives."""
-    transitions = problem.transitions
+    """Values that no action and no cause leads to, of categories that actions change."""
+    reached: dict[int, set[float]] = {}
+    for function in problem.transitions.functions:
+        reached.setdefault(function.target, set()).update(function.arguments.tolist())
+    for cause in problem.transitions.causes:
+        if cause.table is not None and cause.target in reached:
+            reached[cause.target].update(cause.table[~np.isnan(cause.table)].tolist())
     for feature in problem.features:
-        setters = [f for f in transitions.functions if f.target == feature.index]
-        if feature.is_number or not setters:
+        if feature.is_number or feature.index not in reached:
             continue
-        given = {int(number) for function in setters for number in function.arguments}
-        given |= {int(number) for cause in transitions.causes for number in _set_by(cause, feature)}
-        never = [value for i, value in enumerate(feature.values) if i not in given]
+        never = [value for i, value in enumerate(feature.values) if i not in reached[feature.index]]
         if never:
             yield f"no action leads to {listed(never)}", ("features", feature.name, "values")
 
 
 def _set_twice(problem: Problem) -> Iterator[tuple[str, Location]]:
+    """Features that more than one cause sets."""
+    positions: dict[int, list[int]] = {}
+    for cause in problem.transitions.causes:
+        if cause.sets:
+            positions.setdefault(cause.target, []).append(cause.position)
     for feature in problem.features:
-        setters = [c.position for c in problem.transitions.causes if c.sets and c.target == feature.index]
+        setters = positions.get(feature.index, [])
         if len(setters) > 1:
             message = f"{feature.name} is set by more than one cause; the later one counts, in causal order"
             yield message, ("causes", max(setters))
-
-
-def _set_by(cause: Cause, feature: Feature) -> list[float]:
-    if cause.target != feature.index or cause.table is None:
-        return []
-    return [float(number) for number in cause.table if not math.isnan(number)]

@@ -1,10 +1,12 @@
-"""The parts of a problem once everything in its file has been checked: features, functions, causes, actions."""
+"""The validated parts of a problem: features, functions, causes, actions and the outcome."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +20,36 @@ PLACEHOLDERS = ("argument", "amount", "before", "after")
 
 @dataclass(frozen=True)
 class Feature:
-    """Something known of a person. A category is held as the index of its value, a missing value as NaN."""
+    """An attribute of a person: a number, a category, or a category with an order.
+
+    In a state, a number is itself, a category the index of its value, and a missing value NaN.
+
+    Attributes
+    ----------
+    name : str
+        The column of a table that holds the feature.
+    index : int
+        The feature's position in a state.
+    kind : {"number", "category", "ordered"}
+    label : str
+        The name shown to applicants.
+    protected : bool
+        Whether it is a property such as sex or race.
+    missing : bool
+        Whether the value may be missing.
+    integer, unit, low, high, bins
+        Of a number: whether only whole numbers are valid, the unit shown after it, its bounds, and the cut points of
+        its binary encoding (None: learned from data).
+    natives, labels : tuple
+        Of a category: its values as a table holds them, and the words for applicants.
+
+    Examples
+    --------
+    >>> from counterplan.problem import Feature
+    >>> job = Feature("job", 0, "ordered", "your job", natives=("worker", "manager"), labels=("worker", "manager"))
+    >>> job.native(1.0), job.format_value(float("nan"))
+    ('manager', 'unknown')
+    """
 
     name: str
     index: int
@@ -31,7 +62,7 @@ class Feature:
     low: float = -math.inf
     high: float = math.inf
     bins: tuple[float, ...] | None = None
-    """Cut points of a number's binary view; None: learned from data."""
+    """Cut points of a number's binary encoding; None: learned from data."""
     natives: tuple[Native, ...] = ()
     labels: tuple[str, ...] = ()
 
@@ -40,19 +71,24 @@ class Feature:
         """Whether this is a number rather than a category."""
         return self.kind == "number"
 
-    @property
+    @cached_property
     def values(self) -> tuple[str, ...]:
         """The texts of a category's values, in order."""
         return tuple(text_of(native) for native in self.natives)
 
+    @cached_property
+    def value_index(self) -> Mapping[str, int]:
+        """The index of each of a category's values, by its text."""
+        return {text: index for index, text in enumerate(self.values)}
+
     def column(self) -> Column:
-        """What conditions must know of this feature."""
+        """The feature as conditions see it."""
         if self.is_number:
             return Column(self.index, low=self.low, high=self.high)
         return Column(self.index, self.values, self.kind == "ordered")
 
     def native(self, number: float) -> Native | None:
-        """What a table would hold for a state's number: a value, an int or float, or None if missing."""
+        """Decode a state's number to a table's value: a category, an int or float, or None if missing."""
         if math.isnan(number):
             return None
         if self.is_number:
@@ -69,7 +105,7 @@ class Feature:
 
 
 def format_number(number: float) -> str:
-    """A number for people, with thousands set apart and no more than four decimals that matter."""
+    """Format a number with thousands separators and at most four significant decimals."""
     if float(number).is_integer():
         return f"{int(number):,}"
     if abs(number) < 0.01:
@@ -79,33 +115,33 @@ def format_number(number: float) -> str:
 
 @dataclass(frozen=True)
 class Function:
-    """Something a person can do: set a feature to an argument, or add an argument to it."""
+    """A family of actions: sets a feature to an argument, or adds the argument to it."""
 
     name: str
     target: int
     adds: bool
     arguments: Array = field(compare=False)
-    """[n] numbers: what is added, or the value (a category's index) that is set."""
+    """[n] the numbers to add, or the values (a category's index) to set."""
     natives: tuple[Native, ...]
     when: Expression
     base: Array = field(compare=False)
     surcharge: Array = field(compare=False)
     phrase: str
     every: bool = field(default=False, compare=False)
-    """Whether its arguments were written as `all`."""
+    """Whether the file has `arguments: all`."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What a cause multiplies base costs with: by value of a category, or by intervals of a number."""
+    """Factors on base costs: by value of a category, or by intervals of a number."""
 
     by_value: Array | None = field(default=None, compare=False)
     """[V + 1] one number per value, the last for missing."""
     intervals: tuple[tuple[float, bool, float, bool, float], ...] = ()
-    """(low, low included, high, high included, scale), of which the first that fits counts."""
+    """(low, low included, high, high included, scale); the first interval that contains a number applies."""
 
     def __call__(self, column: Array) -> Array:
-        """The scale for each number of `column` [B]; 1 for what is missing or fits nowhere."""
+        """The factor [B] for each number of `column` [B]; 1 for missing values and outside all intervals."""
         if self.by_value is not None:
             scales: Array = self.by_value[np.where(np.isnan(column), -1, column).astype(np.intp)]
             return scales
@@ -117,14 +153,14 @@ class Scale:
             free &= ~inside
         return result
 
-    def least(self) -> float:
-        """The smallest scale there is."""
+    def smallest(self) -> float:
+        """The smallest factor."""
         if self.by_value is not None:
             return float(self.by_value.min())
         return min([1.0, *(scale for *_, scale in self.intervals)])
 
-    def most(self) -> float:
-        """The largest scale there is."""
+    def largest(self) -> float:
+        """The largest factor."""
         if self.by_value is not None:
             return float(self.by_value.max())
         return max([1.0, *(scale for *_, scale in self.intervals)])
@@ -138,7 +174,7 @@ class Cause:
     target: int
     scale: Scale | None = None
     table: Array | None = field(default=None, compare=False)
-    """[V] what the target becomes for each new value of the source; NaN leaves it as it is."""
+    """[V] the target's new value for each new value of the source; NaN leaves it unchanged."""
     formula: Expression | None = None
     position: int = field(default=0, compare=False)
     """Its position among the causes of the file."""
@@ -163,7 +199,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The decision of the black box: every value it can take, and those that a person hopes for."""
+    """The decision of the black box: all its values, and the favourable ones."""
 
     column: str
     natives: tuple[Native, ...]
@@ -176,7 +212,7 @@ class Outcome:
 
 
 def fill_phrase(phrase: str, words: dict[str, str]) -> str:
-    """`phrase` with its {placeholders} replaced."""
+    """Replace the {placeholders} of `phrase`."""
     return _PLACEHOLDER.sub(lambda match: words.get(match.group(1), match.group(0)), phrase)
 
 

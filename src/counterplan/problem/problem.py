@@ -1,4 +1,4 @@
-"""A recourse problem: read from one file, checked, and ready to be planned in."""
+"""`Problem`: features, actions, causal graph and outcome of a recourse problem."""
 
 from __future__ import annotations
 
@@ -16,14 +16,47 @@ from counterplan.errors import PeopleError, ProblemError, SettingError
 from counterplan.problem.builder import Parts, build
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, read_people
+from counterplan.problem.html import problem_html
 from counterplan.problem.parts import Feature, Outcome
-from counterplan.problem.source import Source, read_source
+from counterplan.problem.source import Source
 from counterplan.problem.transitions import Bools, Floats, Transitions
-from counterplan.problem.values import Native, did_you_mean
+from counterplan.problem.values import Native, did_you_mean, listed
+from counterplan.problem.yaml_reader import read_source
 
 
 class Problem:
-    """Features, functions, causal graph and outcome: `Problem.load(path)` or `Problem.from_dict(data)`."""
+    """A recourse problem: features, actions with preconditions and costs, the causal graph, and the outcome.
+
+    Create it with `Problem.load` from a YAML file or with `Problem.from_dict` from data of the same form.
+
+    Attributes
+    ----------
+    name : str
+    features : tuple of Feature
+        The F features, in the order of a state's numbers.
+    outcome : Outcome
+        The column and the values of the decision, and the favourable ones.
+    max_actions : int
+        The longest plan, STOP not counted.
+    transitions : Transitions
+        Legality, costs and effects of the A actions, as array operations.
+
+    Examples
+    --------
+    >>> from counterplan import Problem
+    >>> problem = Problem.from_dict({
+    ...     "counterplan": 1,
+    ...     "name": "loan",
+    ...     "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
+    ...     "max_actions": 2,
+    ...     "features": {"income": {"kind": "number", "minimum": 0, "bins": [0, 1000]}},
+    ...     "functions": {"EARN": {"add": "income", "arguments": [100, 200], "cost": 1}},
+    ... })
+    >>> problem
+    Problem('loan': 1 features, 1 functions, 2 actions)
+    >>> problem.transitions.legal(problem.state({"income": 500})[None])
+    array([[ True,  True,  True]])
+    """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -35,12 +68,44 @@ class Problem:
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
-        """Read a problem file; a ProblemError lists everything that is wrong with it, line by line."""
+        """Read a problem file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A YAML file; docs/problem-files.md describes the format and its limits.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ProblemError
+            If the file cannot be read or has mistakes; the message lists all of them with their lines.
+        """
         return cls._from_source(read_source(path))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], name: str = "problem") -> Problem:
-        """The same from a dict with the file's keys; `name` stands for the file in messages."""
+        """Create a problem from data of the form of a problem file, such as `to_dict` returns.
+
+        Parameters
+        ----------
+        data : mapping
+            The keys and values of a problem file. The limits of files apply.
+        name : str, default="problem"
+            Stands for the file name in messages.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ProblemError
+            If the data have mistakes; the message lists all of them.
+        """
         return cls._from_source(Source(name, data))
 
     @classmethod
@@ -52,24 +117,40 @@ class Problem:
         return cls(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole problem as plain data that `from_dict` reads back."""
+        """Serialize the problem to plain data, the inverse of `from_dict`."""
         return self._parts.file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"counterplan": 1}
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that the problem says: what was learned for one problem fits no other."""
-        text = json.dumps(self.to_dict())  # in the file's order, which numbers the features and the actions
+        """A hash of the whole definition; surrogates, agents and programs belong to one fingerprint."""
+        text = json.dumps(self.to_dict())  # the order of the file, which numbers features and actions
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
     def query_fingerprint(self) -> str:
-        """A hash of what a model's answers depend on: features and outcome, whatever people can do at what cost."""
-        features = [(one.name, one.kind, one.integer, one.natives) for one in self.features]
+        """A hash of the features and the outcome, without actions and costs: cached model outputs belong to it."""
+        features = [(feature.name, feature.kind, feature.integer, feature.natives) for feature in self.features]
         text = json.dumps([features, self.outcome.natives, sorted(self.outcome.favourable)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def read(self, people: pd.DataFrame | People) -> People:
-        """People from a DataFrame, checked; the outcome's column is set aside if it is there."""
+        """Read and validate people.
+
+        Parameters
+        ----------
+        people : pandas.DataFrame or People
+            One row per person with a column per feature. Extra columns are passed on to the model; the outcome's
+            column is dropped. `People` of this problem are returned unchanged.
+
+        Returns
+        -------
+        People
+
+        Raises
+        ------
+        PeopleError
+            If columns are missing or values do not match the features; names column, row and value.
+        """
         if isinstance(people, People):
             if people.features != self.features:
                 raise PeopleError(f"these people were read for another problem than {self.name}")
@@ -77,11 +158,11 @@ class Problem:
         return read_people(self.features, people, self.outcome.column)
 
     def encoding(self, people: People | None = None) -> Encoding:
-        """The binary view of states; needs people only if some feature has `bins: auto`."""
+        """The binary encoding of states; `people` are needed only if a feature has `bins: auto`."""
         return Encoding.of(self.features, None if people is None else people.states)
 
     def state(self, values: Mapping[str, Native | None]) -> Floats:
-        """One state [F] from a mapping of feature names to values."""
+        """Encode a mapping of feature names to values as a state [F]; absent features are missing values."""
         names = [feature.name for feature in self.features]
         for name in values:
             if name not in names:
@@ -91,26 +172,41 @@ class Problem:
         return state
 
     def describe(self, state: Floats) -> dict[str, Native | None]:
-        """A state [F] as a mapping of feature names to values; None where a value is missing."""
+        """Decode a state [F] to a mapping of feature names to values; None for missing values."""
         return {feature.name: feature.native(float(state[feature.index])) for feature in self.features}
 
     def allowed(self, forbid: Sequence[str] = ()) -> Bools:
-        """Which actions [A] are left when functions ("CHANGE_JOB") or actions ("CHANGE_JOB=manager") are forbidden."""
+        """Mask the actions that remain when some are forbidden.
+
+        Parameters
+        ----------
+        forbid : sequence of str
+            Functions ("CHANGE_JOB") or single actions ("CHANGE_JOB=manager").
+
+        Returns
+        -------
+        numpy.ndarray of bool, shape (A,)
+
+        Raises
+        ------
+        SettingError
+            If there is no such function or action.
+        """
         allowed = np.ones(len(self.transitions), bool)
         names = [str(action) for action in self.transitions.actions[:-1]]
         functions = [function.name for function in self.transitions.functions]
         if isinstance(forbid, str):
             forbid = [forbid]
-        for wish in forbid:
-            if not isinstance(wish, str):
-                raise SettingError(f"cannot forbid {wish!r}: name a function or an action, such as '{names[0]}'")
-            if wish in functions:
-                allowed[self.transitions.spans[functions.index(wish)]] = False
-            elif wish in names:
-                allowed[names.index(wish)] = False
+        for item in forbid:
+            if not isinstance(item, str):
+                raise SettingError(f"cannot forbid {item!r}: name a function or an action, such as '{names[0]}'")
+            if item in functions:
+                allowed[self.transitions.spans[functions.index(item)]] = False
+            elif item in names:
+                allowed[names.index(item)] = False
             else:
-                hint = did_you_mean(wish, [*functions, *names]) or f"; there are {', '.join(functions)}"
-                raise SettingError(f"cannot forbid '{wish}': there is no such function or action{hint}")
+                hint = did_you_mean(item, [*functions, *names]) or f"; there are {listed(functions)}"
+                raise SettingError(f"cannot forbid '{item}': there is no such function or action{hint}")
         return allowed
 
     def __repr__(self) -> str:
@@ -118,3 +214,6 @@ class Problem:
             f"Problem({self.name!r}: {len(self.features)} features, {len(self.transitions.functions)} functions, "
             f"{len(self.transitions) - 1} actions)"
         )
+
+    def _repr_html_(self) -> str:
+        return problem_html(self.name, self.transitions, self.outcome, self.max_actions)

@@ -1,4 +1,4 @@
-"""The shape of a problem file, one pydantic model per part; the JSON Schema for editors is made from these."""
+"""The schema of a problem file, one pydantic model per part; the JSON Schema for editors is generated from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
-from counterplan.problem.source import Plain, as_number, as_truth
+from counterplan.problem.limits import MAX_PLAN_LENGTH
+from counterplan.problem.scalars import Plain, as_number, as_truth
 from counterplan.problem.values import text_of
 
 VERSION = 1
@@ -37,7 +38,7 @@ def _finite(value: Any) -> Any:
     return number
 
 
-def _effort(value: Any) -> Any:
+def _cost(value: Any) -> Any:
     number = _finite(value)
     if number < 0:
         raise ValueError(f"{text_of(number)} is negative; costs and scales are zero or more")
@@ -70,29 +71,29 @@ def _by_text(value: Any) -> Any:
 
 
 def _shape(value: Any) -> str:
-    """Which of several ways to write a thing was chosen, so that errors speak of that way only."""
+    """The discriminator of a union of notations, so that errors refer to the notation in use only."""
     if isinstance(value, (list, tuple)):
         return "intervals" if value and isinstance(value[0], (dict, BaseModel)) else "list"
     return "mapping" if isinstance(value, (dict, BaseModel)) else "one"
 
 
 _SCALAR = WithJsonSchema({"type": ["string", "number", "boolean"]})
-"""Editors read `when: true` and `values: [0.5]` as what they look like; here they are texts like any other."""
+"""For editors `when: true` and `values: [0.5]` are a boolean and a number; here they are texts."""
 Text = Annotated[str, BeforeValidator(_text), _SCALAR]
 Number = Annotated[float, BeforeValidator(_number)]
 Finite = Annotated[float, BeforeValidator(_finite)]
-Effort = Annotated[float, BeforeValidator(_effort), WithJsonSchema({"type": "number", "minimum": 0})]
+Cost = Annotated[float, BeforeValidator(_cost), WithJsonSchema({"type": "number", "minimum": 0})]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Value = Annotated[bool | int | str, BeforeValidator(_value), _SCALAR]
 Scalar = Annotated[Any, BeforeValidator(_scalar), _SCALAR]
-"""A value or a number: which of the two, only the feature can tell."""
+"""A value or a number, depending on the feature."""
 ByValue = BeforeValidator(_by_text)
 NotEmpty = Field(json_schema_extra={"minItems": 1})
-"""For editors; where a list is empty, building.py can say better what it lacks."""
+"""For editors; the builder reports empty lists with a better message."""
 OneShape = Discriminator(_shape)
-EffortByValue = Annotated[dict[str, Effort], ByValue, Tag("mapping")]
-EffortList = Annotated[list[Effort], NotEmpty, Tag("list")]
-PerArgument = Annotated[Annotated[Effort, Tag("one")] | EffortList | EffortByValue, OneShape]
+CostByValue = Annotated[dict[str, Cost], ByValue, Tag("mapping")]
+CostList = Annotated[list[Cost], NotEmpty, Tag("list")]
+PerArgument = Annotated[Annotated[Cost, Tag("one")] | CostList | CostByValue, OneShape]
 
 
 class _Part(BaseModel):
@@ -100,7 +101,7 @@ class _Part(BaseModel):
 
 
 def _with(rules: dict[str, Any]) -> ConfigDict:
-    """Rules between the keys of a part, for editors; building.py sees to them for everybody."""
+    """Rules between the keys of a part, for editors; the builder enforces them."""
     return ConfigDict(json_schema_extra=rules)
 
 
@@ -164,7 +165,7 @@ class FunctionSpec(_Part):
         OneShape,
     ] = Field(description="Values of the feature, numbers, or 'all' its values.")
     when: Text = Field("true", description="When it may be done: a condition on the state now and 'argument'.")
-    cost: Annotated[Annotated[Effort, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
+    cost: Annotated[Annotated[Cost, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
         description="The effort: one number, or base and surcharge."
     )
     phrase: Text | None = Field(
@@ -182,7 +183,7 @@ class IntervalSpec(_Part):
     at_least: Finite | None = None
     below: Finite | None = None
     at_most: Finite | None = None
-    scale: Effort
+    scale: Cost
 
 
 class CauseSpec(_Part):
@@ -194,7 +195,7 @@ class CauseSpec(_Part):
     to: Text = Field(description="The feature that depends on it.")
     scale: (
         Annotated[
-            EffortList | Annotated[list[IntervalSpec], NotEmpty, Tag("intervals")] | EffortByValue,
+            CostList | Annotated[list[IntervalSpec], NotEmpty, Tag("intervals")] | CostByValue,
             OneShape,
         ]
         | None
@@ -226,7 +227,7 @@ class ProblemFile(_Part):
     name: Text
     title: Text | None = None
     outcome: OutcomeSpec
-    max_actions: Annotated[int, Field(ge=1, le=64), BeforeValidator(_number)] = Field(
+    max_actions: Annotated[int, Field(ge=1, le=MAX_PLAN_LENGTH), BeforeValidator(_number)] = Field(
         description="The longest plan, STOP not counted."
     )
     features: dict[str, FeatureSpec] = Field(min_length=1)

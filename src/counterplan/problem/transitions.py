@@ -1,4 +1,4 @@
-"""How states change: which actions are legal, what they cost, where they lead. The only module that knows.
+"""How states change: which actions are legal, their costs and effects. No other module implements this.
 
 States are float [B, F]: a category is the index of its value, a missing value is NaN. Actions are numbered in the
 order of the file, function by function and argument by argument; the last one is STOP.
@@ -19,18 +19,18 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
 
 _DECIMALS = 9
-"""Sums are rounded to so many decimals, so that two ways to one value give one value."""
+"""Decimals of sums: the order of additions does not matter."""
 _COARSE = 2**53 / 10**_DECIMALS
-"""From here on floats have no such decimals, and rounding would only blur them."""
+"""Floats from here on have fewer decimals; rounding would lose precision."""
 
 
 def rounded(numbers: Floats) -> Floats:
-    """Sums as they are kept: two ways to one value give one value."""
+    """Round sums, so that the order of additions does not matter."""
     return np.where(np.abs(numbers) < _COARSE, np.round(numbers, _DECIMALS), numbers)
 
 
 class Transitions:
-    """The rules of a problem as array operations over many people at once."""
+    """The dynamics of a problem as array operations over many people at once."""
 
     def __init__(self, features: Sequence[Feature], functions: Sequence[Function], causes: Sequence[Cause]) -> None:
         self.features = tuple(features)
@@ -50,42 +50,58 @@ class Transitions:
         self._adds = np.array([function.adds for function in functions], bool)[self.function_of[:-1]]
         self._argument = np.concatenate([np.empty(0), *(function.arguments for function in functions)])
         self._consequences = [cause for cause in self.causes if cause.sets]
+        self._bounded = [
+            cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number
+        ]
+        """Formulas whose results must stay within bounds."""
+        self._reaching_bounded = self._ancestors({cause.target for cause in self._bounded})
+        self._scales: dict[int, list[Cause]] = {}
+        """The causes that scale the costs of changing a feature, by feature."""
+        for cause in self.causes:
+            if cause.scale is not None:
+                self._scales.setdefault(cause.target, []).append(cause)
         self._integers = np.array([feature.integer for feature in self.features])
         self.mutable: Ints = np.array(sorted(self._touched()), np.intp)
-        """The features that some action can change; all others are immutable."""
-        self.least_costs = self._costs_with(lambda scale: scale.least())
-        """[A] a lower bound on the cost of each action, whatever the state; STOP costs 0."""
-        self.most_costs = self._costs_with(lambda scale: scale.most())
+        """The features that an action can change; all others are immutable."""
+        self.least_costs = self._costs_with(lambda scale: scale.smallest())
+        """[A] a lower bound on the cost of each action in any state; STOP costs 0."""
+        self.most_costs = self._costs_with(lambda scale: scale.largest())
         """[A] an upper bound."""
 
     def __len__(self) -> int:
         return len(self.actions)
 
     def legal(self, states: Floats) -> Bools:
-        """Which actions [B, A] are possible in `states` [B, F]: STOP always, one that changes nothing never."""
+        """Which actions [B, A] are legal in `states` [B, F]: STOP always, an action without effect never."""
         result = np.empty((len(states), len(self)), bool)
         result[:, self.stop] = True
-        broad = states[:, None, :]
-        for function, span in zip(self.functions, self.spans, strict=True):
-            legal = np.broadcast_to(function.when(broad, function.arguments), result[:, span].shape)
-            result[:, span] = legal & self._possible(function, states[:, function.target, None], function.arguments)
-            followers = self.followers_of(function)
-            if followers:
-                for i in range(len(function.natives)):
-                    result[:, span.start + i] &= self._within_bounds(self._changed(states, function, i), followers)
+        for index, span in enumerate(self.spans):
+            result[:, span] = self.legal_arguments(states, index)
         return result
+
+    def legal_arguments(self, states: Floats, index: int) -> Bools:
+        """Which arguments [B, n] of the function number `index` are legal in `states` [B, F]."""
+        function, span = self.functions[index], self.spans[index]
+        condition = function.when(states[:, None, :], function.arguments)
+        legal = condition & self._possible(function, states[:, function.target, None], function.arguments)
+        followers = self.followers_of(function)
+        if followers:
+            for i in range(len(function.natives)):
+                after = self.apply(states, np.full(len(states), span.start + i))
+                legal[:, i] &= self._within_bounds(after, followers)
+        return legal
 
     def step(self, states: Floats, actions: npt.NDArray[np.integer]) -> tuple[Floats, Floats, Bools]:
         """One action each [B] in `states` [B, F]: the states after it [B, F], its cost [B], whether it is legal [B].
 
-        The same as `apply`, `cost` and `legal`, without a look at any other action.
+        The same as `apply`, `cost` and `legal`, evaluated for these actions only.
         """
         after = self.apply(states, actions)
         cost, legal = np.zeros(len(states)), np.ones(len(states), bool)
-        doing = self.function_of[actions]
-        for index in np.unique(doing[doing < len(self.functions)]).tolist():
+        functions = self.function_of[actions]
+        for index in np.unique(functions[functions < len(self.functions)]).tolist():
             function = self.functions[index]
-            rows = np.flatnonzero(doing == index)
+            rows = np.flatnonzero(functions == index)
             before, which = states[rows], actions[rows] - self.spans[index].start
             arguments = function.arguments[which]
             cost[rows] = function.surcharge[which] + function.base[which] * self._scale(function, before)
@@ -97,7 +113,7 @@ class Transitions:
         return after, cost, legal
 
     def _possible(self, function: Function, now: Floats, arguments: Floats) -> Bools:
-        """Where `arguments` of `function` change the numbers `now` of its feature, and leave them within bounds."""
+        """Where `arguments` of `function` change its feature's values `now` and keep them within bounds."""
         feature = self.features[function.target]
         if not function.adds:
             changes: Bools = now != arguments
@@ -107,48 +123,42 @@ class Transitions:
         return within
 
     def followers_of(self, function: Function) -> list[Cause]:
-        """The formulas that may lead out of bounds when `function` is used."""
-        followers = [cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number]
-        reached = any(function.target in self._ancestors(cause.target) for cause in followers)
-        return followers if reached else []
+        """The formulas whose results may leave their bounds when `function` is applied."""
+        return self._bounded if function.target in self._reaching_bounded else []
 
     def _within_bounds(self, states: Floats, followers: Sequence[Cause]) -> Bools:
-        fine = np.ones(len(states), bool)
+        inside = np.ones(len(states), bool)
         for cause in followers:
             feature, column = self.features[cause.target], states[:, cause.target]
             within = np.isfinite(column) & (column >= feature.low) & (column <= feature.high)
-            fine &= within | (np.isnan(column) & feature.missing)
-        return fine
+            inside &= within | (np.isnan(column) & feature.missing)
+        return inside
 
-    def _changed(self, states: Floats, function: Function, argument: int) -> Floats:
-        action = self.spans[self.functions.index(function)].start + argument
-        return self.apply(states, np.full(len(states), action))
-
-    def _ancestors(self, target: int) -> set[int]:
-        """The features whose change can reach `target` through consequences, itself included."""
-        found = {target}
+    def _ancestors(self, targets: set[int]) -> set[int]:
+        """The features whose change can reach one of `targets` through consequences, themselves included."""
+        ancestors = set(targets)
         for cause in reversed(self._consequences):
-            if cause.target in found:
-                found.add(cause.source)
-        return found
+            if cause.target in ancestors:
+                ancestors.add(cause.source)
+        return ancestors
 
     def cost(self, states: Floats) -> Floats:
-        """What each action costs [B, A] in `states` [B, F], legal or not. STOP costs nothing."""
+        """The cost of each action [B, A] in `states` [B, F], legal or not; STOP costs 0."""
         result = np.zeros((len(states), len(self)))
         for function, span in zip(self.functions, self.spans, strict=True):
             result[:, span] = function.surcharge + function.base * self._scale(function, states)[:, None]
         return result
 
     def _scale(self, function: Function, states: Floats) -> Floats:
-        """What the causes of its feature multiply the base costs of `function` with [B]."""
-        scale = np.ones(len(states))
-        for cause in self.causes:
-            if cause.target == function.target and cause.scale is not None:
-                scale *= cause.scale(states[:, cause.source])
-        return scale
+        """The factor [B] on the base costs of `function`: the product of the scales of its feature's causes."""
+        factor = np.ones(len(states))
+        for cause in self._scales.get(function.target, ()):
+            assert cause.scale is not None
+            factor *= cause.scale(states[:, cause.source])
+        return factor
 
     def apply(self, states: Floats, actions: npt.NDArray[np.integer]) -> Floats:
-        """The states [B, F] after one action each [B], consequences included. Legality is the caller's to check."""
+        """The states [B, F] after one action each [B], consequences included. Legality is not checked."""
         after = states.copy()
         rows = np.flatnonzero(actions != self.stop)
         chosen = actions[rows]
@@ -181,8 +191,8 @@ class Transitions:
 
     @cached_property
     def independent(self) -> Bools:
-        """Which pairs of functions [n, n] have nothing to do with each other: either order is legal, costs the same
-        and leads to the same state."""
+        """Which pairs of functions [n, n] are independent: either order is legal, has the same cost and leads to the
+        same state."""
         count = len(self.functions)
         changes = [self.changed_by(function) for function in self.functions]
         reads = [self.read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
@@ -194,22 +204,29 @@ class Transitions:
 
     @cached_property
     def parents_first(self) -> Ints:
-        """[n] the functions, each after those that change what it depends on (where circles allow)."""
+        """[n] the functions, each after those that change a feature it depends on (as far as cycles permit)."""
+        count = len(self.functions)
         changes = [self.changed_by(function) for function in self.functions]
         reads = [self.read_by(function, changed) for function, changed in zip(self.functions, changes, strict=True)]
-        order: list[int] = []
-        left = list(range(len(self.functions)))
-        while left:
-            waiting = [sum(bool(changes[j] & (reads[i] - changes[i])) for j in left if j != i) for i in left]
-            order.append(left.pop(waiting.index(min(waiting))))
-        return np.array(order, np.intp)
+        needs = np.zeros((count, count), bool)
+        """[i, j] whether function i depends on a feature that function j changes."""
+        for i in range(count):
+            outside = reads[i] - changes[i]
+            needs[i] = [j != i and bool(changes[j] & outside) for j in range(count)]
+        order = np.empty(count, np.intp)
+        waiting = needs.sum(axis=1)
+        for i in range(count):
+            order[i] = chosen = int(waiting.argmin())
+            waiting -= needs[:, chosen]
+            waiting[chosen] = count * count  # done
+        return order
 
     @cached_property
     def in_order(self) -> Bools:
-        """[n + 1, A] which actions are worth trying after each function (last row: at the start).
+        """[n + 1, A] which actions to consider after each function (last row: at the start).
 
-        Of two independent functions in a row only one order is worth it, the one that comes first in the file: the
-        other costs the same and leads to the same state, so every best plan survives.
+        Of two consecutive independent functions only the order of the file is considered: the other one has the same
+        cost and leads to the same state, so an optimal plan always remains.
         """
         count = len(self.functions)
         earlier = np.tril(np.ones((count, count), bool), -1)
@@ -226,7 +243,7 @@ class Transitions:
         return changed
 
     def read_by(self, function: Function, changed: set[int]) -> set[int]:
-        """The features on which the legality, the cost or the effect of `function` depends."""
+        """The features that the legality, the cost or the effect of `function` depends on."""
         names = set(function.when.tree.names())
         reads = {cause.source for cause in self.causes if cause.target == function.target and cause.scale is not None}
         for cause in self._consequences:
@@ -235,18 +252,18 @@ class Transitions:
         return reads | {feature.index for feature in self.features if feature.name in names}
 
     def _costs_with(self, choose: Callable[[Scale], float]) -> Floats:
-        """[A] costs, if each scale takes the value that `choose` picks."""
+        """[A] costs with the factor that `choose` selects from each scale."""
         costs = np.zeros(len(self))
         for function, span in zip(self.functions, self.spans, strict=True):
-            scale = 1.0
-            for cause in self.causes:
-                if cause.target == function.target and cause.scale is not None:
-                    scale *= choose(cause.scale)
-            costs[span] = function.surcharge + function.base * scale
+            factor = 1.0
+            for cause in self._scales.get(function.target, ()):
+                assert cause.scale is not None
+                factor *= choose(cause.scale)
+            costs[span] = function.surcharge + function.base * factor
         return costs
 
     def describe_step(self, action: int, before: Floats, after: Floats) -> str:
-        """An action in words, as it changes the state `before` [F] into `after` [F]."""
+        """Describe an action that changes the state `before` [F] to `after` [F] for applicants."""
         if action == self.stop:
             return "Stop"
         function = self.functions[int(self.function_of[action])]

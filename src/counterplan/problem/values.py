@@ -1,21 +1,26 @@
-"""One text for one value: how a category is recognised in YAML, in a table, and in a model's answer."""
+"""The text that identifies a category's value in YAML, in a table and in a model's output, and texts for messages."""
 
 from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from counterplan.errors import visible as visible
+
+MAX_HINT_LENGTH = 200
+MAX_HINT_CANDIDATES = 1_000
+
 Native: TypeAlias = bool | int | float | str
-"""A category as a user's table holds it: `7`, `True` and `"manager"` are all fine category values."""
+"""A category's value in a table: `7`, `True` and `"manager"` are all valid."""
 
 
 def is_missing(value: object) -> bool:
-    """Whether `value` stands for "not known": None, NaN, NA or NaT."""
+    """Whether `value` is None, NaN, NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and math.isnan(value)
@@ -35,17 +40,14 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def visible(text: str) -> str:
-    """Replace characters that control a terminal or change the writing direction by U+FFFD."""
-    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
-    """A hint to append to an error message, or nothing if no candidate is close to `wrong`."""
-    names = list(candidates)
+    """A hint to append to an error message; empty if no candidate is close to `wrong`.
+
+    Long texts and candidates beyond the first thousand are not compared, which keeps hints cheap.
+    """
+    if len(wrong) > MAX_HINT_LENGTH:
+        return ""
+    names = [name for name in islice(candidates, MAX_HINT_CANDIDATES) if len(name) <= MAX_HINT_LENGTH]
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
     if not close:
         same = [name for name in names if name.casefold() == wrong.casefold()]
@@ -54,13 +56,13 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
 
 
 def cut(text: object, most: int = 80) -> str:
-    """A text for an error message, no longer than `most`."""
+    """Shorten a text for an error message to at most `most` characters."""
     whole = str(text)
     return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Names for an error message: all of them if they are few, otherwise the first and how many more."""
+    """Join names for an error message: all if they are few, otherwise the first ones and the total."""
     all_names = list(names)
-    shown = ", ".join(all_names[:most])
+    shown = ", ".join(cut(name) for name in all_names[:most])
     return shown if len(all_names) <= most else f"{shown}, … ({len(all_names)} in all)"
