@@ -1,4 +1,4 @@
-"""How long the exact planner takes, and how that grows: `python bench/exact.py` (CPU time of one core)."""
+"""Time of the exact planner, and its growth: `python bench/exact.py` (CPU time of one core)."""
 
 import os
 
@@ -13,7 +13,7 @@ from counterplan import BlackBox, ExactPlanner, Plans, Problem, benchmarks
 from counterplan.benchmarks import Benchmark
 
 TARGETS = {"german": 20, "adult": 20, "syn": 20, "syn_long": 150}
-"""Milliseconds of CPU for each reachable person, over the first 100 refused test people."""
+"""CPU milliseconds for each feasible person, over the first 100 refused test people."""
 
 
 def measured(problem: Problem, benchmark: Benchmark, people: pd.DataFrame) -> tuple[Plans, float]:
@@ -24,37 +24,37 @@ def measured(problem: Problem, benchmark: Benchmark, people: pd.DataFrame) -> tu
     return plans, (time.process_time() - start) * 1000 / len(people)
 
 
-def reachable(benchmark: Benchmark, most: int) -> pd.DataFrame:
-    people = benchmark.refused_test.head(most)
+def feasible(benchmark: Benchmark, limit: int) -> pd.DataFrame:
+    people = benchmark.refused_test.head(limit)
     plans, _ = measured(benchmark.problem, benchmark, people)
     return people[[plan.status == "found" for plan in plans]]
 
 
 def main() -> None:
-    print("The first 100 refused, reachable test people")
-    print(f"{'':9} {'people':>6} {'ms each':>8} {'target':>7} {'questions':>10} {'median':>7}")
+    print("The first 100 refused, feasible test people")
+    print(f"{'':9} {'people':>6} {'ms each':>8} {'target':>7} {'queries':>10} {'median':>7}")
     for name, target in TARGETS.items():
         benchmark = benchmarks.load(name)
-        plans, each = measured(benchmark.problem, benchmark, reachable(benchmark, 100))
-        asked = [plan.queries for plan in plans]
-        print(f"{name:9} {len(plans):6} {each:8.1f} {target:7} {np.mean(asked):10,.0f} {np.median(asked):7,.0f}")
+        plans, each = measured(benchmark.problem, benchmark, feasible(benchmark, 100))
+        queries = [plan.queries for plan in plans]
+        print(f"{name:9} {len(plans):6} {each:8.1f} {target:7} {np.mean(queries):10,.0f} {np.median(queries):7,.0f}")
 
-    print("\nGrowth with people: ms of CPU for each of 1, 100, 10,000 refused people (all there are, if fewer)")
+    print("\nGrowth with people: CPU ms for each of 1, 100, 10,000 refused people (or all)")
     for name in benchmarks.NAMES:
         benchmark = benchmarks.load(name)
-        everybody = pd.concat([benchmark.refused_test, benchmark.refused_train], ignore_index=True)
+        refused = pd.concat([benchmark.refused_test, benchmark.refused_train], ignore_index=True)
         row = []
         for count in (1, 100, 10_000):
-            people = everybody.head(min(count, 1_000) if name == "syn_long" else count)
+            people = refused.head(min(count, 1_000) if name == "syn_long" else count)
             repeat = 20 if count == 1 else 1
             times = [
-                measured(benchmark.problem, benchmark, everybody.iloc[[i]] if count == 1 else people)[1]
+                measured(benchmark.problem, benchmark, refused.iloc[[i]] if count == 1 else people)[1]
                 for i in range(repeat)
             ]
             row.append(f"{len(people):6,}: {np.mean(times):6.1f}")
         print(f"{name:9} {'   '.join(row)}")
 
-    print("\nGrowth with max_actions: ms of CPU for each of 50 refused people (and how many of them are reachable)")
+    print("\nGrowth with max_actions: CPU ms for each of 50 refused people (and the number of feasible ones)")
     for name in benchmarks.NAMES:
         benchmark = benchmarks.load(name)
         row = []

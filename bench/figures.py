@@ -1,7 +1,7 @@
-"""Draws docs/figures from what the benchmarks wrote: `python bench/figures.py [--search F] [--guided F] [--program F]`.
+"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F]`.
 
-`--search` alone draws success and effort against the budget; with `--guided` also the trade-off of planners;
-`--program`, from `bench/program.py --prefer …`, what a program gives up for being short.
+`--search` alone draws success and cost ratio against the budget; with `--guided` also the trade-off of planners;
+`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference.
 """
 
 import argparse
@@ -42,14 +42,12 @@ def search_budget(rows: Rows) -> None:
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     success, ratio = figure.subplots(1, 2)
     for name, colour in COLOURS.items():
-        mine = [row for row in rows if row["benchmark"] == name]
-        for axis, key in ((success, "success"), (ratio, "ratio")) if mine else ():
-            budgets = [int(budget) for budget in mine[0]["budgets"]]
-            axis.plot(
-                budgets, means(mine, "budgets", key), marker=MARKS[name], markersize=5, color=colour, label=name
-            )  # fmt: skip
-    for axis, words in ((success, "people with a plan that holds"), (ratio, "effort ÷ least possible effort")):
-        label(axis, "most questions allowed for a person", words)
+        group = [row for row in rows if row["benchmark"] == name]
+        for axis, key in ((success, "success"), (ratio, "ratio")) if group else ():
+            budgets, heights = [int(budget) for budget in group[0]["budgets"]], means(group, "budgets", key)
+            axis.plot(budgets, heights, marker=MARKS[name], markersize=5, color=colour, label=name)
+    for axis, name in ((success, "success"), (ratio, "cost ratio")):
+        label(axis, "query budget per person", name)
         axis.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     ratio.axhline(1, color="grey", linewidth=1)
     success.legend(frameon=False)
@@ -57,22 +55,20 @@ def search_budget(rows: Rows) -> None:
 
 
 def trade_off(search: Rows, guided: Rows) -> None:
-    """Success and cost ratio over the questions that were really asked, of three planners, for each benchmark."""
+    """Success and cost ratio against the queries sent, of three planners, for each benchmark."""
     figure = Figure(figsize=(12, 5.6), layout="constrained")
     axes = figure.subplots(2, 4, sharex=True)
     for column, name in enumerate(COLOURS):
         sources = {"guided": (guided, "budgets"), "search": (search, "budgets"), "exact": (guided, "exact")}
         for planner, (rows, key) in sources.items():
-            mine = [row for row in rows if row["benchmark"] == name and row.get("model", "own") == "own"]
+            group = [row for row in rows if row["benchmark"] == name and row.get("model", "own") == "own"]
             colour, mark = PLANNERS[planner]
-            for axis, figure_of in zip(axes[:, column], ("success", "ratio"), strict=True) if mine else ():
-                asked = means(mine, key, "asked")
-                axis.plot(
-                    asked, means(mine, key, figure_of), marker=mark, markersize=5, color=colour, label=planner
-                )  # fmt: skip
+            for axis, figure_of in zip(axes[:, column], ("success", "ratio"), strict=True) if group else ():
+                queries, heights = means(group, key, "queries"), means(group, key, figure_of)
+                axis.plot(queries, heights, marker=mark, markersize=5, color=colour, label=planner)
         axes[0, column].set_title(name)
-        label(axes[0, column], "", "people with a plan that holds" if column == 0 else "")
-        label(axes[1, column], "questions asked per person", "effort ÷ least possible" if column == 0 else "")
+        label(axes[0, column], "", "success" if column == 0 else "")
+        label(axes[1, column], "queries per person", "cost ratio" if column == 0 else "")
         axes[0, column].set_ylim(-0.03, 1.03)
         axes[1, column].set_ylim(0.99, max(1.08, axes[1, column].get_ylim()[1]))
     axes[0, 0].legend(frameon=False, loc="lower right")
@@ -80,25 +76,28 @@ def trade_off(search: Rows, guided: Rows) -> None:
 
 
 def preferences(rows: Rows) -> None:
-    """Success against effort of programs by what was preferred, with how long they are."""
+    """Success against cost ratio of programs by preference, with their size."""
     names = [name for name in COLOURS if any(row["benchmark"] == name for row in rows)]
     figure = Figure(figsize=(1 + 4.6 * len(names), 3.8), layout="constrained")
     for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         for place, prefer in enumerate(dict.fromkeys(row["prefer"] for row in rows)):
-            mine = [row for row in rows if row["benchmark"] == name and row["prefer"] == prefer]
-            if not mine:
+            group = [row for row in rows if row["benchmark"] == name and row["prefer"] == prefer]
+            if not group:
                 continue
-            ratio, success = (sum(row["program"][key] for row in mine) / len(mine) for key in ("ratio", "success"))
-            features, ends = (sum(row[key] for row in mine) / len(mine) for key in ("rule", "leaves"))
+            ratio, success = (sum(row["program"][key] for row in group) / len(group) for key in ("ratio", "success"))
+            features, size = (sum(row[key] for row in group) / len(group) for key in ("rule", "leaves"))
             axis.plot(ratio, success, marker=MARKS[name], markersize=8, color=COLOURS[name])
             axis.annotate(
-                f"{prefer}\n{features:.1f} features, {ends:.0f} leaves",
-                (ratio, success), textcoords="offset points", xytext=(0, 8 if place % 2 == 0 else -28), fontsize=9,
+                f"{prefer}\n{features:.1f} features, {size:.0f} leaves",
+                (ratio, success),
+                textcoords="offset points",
+                xytext=(0, 8 if place % 2 == 0 else -28),
+                fontsize=9,
                 ha="center",
-            )  # fmt: skip
+            )
         axis.set_title(name)
-        axis.set_xlabel("effort ÷ least possible")
-        axis.set_ylabel("people with a plan that holds")
+        axis.set_xlabel("cost ratio")
+        axis.set_ylabel("success")
         axis.margins(x=0.35, y=0.3)
         axis.grid(alpha=0.3)
     save(figure, "preferences")
@@ -108,13 +107,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("search", "guided", "program"):
         parser.add_argument(f"--{name}", type=lambda path: json.loads(Path(path).read_text()))
-    given = parser.parse_args()
-    if given.search:
-        search_budget(given.search)
-    if given.search and given.guided:
-        trade_off(given.search, given.guided)
-    if given.program:
-        preferences(given.program)
+    options = parser.parse_args()
+    if options.search:
+        search_budget(options.search)
+    if options.search and options.guided:
+        trade_off(options.search, options.guided)
+    if options.program:
+        preferences(options.program)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How fast the page answers: `python bench/page.py [FOLDER …]` (Chromium; prints milliseconds).
+"""Response time of the exported page: `python bench/page.py [FOLDER …]` (Chromium; milliseconds).
 
-Fills in the page's form for 200 random people, field by field, as somebody would: each change is answered with a plan,
-shown and laid out. The folders hold programs (`counterplan distil`); without any, one is made for german.
+Fills in the form of the page for 200 random people, field by field; each change updates the plan and the layout. The
+folders contain programs (`counterplan distil`); without any, one is made for german.
 """
 
 import argparse
@@ -38,17 +38,17 @@ FILL = """(people) => {
 
 
 def random_people(problem: Problem, table: pd.DataFrame, rng: np.random.Generator) -> list[dict[str, float]]:
-    """People whose features come from different rows of `table`, by number of the feature; nothing is missing."""
+    """People with features from different rows of `table`, by index of the feature, without missing values."""
     states = problem.read(table).states
     columns = [column[~np.isnan(column)] for column in states.T]
     return [{str(i): float(rng.choice(column)) for i, column in enumerate(columns)} for _ in range(PEOPLE)]
 
 
 def german() -> Program:
-    """A program for german, made here."""
-    world = benchmarks.load("german")
-    recourse = Recourse(world.problem, world.model)
-    return recourse.fit(world.train).distil(world.train)
+    """Fit and distil a program for german."""
+    benchmark = benchmarks.load("german")
+    recourse = Recourse(benchmark.problem, benchmark.model)
+    return recourse.fit(benchmark.train).distil(benchmark.train)
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def main() -> None:
     folders = parser.parse_args().folders
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
-        sys.exit("there is no Chromium here; install one to measure the page")
+        sys.exit("Chromium is not installed")
     from playwright.sync_api import sync_playwright
 
     programs = [Program.load(folder / "program.json") for folder in folders] or [german()]
@@ -74,7 +74,7 @@ def main() -> None:
             took = np.array(page.evaluate(FILL, people))
             size = f"{file.stat().st_size / 1e6:.1f} MB"
             print(
-                f"{program.problem.name:9} {len(took):,} answers for {PEOPLE} people: mean {took.mean():.2f} ms, "
+                f"{program.problem.name:9} {len(took):,} updates for {PEOPLE} people: mean {took.mean():.2f} ms, "
                 f"99 % within {np.quantile(took, 0.99):.1f} ms, longest {took.max():.1f} ms "
                 f"(target {TARGET:g} ms); the page is {size}"
             )

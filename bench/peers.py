@@ -1,16 +1,16 @@
-"""DiCE beside our planners: `python bench/peers.py [BENCHMARK …] [--people 100] [--out FILE]`; extras `[peers,train]`.
+"""Compare DiCE: `python bench/peers.py [BENCHMARK …] [--people 100] [--out FILE]`; extras `[peers,train]`.
 
-`--methods guided exact` measures ours only, without DiCE; `--answers 1` what DiCE takes for fewer answers.
+`--methods guided exact` runs the planners of counterplan only; `--answers 1` requests fewer answers from DiCE.
 
-The same model, the same refused test people, one process. DiCE is told all that it can be told of the problem: which
-features actions can change (`features_to_vary`), for each person the values that these can take (`permitted_range`),
-and a model that follows consequences by itself. It may give ten answers, of which the best counts.
+The same model, the same refused test people, one process. DiCE receives the mutable features (`features_to_vary`), for
+each person the values that these can take (`permitted_range`), and a model that applies consequences itself. It may
+return ten answers, of which the best counts.
 
-Times are of people one by one, and for ours also of all at once. What the harness itself takes, which is translating
-rows for the model and counting them, is left out of DiCE's.
+Times are of people one by one, and for planners also of all in one batch. The time of the harness, to convert rows for
+the model and to count them, is excluded from DiCE's.
 
-An answer is a state. It counts as a success if legal actions lead to exactly that state within the limit, in the order
-that costs least, and, in a column of its own, if they do once its numbers are moved to the nearest that actions reach.
+An answer is a state. It is a success if legal actions lead to exactly that state within the limit, in the cheapest
+order, and, in a separate column, if they do after moving its numbers to the nearest reachable ones.
 """
 
 import argparse
@@ -36,19 +36,19 @@ from counterplan.benchmarks.models import BenchmarkModel
 from counterplan.problem import Problem
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
-OURS = ("guided", "exact")
+PLANNERS = ("guided", "exact")
 DICE = ("random", "genetic", "kdtree")
 ANSWERS = 10
-MOST_CALLS = 5_000
-"""DiCE may draw candidates for ever where it finds none that is favourable; after so many calls it has failed."""
+MAX_CALLS = 5_000
+"""Limit of calls per person: DiCE may not terminate if it finds no favourable candidate."""
 
 
-class GaveUp(Exception):
-    """DiCE has asked too often about one person."""
+class CallLimitExceeded(Exception):
+    """DiCE has called the model too often for one person."""
 
 
-class Arrived(BenchmarkModel):
-    """Finds one state favourable and nothing else: a plan for it is a way to that state."""
+class GoalModel(BenchmarkModel):
+    """A model that is favourable in one state only: a plan for it leads to that state."""
 
     def __init__(self, problem: Problem, goal: np.ndarray) -> None:
         super().__init__(problem)
@@ -59,8 +59,8 @@ class Arrived(BenchmarkModel):
         return ((states == self.goal) | (np.isnan(states) & np.isnan(self.goal))).all(axis=1).astype(float)
 
 
-class Asked:
-    """The benchmark's model as DiCE wants it, with a meter; like our black box it remembers what it was asked."""
+class MeteredModel:
+    """The model of a benchmark with the interface of DiCE; it counts distinct states, as `BlackBox` does."""
 
     classes_ = np.array([0, 1])
 
@@ -68,44 +68,44 @@ class Asked:
         self.problem, self.model = benchmark.problem, benchmark.model
         self.known: set[bytes] = set()
         self.training: set[bytes] = set()
-        """What it was asked about all training people, for everybody or again for each person."""
+        """Queries about all training people."""
         self.sent = self.calls = 0
         self.seconds = 0.0
-        """What translating took."""
+        """CPU time of conversion."""
         self._uncounted: list[np.ndarray] = []
-        self._everybody = len(benchmark.train)
+        self._n_train = len(benchmark.train)
         self.start = np.full(len(self.problem.features), np.nan)
 
-    def about(self, start: np.ndarray) -> None:
-        """From now on, this person [F] is asked about."""
+    def select(self, start: np.ndarray) -> None:
+        """Set the person [F] of the following queries."""
         self.start, self.calls = start, 0
 
     def predict_proba(self, people: pd.DataFrame) -> np.ndarray:
-        """The chances [n, 2] of both outcomes."""
+        """Probabilities [n, 2] of both outcomes."""
         self.calls += 1
-        if self.calls > MOST_CALLS:
-            raise GaveUp
-        begun = time.process_time()
+        if self.calls > MAX_CALLS:
+            raise CallLimitExceeded
+        start = time.process_time()
         states = self.states(people)
         self._uncounted.append(states)
-        self.seconds += time.process_time() - begun
+        self.seconds += time.process_time() - start
         chance = self.model.score(states)
         return np.stack([1 - chance, chance], axis=1)
 
     def count(self) -> None:
-        """Count what was asked since the last time: not while it is asked, because that takes time."""
+        """Count the queries since the last call; separate from prediction, because it takes time."""
         for states in self._uncounted:
             self.sent += len(states)
-            kept = self.training if len(states) == self._everybody else self.known
-            kept.update(state.tobytes() for state in states + 0.0)
+            seen = self.training if len(states) == self._n_train else self.known
+            seen.update(state.tobytes() for state in states + 0.0)
         self._uncounted.clear()
 
     def predict(self, people: pd.DataFrame) -> np.ndarray:
-        """The outcome [n]: 1 if it is favourable."""
+        """Outcomes [n]: 1 if favourable."""
         return (self.predict_proba(people)[:, 1] >= 0.5).astype(int)
 
     def states(self, people: pd.DataFrame) -> np.ndarray:
-        """DiCE's rows as states [n, F], with the consequences of what differs from the person."""
+        """Rows of DiCE as states [n, F], with the consequences of changes."""
         states = np.empty((len(people), len(self.problem.features)))
         for feature in self.problem.features:
             column = people[feature.name]
@@ -123,8 +123,8 @@ class Asked:
         return states
 
 
-def reach(problem: Problem, start: np.ndarray) -> dict[int, np.ndarray]:
-    """By feature that a function changes: the numbers or values that it can take, by that function alone."""
+def reachable_values(problem: Problem, start: np.ndarray) -> dict[int, np.ndarray]:
+    """The values of each mutable feature that its functions alone can reach, by index of the feature."""
     transitions = problem.transitions
     found: dict[int, np.ndarray] = {}
     for function, span in zip(transitions.functions, transitions.spans, strict=True):
@@ -138,8 +138,8 @@ def reach(problem: Problem, start: np.ndarray) -> dict[int, np.ndarray]:
     return found
 
 
-def told(problem: Problem, reached: dict[int, np.ndarray], train: pd.DataFrame) -> dict[str, list[Any]]:
-    """What can be reached, as DiCE's `permitted_range`: a range of numbers, or values that its data know."""
+def permitted_range(problem: Problem, reached: dict[int, np.ndarray], train: pd.DataFrame) -> dict[str, list[Any]]:
+    """Reachable values as DiCE's `permitted_range`: a range of numbers, or values in its data."""
     ranges: dict[str, list[Any]] = {}
     for index, numbers in reached.items():
         feature = problem.features[index]
@@ -152,7 +152,7 @@ def told(problem: Problem, reached: dict[int, np.ndarray], train: pd.DataFrame) 
 
 
 def snapped(problem: Problem, start: np.ndarray, goals: np.ndarray, reached: dict[int, np.ndarray]) -> np.ndarray:
-    """States `goals` [n, F] with each number moved to the next that can be reached, rather too far than too near."""
+    """States `goals` [n, F] with each number moved to the next reachable one, away from `start` if possible."""
     moved = goals.copy()
     for index, numbers in reached.items():
         if problem.features[index].is_number:
@@ -164,69 +164,69 @@ def snapped(problem: Problem, start: np.ndarray, goals: np.ndarray, reached: dic
     return moved
 
 
-def cheapest_way(problem: Problem, person: pd.DataFrame, start: np.ndarray, goal: np.ndarray) -> float:
-    """The least cost of a legal plan from `start` [F] to exactly `goal` [F]; infinite if there is none.
+def cheapest_plan_cost(problem: Problem, person: pd.DataFrame, start: np.ndarray, goal: np.ndarray) -> float:
+    """The cost of the cheapest legal plan from `start` [F] to exactly `goal` [F]; infinite if there is none.
 
-    Only functions are used whose feature ends up changed: nothing is worth doing and undoing in these problems.
+    Only functions of changed features are used: in these problems no change is worth undoing.
     """
     transitions = problem.transitions
     changes = np.array([start[function.target] != goal[function.target] for function in transitions.functions])
     allowed = np.append(changes, True)[transitions.function_of][None]
-    plan = ExactPlanner(problem, BlackBox(Arrived(problem, goal))).plan(person, allowed=allowed, refused=True)[0]
+    plan = ExactPlanner(problem, BlackBox(GoalModel(problem, goal))).plan(person, allowed=allowed, refused=True)[0]
     return plan.cost if plan.status == "found" else np.inf
 
 
 def by_dice(
     benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str, number: int
 ) -> dict[str, float]:
-    """The figures of one of DiCE's methods, which may give a `number` of answers."""
+    """Measures of one of DiCE's methods, with `number` answers per person."""
     import dice_ml
 
     problem, outcome = benchmark.problem, benchmark.problem.outcome
     names = [feature.name for feature in problem.features]
     train = benchmark.train[names].assign(outcome=benchmark.train[outcome.column].isin(outcome.favourable).astype(int))
     numbers = [feature.name for feature in problem.features if feature.is_number]
-    asked = Asked(benchmark)
+    model = MeteredModel(benchmark)
     data = dice_ml.Data(dataframe=train, continuous_features=numbers, outcome_name="outcome")
-    explainer = dice_ml.Dice(data, dice_ml.Model(model=asked, backend="sklearn"), method=method)
+    explainer = dice_ml.Dice(data, dice_ml.Model(model=model, backend="sklearn"), method=method)
     read = problem.read(people)
     vary = list(dict.fromkeys(problem.features[function.target].name for function in problem.transitions.functions))
-    seconds, gave_up = 0.0, 0
+    seconds, stopped = 0.0, 0
     rows: list[tuple[bool, float, float]] = []
     for row, start in enumerate(read.states):
-        reached = reach(problem, start)
-        ranges = told(problem, reached, train)
-        asked.session(start)
+        reached = reachable_values(problem, start)
+        ranges = permitted_range(problem, reached, train)
+        model.select(start)
         random.seed(row)
-        np.random.seed(row)  # noqa: NPY002 -- what DiCE draws from
+        np.random.seed(row)  # noqa: NPY002 -- the generator of DiCE
         person = people[names].iloc[[row]]
-        begun, ours = time.process_time(), asked.seconds
+        begun, harness = time.process_time(), model.seconds
         answers, failed = answers_of(explainer, person, number, vary, ranges)
-        seconds += time.process_time() - begun - (asked.seconds - ours)
-        asked.count()
-        gave_up += failed
-        states = np.empty((0, len(names))) if answers is None else asked.states(answers[names])
-        yes = states[benchmark.model.score(states) >= 0.5]
+        seconds += time.process_time() - begun - (model.seconds - harness)
+        model.count()
+        stopped += failed
+        states = np.empty((0, len(names))) if answers is None else model.states(answers[names])
+        valid = states[benchmark.model.score(states) >= 0.5]
         near = np.unique(snapped(problem, start, states, reached), axis=0)
         near = near[benchmark.model.score(near) >= 0.5]
-        ways = [
-            min([cheapest_way(problem, people.iloc[[row]], start, goal) for goal in goals], default=np.inf)
-            for goals in (np.unique(yes, axis=0), near)
+        costs = [
+            min([cheapest_plan_cost(problem, people.iloc[[row]], start, goal) for goal in goals], default=np.inf)
+            for goals in (np.unique(valid, axis=0), near)
         ]
-        rows.append((len(yes) > 0, *ways))
-    says_yes, exactly, nearly = (np.array(column, float) for column in zip(*rows, strict=True))
+        rows.append((len(valid) > 0, *costs))
+    valid_any, exactly, nearly = (np.array(column, float) for column in zip(*rows, strict=True))
     return {
-        "model says yes": float(says_yes.mean()),
+        "valid": float(valid_any.mean()),
         "success": float(np.isfinite(exactly).mean()),
         "ratio": mean_ratio(exactly, optimum),
         "success, numbers moved": float(np.isfinite(nearly).mean()),
         "ratio, numbers moved": mean_ratio(nearly, optimum),
-        "rows": len(asked.known - asked.training) / len(people),
+        "queries": len(model.known - model.training) / len(people),
         "milliseconds alone": seconds * 1000 / len(people),
-        "milliseconds of the harness": asked.seconds * 1000 / len(people),
-        "rows to learn": len(asked.training),
-        "rows without memory": asked.sent / len(people),
-        "gave up": gave_up / len(people),
+        "milliseconds of the harness": model.seconds * 1000 / len(people),
+        "queries to learn": len(model.training),
+        "queries without a cache": model.sent / len(people),
+        "stopped": stopped / len(people),
     }
 
 
@@ -238,7 +238,7 @@ def mean_ratio(cost: np.ndarray, optimum: np.ndarray) -> float:
 def answers_of(
     explainer: Any, person: pd.DataFrame, number: int, vary: list[str], ranges: dict[str, list[Any]]
 ) -> tuple[pd.DataFrame | None, bool]:
-    """DiCE's answers for one person, if it has any, and whether it was stopped."""
+    """DiCE's answers for one person, or None, and whether it was stopped."""
     from raiutils.exceptions import UserConfigValidationException
 
     try:
@@ -250,14 +250,14 @@ def answers_of(
         if "No counterfactuals found" not in str(error):
             raise
         return None, False
-    except GaveUp:
+    except CallLimitExceeded:
         return None, True
     return found.final_cfs_df if found.final_cfs_df_sparse is None else found.final_cfs_df_sparse, False
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars and no warnings of others' code."""
+    """Suppress progress bars and warnings."""
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stderr(io.StringIO()),
@@ -267,45 +267,45 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def by_us(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str) -> dict[str, float]:
-    """The figures of the guided planner, with what learning took, or of the exact one."""
+def by_planner(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str) -> dict[str, float]:
+    """Measures of the guided planner, with learning, or of the exact one."""
     problem, model = benchmark.problem, benchmark.model
     fit: dict[str, float] = {}
     make: Callable[..., Planner] = partial(ExactPlanner, problem)
     if method == "guided":
         begun = time.process_time()
-        learning = ActiveLearner(
+        learner = ActiveLearner(
             problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed
         )
-        make = partial(GuidedPlanner, problem, surrogate=learning.run())
-        fit = {"rows to learn": learning.queries, "seconds to learn": time.process_time() - begun}
+        make = partial(GuidedPlanner, problem, surrogate=learner.run())
+        fit = {"queries to learn": learner.queries, "seconds to learn": time.process_time() - begun}
     planner = make(box=BlackBox(model))
-    plans, together = timed(lambda: planner.plan(people, refused=True))
-    found = common.figures(plans, optimum, problem, model)
+    plans, batch = timed(lambda: planner.plan(people, refused=True))
+    found = common.measures(plans, optimum, problem, model)
     planner = make(box=BlackBox(model))
     _, alone = timed(lambda: [planner.plan(people.iloc[[row]], refused=True) for row in range(len(people))])
     return {
-        "model says yes": found["success"],
+        "valid": found["success"],
         "success": found["success"],
         "ratio": found["ratio"],
-        "rows": found["asked"],
-        "milliseconds together": together * 1000 / len(people),
+        "queries": found["queries"],
+        "milliseconds in a batch": batch * 1000 / len(people),
         "milliseconds alone": alone * 1000 / len(people),
     } | fit
 
 
-def timed(do: Callable[[], Any]) -> tuple[Any, float]:
-    """What comes of it, and the CPU seconds that it took."""
-    begun = time.process_time()
-    return do(), time.process_time() - begun
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of `work`, and its CPU seconds."""
+    start = time.process_time()
+    return work(), time.process_time() - start
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=["german", "adult"])
     parser.add_argument("--people", type=int, default=common.PEOPLE)
-    parser.add_argument("--methods", nargs="*", default=[*OURS, *DICE], choices=[*OURS, *DICE])
-    parser.add_argument("--answers", type=int, default=ANSWERS, help="how many DiCE may give")
+    parser.add_argument("--methods", nargs="*", default=[*PLANNERS, *DICE], choices=[*PLANNERS, *DICE])
+    parser.add_argument("--answers", type=int, default=ANSWERS, help="answers per person of DiCE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -321,22 +321,22 @@ def main() -> None:
     results = []
     for name in options.names:
         benchmark = benchmarks.load(name, options.seed)
-        people, optimum = common.reachable(benchmark.problem, benchmark.model, benchmark.refused_test)
+        people, optimum = common.feasible(benchmark.problem, benchmark.model, benchmark.refused_test)
         people, optimum = people.head(options.people), optimum[: options.people]
         print(f"{name}: {len(people)} people", flush=True)
         for method in options.methods:
-            if method in OURS:
-                label, row = method, by_us(benchmark, people, optimum, method)
+            if method in PLANNERS:
+                label, row = method, by_planner(benchmark, people, optimum, method)
             else:
                 label, row = f"DiCE {method}", by_dice(benchmark, people, optimum, method, options.answers)
             results.append({"benchmark": name, "method": label, "people": len(people)} | row)
-            print(say(label, row), flush=True)
+            print(line(label, row), flush=True)
         if options.out:
             options.out.write_text(json.dumps(results, indent=1))
 
 
-def say(method: str, row: dict[str, float]) -> str:
-    return f"  {method:13}" + "  ".join(f"{what} {value:.5g}" for what, value in row.items())
+def line(method: str, row: dict[str, float]) -> str:
+    return f"  {method:13}" + "  ".join(f"{name} {value:.5g}" for name, value in row.items())
 
 
 if __name__ == "__main__":

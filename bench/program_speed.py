@@ -1,8 +1,8 @@
-"""How fast a program plans and loads: `python bench/program_speed.py [--program FILE]` (one core; seconds and ratios).
+"""Speed of running and loading a program: `python bench/program_speed.py [--program FILE]` (one core).
 
-The program is adult's, as `counterplan distil` made it; without one, it is fitted and distilled here, which takes
-minutes. A ratio to work that every machine must do as well, one pass of legality and costs over the same people and
-reading the same JSON, says more than seconds do on another machine.
+The program is one for adult, by `counterplan distil`; without one, it is fitted and distilled first, which takes
+minutes. Times are also given relative to reference work on the same machine: legality and costs of the same people, and
+parsing the same JSON.
 """
 
 import os
@@ -30,7 +30,7 @@ LOAD = 0.050
 
 
 def best(work: Callable[[], object], times: int = 3) -> float:
-    """CPU seconds of the quickest of some tries, without a first one that imports and caches."""
+    """CPU seconds of the fastest of several runs, after one that imports and caches."""
     work()
     took = []
     for _ in range(times):
@@ -41,7 +41,7 @@ def best(work: Callable[[], object], times: int = 3) -> float:
 
 
 def distilled(adult: Benchmark) -> Program:
-    """A program for adult, made here."""
+    """Fit and distil a program for adult."""
     return Recourse(adult.problem, adult.model).fit(adult.train).distil(adult.train)
 
 
@@ -67,14 +67,14 @@ def main() -> None:
     print(f"{program!r}, {size / 1e3:,.0f} kB")
     print(
         f"plans as arrays, {PEOPLE:,} people: {running:.2f} s ({running / RUN:.0%} of the target of {RUN:g} s; "
-        f"{running / passing:.1f} × legality and costs of everybody)"
+        f"{running / passing:.1f} × legality and costs)"
     )
     print(
         f"loading: {loading * 1e3:.1f} ms ({loading / LOAD:.0%} of the target of {LOAD * 1e3:g} ms; "
-        f"{loading / reading:.1f} × reading the JSON)"
+        f"{loading / reading:.1f} × parsing the JSON)"
     )
     objects = best(lambda: program.recommend(table), 1)
-    print(f"plans as objects with words and reasons, from a DataFrame: {objects:.1f} s ({objects / running:.0f} ×)")
+    print(f"plans as objects with texts and reasons, from a DataFrame: {objects:.1f} s ({objects / running:.0f} ×)")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How planners grow: `python bench/scaling.py [--functions 5 10 …] [--boxes network …] [--seeds 1] [--out FILE]`.
+"""Growth of planners: `python bench/scaling.py [--functions 5 10 …] [--boxes network …] [--seeds 1] [--out FILE]`.
 
-The family of invented problems, 30 to 250 actions. For exact, search and guided: success, cost ÷ the best known, rows
-asked and milliseconds of CPU for each refused test person; for guided and search what training took. The best known is
-the true optimum for needles; for other boxes the cheapest plan that any planner found, or a wide search for sets of
-changes that is told the box's own score. Every problem runs in a process of its own, which gives the peak of memory.
+The family of synthetic problems, with 30 to 250 actions. For exact, search and guided: success, cost ÷ best known cost,
+queries and CPU milliseconds for each refused test person, and training. The best known cost is the optimum for needles;
+for other models that of the cheapest plan of any planner, or of a wide search for change sets with access to the score
+of the model. Every problem runs in a process of its own, which gives the peak memory.
 """
 
 import os
@@ -44,25 +44,25 @@ BOXES = {
     "network": ("network", 4, 8),
     "boosted": ("boosted", 4, 8),
 }
-"""The box, how many changes most people need, and how many actions a plan may have."""
-GENEROUS = ChangeSetSettings(beam_width=24, branching=60, rounds=12, anchors=6)
+"""Model, number of changes that most people need, and maximal length of a plan."""
+WIDE = ChangeSetSettings(beam_width=24, branching=60, rounds=12, anchors=6)
 FAR = 4.0
-"""The log odds that a refused person is believed to have in the middle, when the best plans are looked for."""
+"""Median log odds of refused people to which scores are scaled in the wide search."""
 EXACT_STEPS = 2_000_000
-"""The exact planner looks at so many steps (states × actions) for a person, and then gives up."""
+"""Limit of steps (states × actions) per person of the exact planner."""
 EXACT_PEOPLE = 20
 SEARCH_ACTIONS = 130
-"""The agent is not trained where there are more actions than this."""
+"""No agent is trained for more actions than this."""
 PLANNERS = ("exact", "search", "guided")
 
 
-def figures(planner: Planner, people: pd.DataFrame, benchmark: Benchmark) -> dict[str, Any]:
-    """What a planner finds for `people`; a plan counts if it is replayed step by step, and the model agrees."""
+def measures(planner: Planner, people: pd.DataFrame, benchmark: Benchmark) -> dict[str, Any]:
+    """Measures of the plans for `people`; a plan is successful if its replay is."""
     start = time.process_time()
     plans = planner.plan(people, refused=True)
-    spent = time.process_time() - start
+    cpu = time.process_time() - start
     cost = costs(plans, benchmark)
-    return {"cost": cost, "asked": plans.queries / len(plans), "ms": spent / len(plans) * 1000}
+    return {"cost": cost, "queries": plans.queries / len(plans), "ms": cpu / len(plans) * 1000}
 
 
 def costs(plans: Plans, benchmark: Benchmark) -> list[float]:
@@ -72,7 +72,7 @@ def costs(plans: Plans, benchmark: Benchmark) -> list[float]:
 
 
 def best_by_score(benchmark: Benchmark, people: pd.DataFrame) -> np.ndarray:
-    """The cost [B] of what a wide search for sets of changes finds that knows the box's own score."""
+    """The cost [B] of the best change sets by a wide search with access to the score of the model."""
     problem, model = benchmark.problem, benchmark.model
     starts, others = (problem.read(table).states for table in (people, benchmark.train))
 
@@ -80,10 +80,10 @@ def best_by_score(benchmark: Benchmark, people: pd.DataFrame) -> np.ndarray:
         chance = np.clip(model.score(states), 1e-9, 1 - 1e-9)
         return scale * np.log(chance / (1 - chance))
 
-    steep = FAR / max(float(np.median(np.abs(logit(starts)))), 1e-9)  # a box answers yes or no, however flat its score
+    steep = FAR / max(float(np.median(np.abs(logit(starts)))), 1e-9)  # decisions are binary, however flat the score is
     allowed = np.ones((len(starts), len(problem.transitions)), bool)
     found = propose(
-        problem, starts, allowed, partial(logit, scale=steep), GENEROUS, anchors=others[model.score(others) >= 0.5]
+        problem, starts, allowed, partial(logit, scale=steep), WIDE, anchors=others[model.score(others) >= 0.5]
     )
     good = model.score(found.states) >= 0.5
     cost = np.full(len(starts), np.inf)
@@ -92,7 +92,7 @@ def best_by_score(benchmark: Benchmark, people: pd.DataFrame) -> np.ndarray:
 
 
 def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-    """All figures of one problem."""
+    """All measures of one problem."""
     box, needed, max_actions = BOXES[name]
     benchmark = family(functions, box, needed, max_actions, seed)
     problem, people = benchmark.problem, benchmark.refused_test.head(options.people)
@@ -100,30 +100,28 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
     row: dict[str, Any] = {"functions": functions, "actions": actions, "box": name, "seed": seed, "left_out": {}}
 
     start = time.process_time()
-    learning = ActiveLearner(
-        problem, problem.read(benchmark.train), BlackBox(benchmark.model),
-        replace(LearningSettings(), budget=options.budget), seed,
-    )  # fmt: skip
-    surrogate = learning.run()
-    row["training"] = {"guided": {"queries": learning.queries, "cpu": time.process_time() - start}}
-    row["guided"] = figures(GuidedPlanner(problem, BlackBox(benchmark.model), surrogate), people, benchmark)
+    settings = replace(LearningSettings(), budget=options.budget)
+    learner = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, seed)
+    surrogate = learner.run()
+    row["training"] = {"guided": {"queries": learner.queries, "cpu": time.process_time() - start}}
+    row["guided"] = measures(GuidedPlanner(problem, BlackBox(benchmark.model), surrogate), people, benchmark)
     row["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     limit = EXACT_STEPS // actions
     exact = ExactPlanner(problem, BlackBox(benchmark.model, cache_size=0), state_limit=limit, batch_size=4)
-    row["exact"] = figures(exact, people.head(EXACT_PEOPLE), benchmark)
+    row["exact"] = measures(exact, people.head(EXACT_PEOPLE), benchmark)
 
     if options.no_search:
         row["left_out"]["search"] = "--no-search"
     elif actions > SEARCH_ACTIONS:
-        row["left_out"]["search"] = f"training an agent for more than {SEARCH_ACTIONS} actions takes too long here"
+        row["left_out"]["search"] = f"no agent is trained for more than {SEARCH_ACTIONS} actions"
     else:
         start = time.process_time()
         refused = problem.read(benchmark.refused_train)
         training = Training(problem, refused, BlackBox(benchmark.model), TrainingSettings(), seed)
         agent = training.run()
         row["training"]["search"] = {"queries": training.queries, "cpu": time.process_time() - start}
-        row["search"] = figures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)
+        row["search"] = measures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)
 
     planners = [planner for planner in PLANNERS if planner in row]
     if isinstance(benchmark.model, NeedleModel):
@@ -149,8 +147,8 @@ def interval(values: Sequence[float], digits: int = 3) -> str:
     return mean if len(values) < 2 else f"{mean} ± {wide * np.std(values, ddof=1) / np.sqrt(len(values)):.{digits}f}"
 
 
-def say(rows: list[dict[str, Any]]) -> None:
-    """The lines of a table for one kind of problem, over its seeds."""
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the lines of one kind of problem, over its seeds."""
     first = rows[0]
     actions = np.mean([row["actions"] for row in rows])
     size = f"{first['functions']:3} functions {actions:4.0f} actions  {first['box']:8}"
@@ -158,12 +156,12 @@ def say(rows: list[dict[str, Any]]) -> None:
         if planner not in first:
             print(f"{size} {planner:6} left out: {first['left_out'][planner]}")
             continue
-        told = {key: [row[planner][key] for row in rows] for key in ("success", "ratio", "asked", "ms")}
-        line = f"{size} {planner:6} success {interval(told['success'])}  ratio {interval(told['ratio'])}"
-        line += f"  asked {interval(told['asked'], 2)}  {interval(told['ms'], 0)} ms"
+        values = {key: [row[planner][key] for row in rows] for key in ("success", "ratio", "queries", "ms")}
+        line = f"{size} {planner:6} success {interval(values['success'])}  ratio {interval(values['ratio'])}"
+        line += f"  queries {interval(values['queries'], 2)}  {interval(values['ms'], 0)} ms"
         if planner in first["training"]:
-            paid = [[row["training"][planner][key] for row in rows] for key in ("queries", "cpu")]
-            line += f"; trained with {interval(paid[0], 0)} rows, {interval(paid[1], 0)} CPU s"
+            queries, cpu = ([row["training"][planner][key] for row in rows] for key in ("queries", "cpu"))
+            line += f"; trained with {interval(queries, 0)} queries, {interval(cpu, 0)} CPU s"
         if planner == "guided":
             line += f"; {np.max([row['memory'] for row in rows]):.0f} MB"
         print(line)
@@ -175,10 +173,10 @@ def main() -> None:
     parser.add_argument("--functions", type=int, nargs="+", default=[5, 10, 20, 40])
     parser.add_argument("--boxes", nargs="+", default=list(BOXES), choices=list(BOXES))
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--first", type=int, default=10, help="the first seed (choices were made looking at 0 to 2)")
+    parser.add_argument("--first", type=int, default=10, help="the first seed (settings were tuned on 0 to 2)")
     parser.add_argument("--people", type=int, default=50, help="refused test people to plan for")
-    parser.add_argument("--budget", type=int, default=5_000, help="questions to learn a surrogate with")
-    parser.add_argument("--no-search", action="store_true", help="leave the agent out")
+    parser.add_argument("--budget", type=int, default=5_000, help="queries to learn a surrogate with")
+    parser.add_argument("--no-search", action="store_true", help="leave out the agent")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     everything = []
@@ -194,7 +192,7 @@ def main() -> None:
                 except CounterplanError as error:
                     print(f"{functions:3} functions {name}: {error}")
             if rows:
-                say(rows)
+                report(rows)
             everything += rows
             if options.out:
                 options.out.write_text(json.dumps(everything, indent=1))

@@ -1,4 +1,4 @@
-"""How fast legality and costs are computed: `python bench/transitions.py` (one core; prints seconds and ratios)."""
+"""Speed of legality and costs: `python bench/transitions.py` (one core; seconds and ratios)."""
 
 import os
 
