@@ -171,6 +171,18 @@ def test_weights_of_steps(german: Benchmark, plans: Plans) -> None:
     assert np.array_equal(both.costs, [*plans.costs[:30], *weighted.costs[30:]], equal_nan=True)
 
 
+def test_a_caution_is_added_to_the_plans_that_were_found() -> None:
+    columns = PlanColumns.empty(4, 2)
+    columns.status[:2] = Status.FOUND, Status.FOUND
+    columns.cautions = Coded(np.array([-1, 0, -1, 0]), ["First."])
+    columns.add_caution("Second.")
+    assert [columns.cautions.get(row) for row in range(4)] == ["Second.", "First. Second.", None, "First."]
+    alone = PlanColumns.empty(1, 2)
+    alone.add_caution("Nobody.")
+    assert alone.cautions is not None
+    assert alone.cautions.get(0) is None
+
+
 def test_put_replaces_everything_of_a_person() -> None:
     columns, part = PlanColumns.empty(3, 2), PlanColumns.empty(2, 2)
     columns.cautions = Coded(np.array([0, 0, -1]), ["old"])

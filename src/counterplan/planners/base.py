@@ -14,7 +14,6 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, no_progress
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
-from counterplan.plans.columns import NO_CODE, Coded
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
@@ -164,12 +163,3 @@ class Planner(ABC):
         -------
         PlanColumns
         """
-
-
-def add_caution(columns: PlanColumns, caution: str) -> None:
-    """Add a sentence to the caution of every plan."""
-    before = columns.cautions or Coded[str].empty((len(columns),))
-    values = [*(f"{text} {caution}" for text in before.values), caution]
-    found = np.array([status is Status.FOUND for status in columns.status], bool)
-    extended = np.where(before.codes == NO_CODE, len(values) - 1, before.codes)
-    columns.cautions = Coded(np.where(found, extended, NO_CODE), values)

@@ -139,6 +139,14 @@ class PlanColumns:
         if self.cautions is not None:
             self.cautions.put(rows, part.cautions)
 
+    def add_caution(self, caution: str) -> None:
+        """Append a sentence to the caution of every plan that was found."""
+        old = self.cautions or Coded.empty((len(self),))
+        found = np.fromiter((status == Status.FOUND for status in self.status), bool, len(self))
+        first = len(old.values)
+        codes = np.where(found, np.where(old.codes == NO_CODE, first, old.codes + first + 1), old.codes)
+        self.cautions = Coded(codes, [*old.values, caution, *(f"{value} {caution}" for value in old.values)])
+
     def take(self, rows: Ints | slice) -> PlanColumns:
         """The plans of `rows`."""
         chosen = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()

@@ -39,7 +39,7 @@ def plan_html(plan: Plan) -> str:
         f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>'
         f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
         f"{''.join(_step(number, step) for number, step in enumerate(plan.steps, 1))}</ol>"
-        f'<div style="font-size:.9em">{_badge(plan.verified)} {_text(verification(plan))}</div></div>'
+        f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div></div>'
     )
 
 
@@ -65,7 +65,7 @@ def plans_html(plans: Plans) -> str:
     titles = ("person", "outcome", "steps", "effort", "checked")
     head = "".join(f'<th style="{cell};background:{_SHADE}">{title}</th>' for title in titles)
     rows = "".join(
-        "<tr>" + "".join(f'<td style="{cell}">{value}</td>' for value in _row(plan)) + "</tr>"
+        "<tr>" + "".join(f'<td style="{cell};{style}">{value}</td>' for style, value in _row(plan)) + "</tr>"
         for plan in islice(plans, _MOST_ROWS)
     )
     more = f"<div>… and {len(plans) - _MOST_ROWS:,} more.</div>" if len(plans) > _MOST_ROWS else ""
@@ -79,13 +79,14 @@ def plans_html(plans: Plans) -> str:
     )
 
 
-def _row(plan: Plan) -> Iterator[str]:
-    """The cells of one person in the table."""
-    yield _text(str(plan.person))
-    yield _OUTCOMES[plan.status]
-    yield " → ".join(_text(step.text) for step in plan.steps)
-    yield f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
-    yield _badge(plan.verified) if plan.steps else ""
+def _row(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Style and content of the cells of one person in the table."""
+    short = "white-space:nowrap"
+    yield "", _text(str(plan.person))
+    yield short, _OUTCOMES[plan.status]
+    yield "", " → ".join(_text(step.text) for step in plan.steps)
+    yield short, f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
+    yield short, f"{_mark(plan.verified)} {'yes' if plan.verified else 'no'}" if plan.steps else ""
 
 
 def page_html(plans: Plans) -> str:
@@ -112,11 +113,11 @@ _PAGE_STYLE = (
 )
 
 
-def _badge(verified: bool) -> str:
-    """Whether a plan was verified, as a label."""
-    colour = "#1a7f4b" if verified else "#8a5a00"
-    style = f"padding:.05em .5em;border-radius:.8em;background:{colour};color:#fff;font-size:.85em;white-space:nowrap"
-    return f'<span style="{style}">{"checked" if verified else "not checked"}</span>'
+def _mark(verified: bool) -> str:
+    """Whether a plan was verified, as a mark in front of the words."""
+    return (
+        '<span style="color:#2a9d5c;font-weight:700">✓</span>' if verified else '<span style="color:#c07d00">○</span>'
+    )
 
 
 def _text(text: str) -> str:

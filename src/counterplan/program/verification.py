@@ -1,6 +1,6 @@
 """Verification of a program: query a model once about the final state of every plan.
 
-This is the only module of `program` that imports the black box; `Program.recommend` works without it.
+This is the only module of `program` that uses the black box, and it imports it on use: programs run without models.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox
 from counterplan.plans import Forbid, allowed_actions, label_of
 from counterplan.problem import People
 from counterplan.program.automaton import Program
@@ -61,6 +60,8 @@ class Verification:
 
 def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
     """Query `model`, a BlackBox or anything that it wraps, about the program's plans; see `Program.verify`."""
+    from counterplan.blackbox import BlackBox
+
     problem = program.problem
     read = problem.read(people)
     run = program.run(read.states, allowed_actions(problem, read, forbid))
