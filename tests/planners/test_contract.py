@@ -270,17 +270,50 @@ def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
     box = BlackBox(data.draw(worlds.black_boxes(problem)))
     functions = [function.name for function in problem.transitions.functions]
     forbid = data.draw(st.lists(st.sampled_from(functions), max_size=1))
+    shape = (len(table), len(problem.transitions))
+    seed = data.draw(st.none() | st.integers(0, 1000))
+    weights = None if seed is None else np.random.default_rng(seed).choice([0.01, 0.5, 1.0, 3.0], shape)
     done = 0
 
     def progress(people: int) -> None:
         nonlocal done
         done += people
 
-    plans = make(problem, box).plan(table, forbid=forbid, progress=progress)
+    plans = make(problem, box).plan(table, forbid=forbid, cost_weights=weights, progress=progress)
     assert done == len(table)
-    for plan in plans:
+    names = [str(action) for action in problem.transitions.actions]
+    for row, plan in enumerate(plans):
         assert faults(plan, problem, box) == []
+        assert [step.weight for step in plan.steps] == [
+            1.0 if weights is None else weights[row, names.index(step.action)] for step in plan.steps
+        ]
         assert not any(step.function in forbid for step in plan.steps)
+
+
+def test_costs_are_weighted(make, benchmark: Benchmark) -> None:
+    people, transitions = benchmark.refused_test.head(12), benchmark.problem.transitions
+    random = np.random.default_rng(0)
+    weights = random.choice([0.2, 0.5, 1.0, 2.0, 7.0], (len(people), len(transitions)))
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    plans = planner.plan(people, cost_weights=weights, refused=True)
+    names = [str(action) for action in transitions.actions]
+    states = benchmark.problem.read(people).states
+    for row, plan in enumerate(plans):
+        assert faults(plan, benchmark.problem, BlackBox(benchmark.model)) == []
+        state = states[[row]]
+        for step in plan.steps:
+            action = names.index(step.action)
+            assert step.weight == weights[row, action]
+            assert step.cost == pytest.approx(transitions.cost(state)[0, action] * step.weight, abs=1e-8)
+            state = transitions.apply(state, np.array([action]))
+        if planner.name in ("policy", "program") and plan.steps:
+            assert "not planned with your own effort weights" in plan.caution
+        alone = planner.plan(people.iloc[[row]], cost_weights=weights[[row]], refused=True)[0]
+        assert (alone.status, alone.actions, alone.cost) == (plan.status, plan.actions, plan.cost)
+    same = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, cost_weights=np.ones(weights.shape))
+    assert same.to_json() == make(benchmark.problem, BlackBox(benchmark.model)).plan(people).to_json()
+    with pytest.raises(SettingError, match="'cost_weights' must be positive"):
+        planner.plan(people, cost_weights=0 * weights)
 
 
 def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> None:

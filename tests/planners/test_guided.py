@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, SettingError, Status
+from counterplan import BlackBox, ExactPlanner, SettingError, Status, benchmarks
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.problem import Problem
+from counterplan.search.change_sets import Hints
 from counterplan.surrogate.acquisition import GuideSettings, Logit
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
+from counterplan.surrogate.surrogate import Surrogate
 
 EXHAUSTIVE = GuideSettings(min_gain=0.0, max_queries=None, max_expansions=None)
 
@@ -131,3 +136,64 @@ def test_a_surrogate_gives_one_number_for_each_state(logit: Logit, said: str) ->
     box = BlackBox(lambda frame: (frame["x"] > 1).astype(int))
     with pytest.raises(SettingError, match=said):
         GuidedPlanner(problem, box, logit).plan(pd.DataFrame({"x": [0, 0]}))
+
+
+GERMAN = benchmarks.load("german")
+
+
+@pytest.fixture(scope="module")
+def surrogate() -> Surrogate:
+    """A surrogate of german's model, fitted for german's actions and costs."""
+    settings = LearningSettings(people=120, plans=120, rounds=2, validation=12)
+    people = GERMAN.problem.read(GERMAN.train)
+    return ActiveLearner(GERMAN.problem, people, BlackBox(GERMAN.model), settings, 0).run()
+
+
+def changed(**changes: Any) -> Problem:
+    return Problem.from_dict(GERMAN.problem.to_dict() | changes)
+
+
+def functions_of(problem: Problem) -> dict[str, Any]:
+    functions: dict[str, Any] = problem.to_dict()["functions"]
+    return functions
+
+
+def test_a_surrogate_serves_other_costs_limits_and_actions(surrogate: Surrogate) -> None:
+    functions = functions_of(GERMAN.problem)
+    first, *others = functions
+    dear = {name: spec | {"cost": 7.5 if name == first else 2.0} for name, spec in functions.items()}
+    problems = {
+        "costs": changed(functions=dear),
+        "limit": changed(max_actions=GERMAN.problem.max_actions - 2),
+        "fewer": changed(functions={name: functions[name] for name in others}),
+        "more": changed(functions=functions | {"ANOTHER": functions[first] | {"cost": 0.5}}),
+    }
+    people = GERMAN.refused_test.head(40)
+    for change, problem in problems.items():
+        assert problem.fingerprint != surrogate.problem.fingerprint
+        box = BlackBox(GERMAN.model)
+        planner = GuidedPlanner(problem, box, surrogate)
+        assert planner._hints() is not None
+        plans = planner.plan(people)
+        exact = ExactPlanner(problem, BlackBox(GERMAN.model)).plan(people)
+        assert plans.counts["found"] > 0.9 * exact.counts["found"], change
+        assert all(plan.replay(problem, box).ok for plan in plans)
+        assert all(len(plan.steps) <= problem.max_actions for plan in plans)
+        pairs = [(plan.cost, best.cost) for plan, best in zip(plans, exact, strict=True) if plan.steps]
+        assert np.median([cost / best for cost, best in pairs]) < 1.1, change
+
+
+def test_plans_of_others_are_hints_only_for_the_same_actions(surrogate: Surrogate) -> None:
+    hints = Hints(np.zeros((2, len(GERMAN.problem.features))), np.array([[0, 1, -1]]))
+    surrogate = replace(surrogate, hints=hints)
+    functions = functions_of(GERMAN.problem)
+    same = changed(functions={name: spec | {"cost": 3.0} for name, spec in functions.items()})
+    other = changed(functions=dict(list(functions.items())[1:]))
+    assert GuidedPlanner(same, GERMAN.model, surrogate)._hints() is hints
+    reduced = GuidedPlanner(other, GERMAN.model, surrogate)._hints()
+    assert reduced is not None
+    assert reduced.anchors is hints.anchors
+    assert len(reduced.examples) == 0
+    syn = benchmarks.load("syn")
+    with pytest.raises(SettingError, match="fitted for another problem"):
+        GuidedPlanner(syn.problem, syn.model, surrogate)

@@ -1,0 +1,46 @@
+"""Settings are stored under the keys of existing checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from counterplan import GuideSettings
+from counterplan.agent.search import SearchSettings
+from counterplan.agent.training import TrainingSettings
+from counterplan.planners.evolution import EvolutionSettings
+from counterplan.storage.settings import settings_to_dict
+from counterplan.surrogate.active_learning import LearningSettings
+
+
+def test_renamed_settings_keep_their_keys() -> None:
+    assert settings_to_dict(GuideSettings(min_gain=2)) == {
+        "price": 2,
+        "share": 0.015,
+        "sure": 0.9,
+        "questions": 10,
+        "steps": 460_000,
+        "together": 3_200,
+        "sets": {"most": 48, "beam": 8, "wide": 24, "anchors": 2, "rounds": 6, "sure": 2.2},
+    }
+    stored = settings_to_dict(SearchSettings())
+    assert list(stored) == [
+        "simulations",
+        "round",
+        "patience",
+        "price",
+        "questions",
+        "again",
+        "together",
+        "stepwise",
+        "tree",
+    ]
+    assert "thrift" in stored["tree"]
+    assert settings_to_dict(EvolutionSettings())["together"] == 32
+
+
+def test_nested_settings_are_converted_and_nothing_is_lost() -> None:
+    for settings in (LearningSettings(), TrainingSettings()):
+        stored, plain = settings_to_dict(settings), asdict(settings)
+        assert len(stored) == len(plain)
+        assert stored["budget"] == plain["budget"]
+    assert settings_to_dict(LearningSettings())["demonstrate"]["share"] == 0.005
