@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, LabelledStates, PlanError, Recourse, benchmarks
+from counterplan import BlackBox, LabelledStates, PeopleError, PlanError, Recourse, SettingError, benchmarks
 from counterplan.storage.workspace import ANSWERS, JOURNAL
 
 pytest.importorskip("jax")
@@ -27,7 +27,7 @@ GUIDED = LearningSettings(
     people=60, plans=60, rounds=2, validation=12,
     fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
 )  # fmt: skip
-SEARCH = TrainingSettings(passes=1, enough_people=100, validation=10, network=NetworkConfig(16, 16))
+SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_settings_choose_the_method() -> None:
             recourse.fit(PEOPLE, method=method, settings=settings)
     with pytest.raises(PlanError, match="did you mean 'guided'"):
         recourse.fit(PEOPLE, method="guide")
-    with pytest.raises(PlanError, match="there is no preset 'papr'"):
+    with pytest.raises(SettingError, match="there is no preset 'papr'"):
         recourse.fit(PEOPLE, settings="papr")
     with pytest.raises(PlanError, match="one or more"):
         recourse.fit(PEOPLE, budget=0)
@@ -315,7 +315,7 @@ def test_the_budget_is_for_both_together() -> None:
 
 def test_odd_people() -> None:
     happy = Recourse(SYN.problem, lambda frame: ["granted"] * len(frame))
-    with pytest.raises(PlanError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
+    with pytest.raises(PeopleError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
         happy.fit(PEOPLE, settings=GUIDED)
     assert happy.surrogate_ is None
     sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
@@ -324,7 +324,7 @@ def test_odd_people() -> None:
     assert len(two.recommend(REFUSED)) == len(REFUSED)
     refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)
     assert refused.recommend(REFUSED).counts["found"] > 20
-    with pytest.raises(PlanError, match="nobody to learn from"):
+    with pytest.raises(PeopleError, match="nobody to learn from"):
         two.fit(PEOPLE.head(0), settings=GUIDED)
 
 

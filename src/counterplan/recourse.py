@@ -36,9 +36,9 @@ from counterplan.storage.write_ahead import WriteAheadLog
 from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
-    from counterplan.agent.training import Report, TrainingSettings
+    from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
-    from counterplan.surrogate.active_learning import LearningSettings, Progress
+    from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
 
     Settings = TrainingSettings | LearningSettings | str
 
@@ -64,7 +64,7 @@ class Recourse(Learned):
         folder: str | Path | None = None,
         resume: bool = False,
         answers: str | Path | LabelledStates | None = None,
-        progress: Callable[[Report | Progress], None] | None = None,
+        progress: Callable[[TrainingProgress | LearningProgress], None] | None = None,
     ) -> Recourse:
         """Learn about the model from people; the same seed, people and answers, the same result.
 
@@ -111,7 +111,7 @@ class Recourse(Learned):
 
     def _fit(
         self, how: _Fit, people: People, folder: Path | None, resume: bool, answers: LabelledStates | None,
-        show: Callable[[Report | Progress], None],
+        show: Callable[[TrainingProgress | LearningProgress], None],
     ) -> None:  # fmt: skip
         """Learn a surrogate, train an agent, or both within one budget."""
         self.budget_spent_ = False
@@ -139,17 +139,17 @@ class Recourse(Learned):
 
     def _learn(
         self, people: People, settings: LearningSettings, seed: int, folder: Path | None, resume: bool,
-        answers: LabelledStates | None, progress: Callable[[Progress], None],
+        answers: LabelledStates | None, progress: Callable[[LearningProgress], None],
     ) -> int:  # fmt: skip
         """Learn a surrogate; says how many questions that took."""
         from counterplan.surrogate.active_learning import CHECKPOINT, ActiveLearner
 
         if resume and folder is not None and (folder / CHECKPOINT).exists():
-            learning = ActiveLearner.resumed(self.problem, people, self.box, settings, seed, folder, answers)
+            learning = ActiveLearner.resumed(self.problem, people, self.box, settings, seed, folder, answers=answers)
         else:
-            learning = ActiveLearner(self.problem, people, self.box, settings, seed, folder, answers)
+            learning = ActiveLearner(self.problem, people, self.box, settings, seed, folder, answers=answers)
 
-        def show(report: Progress) -> None:
+        def show(report: LearningProgress) -> None:
             self.surrogate_ = learning.best
             progress(report)
 
@@ -159,25 +159,23 @@ class Recourse(Learned):
         finally:
             self.surrogate_ = learning.best or self.surrogate_
             self.n_queries_["guided"] = learning.queries
-            self.budget_spent_ |= learning.limited
-            ledger, late = learning.ledger, slice(learning.learned, None)
-            unseen = ledger.answers[late]
-            self.holdout_answers_ = LabelledStates(ledger.states[late], unseen, ("",) * len(unseen), self.box.model_id)
+            self.budget_spent_ |= learning.stopped_by_budget
+            self.holdout_answers_ = learning.holdout
         return learning.queries
 
     def _train(
         self, people: People, settings: TrainingSettings, seed: int, folder: Path | None, resume: bool,
-        progress: Callable[[Report], None],
+        progress: Callable[[TrainingProgress], None],
     ) -> None:  # fmt: skip
         """Train an agent."""
-        from counterplan.agent.training import CHECKPOINT, Training
+        from counterplan.agent.training import CHECKPOINT, AgentTrainer
 
         if resume and folder is not None and (folder / CHECKPOINT).exists():
-            training = Training.resumed(self.problem, people, self.box, settings, seed, folder)
+            training = AgentTrainer.resumed(self.problem, people, self.box, settings, seed, folder)
         else:
-            training = Training(self.problem, people, self.box, settings, seed, folder)
+            training = AgentTrainer(self.problem, people, self.box, settings, seed, folder)
 
-        def show(report: Report) -> None:
+        def show(report: TrainingProgress) -> None:
             self.agent_ = training.best_agent
             progress(report)
 
@@ -186,7 +184,7 @@ class Recourse(Learned):
         finally:
             self.agent_ = training.best_agent
             self.n_queries_["search"] = training.queries
-            self.budget_spent_ |= training.limited
+            self.budget_spent_ |= training.stopped_by_budget
 
     def _told(self, answers: str | Path | LabelledStates | None) -> LabelledStates | None:
         """Answers that were handed in, which the black box now remembers; another model's are refused."""

@@ -230,7 +230,7 @@ class Forest:
         """What a node is worth, if from there on it is worth `value`."""
         if self.settings.discount is not None:
             return np.asarray(value, float) * np.ones(len(people))
-        return np.asarray(np.exp(-self.cost[people, node] / self.agent.effort) * value, float)
+        return np.asarray(np.exp(-self.cost[people, node] / self.agent.cost_scale) * value, float)
 
     def _arrive(self, people: Ints, node: Ints, ask: Ask | None) -> Floats:
         """What STOP at `node` is worth: asked now, or guessed and left waiting."""

@@ -194,7 +194,7 @@ def _keep_answers(recourse: Recourse, folder: Path, stays: bool) -> None:
 
 def _tell(recourse: Recourse, folder: Path, title: str, how: str) -> None:
     """Draw figures of what came out, and say it in words."""
-    from counterplan.surrogate.active_learning import Progress as LearningProgress
+    from counterplan.surrogate.active_learning import LearningProgress
 
     rounds, groups = (_metrics(folder / name) for name in (LEARNING[1], TRAINING[1]))
     if recourse.surrogate_ is not None and rounds:

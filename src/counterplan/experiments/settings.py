@@ -95,7 +95,7 @@ class Settings:
             return cls(people=options.people)
         little: dict[str, Any] = {
             "people": 500,
-            "enough_people": 500,
+            "min_people": 500,
             "passes": 3,
             "validate_every": 6,
             "budget": 5_000,

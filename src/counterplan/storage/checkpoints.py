@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from counterplan.errors import PlanError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.files import named, read_arrays, write_arrays, write_or_say
+from counterplan.storage.settings import settings_to_dict
 from counterplan.storage.write_ahead import FILE as JOURNAL
 
 LEARNING = ("learning.npz", "learning.jsonl")
@@ -49,27 +50,27 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """How runs of one kind are kept: in which files, and which of their attributes as they are."""
+    """How runs of one kind are stored: the files, and attributes stored unchanged with the keys they are stored by."""
 
     file: str
     metrics: str
-    plain: tuple[str, ...]
-    arrays: tuple[str, ...]
+    plain: Mapping[str, str]
+    arrays: Mapping[str, str]
 
     def write(self, run: Run, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Write a checkpoint, with more `arrays` and `facts`, and the metrics; each whole or not at all."""
         assert run.folder is not None
-        told = {name: getattr(run, name) for name in self.plain} | {
+        told = {key: getattr(run, name) for name, key in self.plain.items()} | {
             "fingerprint": run.problem.fingerprint,
             "asking": run.problem.query_fingerprint,
             "model": run.box.model_id,
             "people": run.whom,
             "seed": run.seed,
-            "settings": asdict(run.settings),
+            "settings": settings_to_dict(run.settings),
             "random": run.random.bit_generator.state,
             "metrics": run.metrics,
         }
-        own = {name: getattr(run, name) for name in self.arrays}
+        own = {key: getattr(run, name) for name, key in self.arrays.items()}
         write_arrays(run.folder / self.file, {**own, **arrays}, {**told, **facts})
         self.write_metrics(run)
 
@@ -106,7 +107,7 @@ class Checkpoint:
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:
         """Refuse a checkpoint of another run; only the budget of questions may be another one."""
-        now = json.loads(json.dumps(asdict(settings)))
+        now = json.loads(json.dumps(settings_to_dict(settings)))
         of_use = self.facts.get("asking") == problem.query_fingerprint
         self._same("a different problem", self.facts["fingerprint"], problem.fingerprint, of_use)
         self._same("a different model", self.facts["model"], box.model_id, of_use=False)
@@ -129,10 +130,11 @@ class Checkpoint:
 
     def restore(self, run: Run) -> None:
         """Give `run` everything that is kept as it is, and write its metrics again: they may have been lost."""
-        for name in (*self.kind.plain, "metrics"):
-            setattr(run, name, self.facts[name])
-        for name in self.kind.arrays:
-            setattr(run, name, self.arrays[name])
+        for name, key in self.kind.plain.items():
+            setattr(run, name, self.facts[key])
+        for name, key in self.kind.arrays.items():
+            setattr(run, name, self.arrays[key])
+        run.metrics = self.facts["metrics"]
         run.random.bit_generator.state = self.facts["random"]
         if run.folder is not None:
             self.kind.write_metrics(run)
