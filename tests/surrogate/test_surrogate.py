@@ -218,20 +218,27 @@ def changed(**parts: object) -> Problem:
 
 def test_a_surrogate_serves_other_costs_actions_and_limits(learned: Surrogate, tmp_path: Path) -> None:
     states = some_states(SYN, 21, 100)
-    plans = np.array([[0, 1], [2, -1]])
+    longest = SYN.max_actions
+    plans = np.array([[0, 1, 2] + [-1] * (longest - 3), [2] + [-1] * (longest - 1)])
     known = replace(learned, hints=Hints(states[:5], plans))
     functions = SYN.to_dict()["functions"]
     first, *others = functions
-    dearer = changed(functions={**functions, first: {**functions[first], "cost": {"base": 1234}}}, max_actions=2)
+    dearer = changed(functions={**functions, first: {**functions[first], "cost": {"base": 1234}}})
+    shorter, longer = changed(max_actions=2), changed(max_actions=longest + 1)
     fewer = changed(functions={name: functions[name] for name in others})
-    for problem, kept in ((dearer, plans), (fewer, plans[:0])):
+    for problem, kept in (
+        (dearer, plans),
+        (fewer, np.empty((0, longest))),
+        (shorter, plans[1:, :2]),
+        (longer, np.pad(plans, ((0, 0), (0, 1)), constant_values=-1)),
+    ):
         rebound = known.with_problem(problem)
         assert rebound.problem is problem
         assert rebound.query_fingerprint == known.query_fingerprint == problem.query_fingerprint
         np.testing.assert_array_equal(rebound.logit(states), learned.logit(states))
         assert rebound.hints is not None
         np.testing.assert_array_equal(rebound.hints.anchors, states[:5])
-        assert rebound.hints.examples.tolist() == kept.tolist()
+        np.testing.assert_array_equal(rebound.hints.examples, kept)
         save_surrogate(rebound, tmp_path)
         np.testing.assert_array_equal(load_surrogate(tmp_path, problem).logit(states), learned.logit(states))
         assert rebound.with_problem(SYN).problem is SYN

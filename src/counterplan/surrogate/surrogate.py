@@ -127,7 +127,8 @@ class Surrogate:
         """Bind the surrogate to another problem over the same features and outcome.
 
         A surrogate models the black box, so it is valid for any costs, preconditions, actions and `max_actions`. Known
-        favourable states stay as hints; known plans do so only if both problems have the same actions.
+        favourable states stay as hints; known plans do so only if both problems have the same
+        actions and the plans are not too long.
 
         Parameters
         ----------
@@ -152,8 +153,9 @@ class Surrogate:
                 f"from {problem.name} in {difference}; fit one for {problem.name}"
             )
         hints = self.hints
-        if hints is not None and problem.transitions.actions != self.problem.transitions.actions:
-            hints = hints._replace(examples=np.empty((0, problem.max_actions), np.intp))
+        if hints is not None:
+            same = problem.transitions.actions == self.problem.transitions.actions
+            hints = Hints(hints[0], _resized(hints[1] if same else hints[1][:0], problem.max_actions))
         state_features = replace(self.state_features, features=problem.features)
         return replace(self, problem=problem, state_features=state_features, hints=hints)
 
@@ -198,6 +200,12 @@ class Surrogate:
         """The raw logits [E, n] of each network for `states` [n, F]."""
         logits: Floats = forward(np, self.networks, self.state_features(states))
         return logits
+
+
+def _resized(plans: Ints, width: int) -> Ints:
+    """Those of `plans` [n, T] that have at most `width` actions, [k, width] padded with NO_ACTION."""
+    plans = plans[(plans[:, width:] == NO_ACTION).all(axis=1)][:, :width]
+    return np.pad(plans, ((0, 0), (0, width - plans.shape[1])), constant_values=NO_ACTION)
 
 
 def _check_hints(hints: Hints, features: int, actions: int) -> None:
