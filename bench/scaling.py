@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, Plans, SearchPlanner
-from counterplan.agent.training import Training, TrainingSettings
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import NeedleModel, family
 from counterplan.errors import CounterplanError
@@ -118,7 +118,7 @@ def one(functions: int, name: str, seed: int, options: argparse.Namespace) -> di
     else:
         start = time.process_time()
         refused = problem.read(benchmark.refused_train)
-        training = Training(problem, refused, BlackBox(benchmark.model), TrainingSettings(), seed)
+        training = AgentTrainer(problem, refused, BlackBox(benchmark.model), TrainingSettings(), seed)
         agent = training.run()
         row["training"]["search"] = {"queries": training.queries, "cpu": time.process_time() - start}
         row["search"] = measures(SearchPlanner(problem, BlackBox(benchmark.model), agent), people, benchmark)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan import BlackBox, Recourse, SearchPlanner, benchmarks
-from counterplan.agent.training import Training, TrainingSettings
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 
 PLANNERS = ("search", "cascade", "policy", "paper", "paper_policy")
@@ -25,7 +25,7 @@ def paper_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray
     """Training and search with the paper's preset."""
     start = time.process_time()
     read, box = benchmark.problem.read(benchmark.refused_train), BlackBox(benchmark.model)
-    training = Training(benchmark.problem, read, box, TrainingSettings.preset("paper"), row["seed"])  # type: ignore[arg-type]
+    training = AgentTrainer(benchmark.problem, read, box, TrainingSettings.preset("paper"), row["seed"])  # type: ignore[arg-type]
     agent = training.run()
     row |= {"paper_training_queries": training.queries, "paper_training_cpu": time.process_time() - start}
     planner = SearchPlanner(benchmark.problem, BlackBox(benchmark.model), agent, settings="paper")
@@ -51,7 +51,7 @@ def default_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarr
     """Training and search with the defaults, the agent alone, the cascade, and search with other budgets."""
     start = time.process_time()
     read, box = benchmark.problem.read(benchmark.refused_train), BlackBox(benchmark.model)
-    training = Training(benchmark.problem, read, box, TrainingSettings(), row["seed"])  # type: ignore[arg-type]
+    training = AgentTrainer(benchmark.problem, read, box, TrainingSettings(), row["seed"])  # type: ignore[arg-type]
     agent = training.run()
     row |= {"training_cpu": time.process_time() - start, "training_queries": training.queries}
     for planner in ("search", "policy", "cascade"):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, SearchPlanner, benchmarks
 from counterplan.agent import Agent, NetworkConfig, SearchSettings
-from counterplan.agent.training import Training, TrainingSettings
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.planners import PlanningTask
 
 PUBLIC = 305.0
@@ -23,7 +23,7 @@ PUBLIC = 305.0
 def main() -> None:
     benchmark = benchmarks.load("syn")
     problem, people = benchmark.problem, benchmark.refused_test
-    training = Training(
+    training = AgentTrainer(
         problem, problem.read(benchmark.refused_train), BlackBox(benchmark.model), TrainingSettings(), 0
     )
     agent = training.run()

@@ -13,6 +13,10 @@ import loans
 import worlds
 from counterplan.problem import Problem
 
+# Compiled functions are shared between processes and runs: most of the time to train in tests is compilation.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
 # The same examples on every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("same", derandomize=True, **usual)

@@ -16,6 +16,7 @@ from counterplan import (
     LabelledStates,
     ModelError,
     NotFittedError,
+    PeopleError,
     Problem,
     Recourse,
     SettingError,
@@ -38,7 +39,7 @@ GUIDED = LearningSettings(
     people=60, plans=60, rounds=2, validation=12,
     fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
 )  # fmt: skip
-SEARCH = TrainingSettings(passes=1, enough_people=100, validation=10, network=NetworkConfig(16, 16))
+SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def test_the_settings_choose_the_method() -> None:
             recourse.fit(PEOPLE, method=method, settings=settings)
     with pytest.raises(SettingError, match="did you mean 'guided'"):
         recourse.fit(PEOPLE, method="guide")
-    with pytest.raises(CounterplanError, match="there is no preset 'papr'"):
+    with pytest.raises(SettingError, match="there is no preset 'papr'"):
         recourse.fit(PEOPLE, settings="papr")
     with pytest.raises(SettingError, match="one or more"):
         recourse.fit(PEOPLE, budget=0)
@@ -328,9 +329,7 @@ def test_the_budget_is_for_both_together() -> None:
 
 def test_odd_people() -> None:
     happy = Recourse(SYN.problem, lambda frame: ["granted"] * len(frame))
-    with pytest.raises(
-        CounterplanError, match=r"nobody among 72 people asked about was refused.*hand in people who were"
-    ):
+    with pytest.raises(PeopleError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
         happy.fit(PEOPLE, settings=GUIDED)
     assert happy.surrogate_ is None
     sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
@@ -339,7 +338,7 @@ def test_odd_people() -> None:
     assert len(two.recommend(REFUSED)) == len(REFUSED)
     refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)
     assert refused.recommend(REFUSED).counts["found"] > 20
-    with pytest.raises(CounterplanError, match="nobody to learn from"):
+    with pytest.raises(PeopleError, match="nobody to learn from"):
         two.fit(PEOPLE.head(0), settings=GUIDED)
 
 

@@ -32,12 +32,12 @@ from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
-    from counterplan.agent.training import Report, TrainingSettings
+    from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
-    from counterplan.surrogate.active_learning import LearningSettings, Progress
+    from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
 
     Settings = TrainingSettings | LearningSettings | str
-    FitProgress = Callable[[Report | Progress], None]
+    FitProgress = Callable[[TrainingProgress | LearningProgress], None]
 
 T = TypeVar("T")
 
@@ -509,7 +509,7 @@ class Recourse:
             self.save(folder)
             workspace.save_origin(provenance)
 
-        def report_progress(report: Report | Progress) -> None:
+        def report_progress(report: TrainingProgress | LearningProgress) -> None:
             nonlocal learned
             if not learned and replaces:
                 workspace.remove_outdated()
@@ -560,12 +560,13 @@ class Recourse:
         """Learn a surrogate; return the number of queries."""
         from counterplan.surrogate.active_learning import ActiveLearner
 
+        context, answers = (self.problem, people, self.box, settings, run.seed), run.answers
         if run.folder is not None and run.resumes(LEARNING[0]):
-            learner = ActiveLearner.resumed(self.problem, people, self.box, settings, run.seed, run.folder, run.answers)
+            learner = ActiveLearner.resumed(*context, run.folder, answers=answers)
         else:
-            learner = ActiveLearner(self.problem, people, self.box, settings, run.seed, run.folder, run.answers)
+            learner = ActiveLearner(*context, run.folder, answers=answers)
 
-        def report(progress: Progress) -> None:
+        def report(progress: LearningProgress) -> None:
             self.surrogate_ = learner.best
             run.progress(progress)
 
@@ -575,24 +576,20 @@ class Recourse:
         finally:
             self.surrogate_ = learner.best or self.surrogate_
             self.n_queries_["guided"] = learner.queries
-            self.budget_spent_ |= learner.limited
-            ledger, late = learner.ledger, slice(learner.learned, None)
-            answers = ledger.answers[late]
-            self.holdout_answers_ = LabelledStates(
-                ledger.states[late], answers, ("",) * len(answers), self.box.model_id
-            )
+            self.budget_spent_ |= learner.stopped_by_budget
+            self.holdout_answers_ = learner.holdout
         return learner.queries
 
     def _train_agent(self, people: People, settings: TrainingSettings, run: _FitRun) -> None:
         """Train an agent."""
-        from counterplan.agent.training import Training
+        from counterplan.agent.training import AgentTrainer
 
         if run.folder is not None and run.resumes(TRAINING[0]):
-            training = Training.resumed(self.problem, people, self.box, settings, run.seed, run.folder)
+            training = AgentTrainer.resumed(self.problem, people, self.box, settings, run.seed, run.folder)
         else:
-            training = Training(self.problem, people, self.box, settings, run.seed, run.folder)
+            training = AgentTrainer(self.problem, people, self.box, settings, run.seed, run.folder)
 
-        def report(progress: Report) -> None:
+        def report(progress: TrainingProgress) -> None:
             self.agent_ = training.best_agent
             run.progress(progress)
 
@@ -601,7 +598,7 @@ class Recourse:
         finally:
             self.agent_ = training.best_agent
             self.n_queries_["search"] = training.queries
-            self.budget_spent_ |= training.limited
+            self.budget_spent_ |= training.stopped_by_budget
 
     def _given_answers(self, answers: str | Path | LabelledStates | None) -> LabelledStates | None:
         """Validate answers passed to `fit` and add them to the cache; those of another model are refused."""

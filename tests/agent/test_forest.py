@@ -14,7 +14,7 @@ from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, ForestSettings
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import SearchSettings, search
-from counterplan.agent.traces import Archive, training_batch
+from counterplan.agent.trace_archive import TraceArchive, TraceBatch
 from counterplan.blackbox import MeteredOracle
 from counterplan.search.orders import cheapest_orders
 
@@ -151,8 +151,11 @@ def test_orders_are_legal_never_dearer_and_the_lessons_allow_them(data: st.DataO
     plans = np.where(random.actions == problem.transitions.stop, -1, random.actions)
     ordered = cheapest_orders(problem.transitions, people.states, plans)
     agent = untrained(problem, people)
-    before, after = training_batch(agent, people.states, plans), training_batch(agent, people.states, ordered)
-    assert (after.to_go[:, 0] <= before.to_go[:, 0] + 1e-4).all()
+    before, after = (
+        TraceBatch.from_plans(agent, people.states, plans),
+        TraceBatch.from_plans(agent, people.states, ordered),
+    )
+    assert (after.cost_to_go[:, 0] <= before.cost_to_go[:, 0] + 1e-4).all()
     final = problem.transitions
     for row in range(len(people)):
         state = people.states[[row]]
@@ -161,23 +164,23 @@ def test_orders_are_legal_never_dearer_and_the_lessons_allow_them(data: st.DataO
             state = final.apply(state, np.array([action]))
         np.testing.assert_array_equal(state[0], random.states[row, -1])
         chosen = (after.legal[row] * after.policy[row]).sum(axis=1)
-        assert (chosen[after.real[row] > 0] == 1).all(), "no target is masked out"
+        assert (chosen[after.mask[row] > 0] == 1).all(), "no target is masked out"
 
 
 def test_the_archive_keeps_the_newest_refusals() -> None:
     problem = worlds.benchmark("syn")
     people = problem.read(worlds.random_people(problem, 1, 8))
-    archive = Archive.empty(untrained(problem, people), people.states, 4)
+    archive = TraceArchive.empty(untrained(problem, people), people.states, 4)
     nothing = np.full((6, problem.max_actions), -1)
     archive.add_refusals(np.arange(6), nothing)
     assert sorted(archive.refused_people.tolist()) == [2, 3, 4, 5]
     archive.add(np.arange(3), nothing[:3])
     assert archive.solved.tolist() == [0, 1, 2]
-    copied = [part.copy() for part in archive.book]
-    for part in archive.book:
+    copied = [part.copy() for part in archive.traces]
+    for part in archive.traces:
         part[...] = 0
     archive.rebuild()
-    for mine, theirs in zip(archive.book, copied, strict=True):
+    for mine, theirs in zip(archive.traces, copied, strict=True):
         np.testing.assert_array_equal(mine[:3], theirs[:3])
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,41 +18,60 @@ from counterplan import (
     BlackBox,
     CounterplanError,
     ModelError,
-    NotFittedError,
+    PeopleError,
     PlanError,
     Problem,
     Recourse,
     SettingError,
-    StorageError,
     benchmarks,
 )
+from counterplan.agent import NetworkConfig, SearchSettings
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
-from counterplan.agent.network import NetworkConfig
-from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
+from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer, TrainingSettings
+from counterplan.benchmarks import Benchmark
 from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
+from counterplan.problem import People
 from counterplan.search.synthetic import crossover
-from counterplan.storage.arrays import read_arrays, write_arrays
+from counterplan.storage.files import read_arrays, write_arrays
 
 QUICK = TrainingSettings(
-    people=200, enough_people=100, validation=20, passes=3, group=40, simulations=24, steps=6, batch=32,
-    validate_every=3, network=NetworkConfig(16, 16), checkpoint_seconds=0.0,
-)  # fmt: skip
-SYN = benchmarks.load("syn")
-REFUSED = SYN.refused_train.head(250)
+    people=120,
+    min_people=100,
+    validation=12,
+    passes=2,
+    group_size=30,
+    simulations=24,
+    gradient_steps=6,
+    batch_size=32,
+    validate_every=3,
+    search=SearchSettings(simulations=32),
+    network=NetworkConfig(16, 16),
+    checkpoint_seconds=0.0,
+)
 
 
-def quick(folder: Path | None = None, seed: int = 1, **changes: object) -> Training:
-    people = SYN.problem.read(REFUSED)
-    return Training(SYN.problem, people, BlackBox(SYN.model), replace(QUICK, **changes), seed, folder)
+@cache
+def syn() -> Benchmark:
+    return benchmarks.load("syn")
 
 
-def resumed(folder: Path, people: pd.DataFrame = REFUSED, seed: int = 1, **changes: object) -> Training:
-    read = SYN.problem.read(people)
-    return Training.resumed(SYN.problem, read, BlackBox(SYN.model), replace(QUICK, **changes), seed, folder)
+@cache
+def refused(count: int = 250) -> pd.DataFrame:
+    return syn().refused_train.head(count)
 
 
-def weights(training: Training) -> dict[str, np.ndarray]:
+def quick(folder: Path | None = None, seed: int = 1, **changes: object) -> AgentTrainer:
+    people = syn().problem.read(refused())
+    return AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(QUICK, **changes), seed, folder)
+
+
+def resumed(folder: Path, people: pd.DataFrame | None = None, seed: int = 1, **changes: object) -> AgentTrainer:
+    read = syn().problem.read(refused() if people is None else people)
+    return AgentTrainer.resumed(syn().problem, read, BlackBox(syn().model), replace(QUICK, **changes), seed, folder)
+
+
+def weights(training: AgentTrainer) -> dict[str, np.ndarray]:
     return training.best_agent.params
 
 
@@ -62,18 +82,18 @@ def assert_same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole() -> Training:
+def whole() -> AgentTrainer:
     training = quick()
     training.run()
     return training
 
 
-def test_learns_from_its_own_searches(whole: Training) -> None:
+def test_learns_from_its_own_searches(whole: AgentTrainer) -> None:
     first, last = whole.metrics[0], whole.metrics[-1]
     assert last["solved"] > max(0.4, first["solved"])
     assert last["queries"] == whole.queries == whole.box.queries
     assert any(line["validation_success"] is not None for line in whole.metrics)
-    transitions, archive = SYN.problem.transitions, whole.archive
+    transitions, archive = syn().problem.transitions, whole.archive
     for person in archive.solved[:50]:
         state, cost = archive.starts[[person]], 0.0
         for action in archive.plans[person][archive.plans[person] >= 0]:
@@ -81,21 +101,21 @@ def test_learns_from_its_own_searches(whole: Training) -> None:
             cost += transitions.cost(state)[0, action]
             state = transitions.apply(state, np.array([action]))
         assert cost == pytest.approx(archive.cost[person], abs=1e-3)
-        assert SYN.model.score(state)[0] >= 0.5
+        assert syn().model.score(state)[0] >= 0.5
 
 
-def test_the_same_seed_gives_the_same_weights(whole: Training) -> None:
+def test_the_same_seed_gives_the_same_weights(whole: AgentTrainer) -> None:
     again = quick()
     again.run()
     assert_same(weights(again), weights(whole))
-    other = quick(seed=2)
+    other = quick(seed=2, passes=1)
     other.run()
     assert any((weights(other)[name] != weights(whole)[name]).any() for name in weights(whole))
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(whole: Training, tmp_path: Path) -> None:
+def test_a_stopped_run_goes_on_to_the_same_weights(whole: AgentTrainer, tmp_path: Path) -> None:
     begun = quick(tmp_path)
-    for _ in range(4):
+    for _ in range(3):
         begun.advance()
     begun.save()
     later = resumed(tmp_path)
@@ -110,17 +130,19 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole: Training, tmp_path: Pa
 
 KILLED = """
 import sys
+import time
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from agent.test_training import quick
 training = quick(Path(sys.argv[1]))
 def slow(report):
     print(report.done, flush=True)
+    time.sleep(0.3)
 training.run(slow)
 """
 
 
-def test_kill_9_in_the_middle_and_resume(whole: Training, tmp_path: Path) -> None:
+def test_kill_9_in_the_middle_and_resume(whole: AgentTrainer, tmp_path: Path) -> None:
     script = KILLED.format(tests=str(Path(__file__).parents[1]))
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -137,7 +159,7 @@ def test_kill_9_in_the_middle_and_resume(whole: Training, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError])
 def test_a_run_that_breaks_off_within_a_group_goes_on_to_the_same_weights(
-    whole: Training, tmp_path: Path, stop: type[BaseException]
+    whole: AgentTrainer, tmp_path: Path, stop: type[BaseException]
 ) -> None:
     calls = 0
 
@@ -146,33 +168,45 @@ def test_a_run_that_breaks_off_within_a_group_goes_on_to_the_same_weights(
         calls += 1
         if calls == 60:
             raise stop
-        return SYN.model.labels(frame)
+        return syn().model.labels(frame)
 
-    fragile.identity = SYN.model.identity
-    recourse = Recourse(SYN.problem, BlackBox(FunctionModel(fragile, name=SYN.model.name)))
+    fragile.identity = syn().model.identity
+    recourse = Recourse(syn().problem, BlackBox(FunctionModel(fragile, name=syn().model.name)))
     with pytest.raises((KeyboardInterrupt, ModelError)):
-        recourse.fit(REFUSED, seed=1, settings=QUICK, folder=tmp_path)
-    recourse.fit(REFUSED, seed=1, settings=QUICK, folder=tmp_path, resume=True)
+        recourse.fit(refused(), seed=1, settings=QUICK, folder=tmp_path)
+    recourse.fit(refused(), seed=1, settings=QUICK, folder=tmp_path, resume=True)
     assert_same(recourse.agent_.params, weights(whole))
+
+
+def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) -> None:
+    run = quick(tmp_path)
+    run.save()
+    arrays, facts = read_arrays(tmp_path / CHECKPOINT)
+    assert {"groups", "in_play", "improved", "worse", "finished", "spent", "cut", "written", "effort"} <= facts.keys()
+    assert {"order", "idle", "least", "best_costs", "invented.states", "invented.rows"} <= arrays.keys()
+    assert {f"archive.{name}" for name in ("cost", "plans", "refused_people", "refused_trails")} <= arrays.keys()
+    settings = """people enough_people validation passes group simulations questions steps batch learning_rate
+    weight_decay refusals refusal_weight budget join tries settled patience validate_every tree search network"""
+    assert list(facts["settings"]) == [*settings.split(), "checkpoint_seconds"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     begun = quick(tmp_path)
     begun.advance()
     begun.save()
-    with pytest.raises(StorageError, match="a different seed"):
+    with pytest.raises(PlanError, match="a different seed"):
         resumed(tmp_path, seed=2)
-    with pytest.raises(StorageError, match="different settings"):
-        resumed(tmp_path, steps=7)
-    with pytest.raises(StorageError, match="different people"):
-        resumed(tmp_path, SYN.refused_train.iloc[300:550])
-    other = BlackBox(lambda frame: SYN.model.labels(frame))
-    with pytest.raises(StorageError, match="a different model"):
-        Training.resumed(SYN.problem, SYN.problem.read(REFUSED), other, QUICK, 1, tmp_path)
+    with pytest.raises(PlanError, match="different settings"):
+        resumed(tmp_path, gradient_steps=7)
+    with pytest.raises(PlanError, match="different people"):
+        resumed(tmp_path, syn().refused_train.iloc[300:550])
+    other = BlackBox(lambda frame: syn().model.labels(frame))
+    with pytest.raises(PlanError, match="a different model"):
+        AgentTrainer.resumed(syn().problem, syn().problem.read(refused()), other, QUICK, 1, tmp_path)
     arrays, facts = read_arrays(tmp_path / CHECKPOINT)
     del arrays["idle"]
     write_arrays(tmp_path / CHECKPOINT, arrays, facts)
-    with pytest.raises(StorageError, match="damaged"):
+    with pytest.raises(PlanError, match="damaged"):
         resumed(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:500])
     with pytest.raises(CounterplanError, match="the file is damaged"):
@@ -180,8 +214,8 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_resuming_does_not_invent_people_at_extra_cost(tmp_path: Path) -> None:
-    few = REFUSED.head(40)
-    begun = Training(SYN.problem, SYN.problem.read(few), BlackBox(SYN.model), QUICK, 1, tmp_path)
+    few = refused(40)
+    begun = AgentTrainer(syn().problem, syn().problem.read(few), BlackBox(syn().model), QUICK, 1, tmp_path)
     begun.advance()
     begun.save()
     later = resumed(tmp_path, few)
@@ -194,8 +228,8 @@ def test_the_budget_is_kept(budget: int) -> None:
     training = quick(budget=budget)
     training.run()
     assert training.queries <= budget
-    limited = BlackBox(SYN.model, budget=budget)
-    other = Training(SYN.problem, SYN.problem.read(REFUSED), limited, QUICK, 1)
+    limited = BlackBox(syn().model, budget=budget)
+    other = AgentTrainer(syn().problem, syn().problem.read(refused()), limited, QUICK, 1)
     other.run()
     assert limited.queries == budget
 
@@ -204,8 +238,8 @@ def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -
     first = quick(tmp_path, budget=300)
     first.run()
     first.save()
-    assert first.limited
-    assert not first.cut
+    assert first.stopped_by_budget
+    assert not first.augmentation_truncated
     run = resumed(tmp_path, budget=900)
     assert not run.finished
     assert run.groups == first.groups
@@ -218,12 +252,12 @@ def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -
 
 
 def test_more_people_are_invented_with_a_larger_budget(tmp_path: Path) -> None:
-    few = SYN.problem.read(REFUSED.head(40))
-    first = Training(SYN.problem, few, BlackBox(SYN.model), replace(QUICK, budget=100), 1, tmp_path)
+    few = syn().problem.read(refused(40))
+    first = AgentTrainer(syn().problem, few, BlackBox(syn().model), replace(QUICK, budget=100), 1, tmp_path)
     first.run()
     first.save()
-    assert first.cut
-    run = resumed(tmp_path, REFUSED.head(40), budget=2_000)
+    assert first.augmentation_truncated
+    run = resumed(tmp_path, refused(40), budget=2_000)
     assert len(run.archive.starts) > 2 * len(first.archive.starts)
     run.run()
     assert first.queries + run.box.queries == run.queries <= 2_000
@@ -231,39 +265,46 @@ def test_more_people_are_invented_with_a_larger_budget(tmp_path: Path) -> None:
 
 def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> None:
     paper = replace(
-        TrainingSettings.preset("paper"), people=120, enough_people=60, validation=10, passes=2, group=40, steps=6,
-        batch=32, network=NetworkConfig(16, 16),
-    )  # fmt: skip
-    people = SYN.problem.read(REFUSED)
-    whole = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0)
+        TrainingSettings.preset("paper"),
+        people=120,
+        min_people=60,
+        validation=10,
+        passes=2,
+        group_size=40,
+        gradient_steps=6,
+        batch_size=32,
+        network=NetworkConfig(16, 16),
+    )
+    people = syn().problem.read(refused())
+    whole = AgentTrainer(syn().problem, people, BlackBox(syn().model), paper, 0)
     whole.run()
     archive = whole.archive
     assert len(archive.solved) > 10
-    shares = archive.book.policy[archive.solved]
-    real = archive.book.real[archive.solved] > 0
+    shares = archive.traces.policy[archive.solved]
+    real = archive.traces.mask[archive.solved] > 0
     assert (shares[real].max(axis=1) < 1).any(), "not only the action taken"
-    assert (shares[real][archive.book.legal[archive.solved][real] == 0] == 0).all()
-    assert archive.written == 0
-    begun = Training(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
+    assert (shares[real][archive.traces.legal[archive.solved][real] == 0] == 0).all()
+    assert archive.refusals_written == 0
+    begun = AgentTrainer(syn().problem, people, BlackBox(syn().model), paper, 0, tmp_path)
     begun.advance()
     begun.save()
-    later = Training.resumed(SYN.problem, people, BlackBox(SYN.model), paper, 0, tmp_path)
+    later = AgentTrainer.resumed(syn().problem, people, BlackBox(syn().model), paper, 0, tmp_path)
     later.run()
     assert_same(weights(later), weights(whole))
-    with pytest.raises(PlanError, match="no preset"):
+    with pytest.raises(SettingError, match="no preset"):
         TrainingSettings.preset("papr")
 
 
 def test_few_people_are_filled_up_with_invented_ones() -> None:
-    people = SYN.problem.read(REFUSED.head(30))
-    box = BlackBox(SYN.model)
-    training = Training(SYN.problem, people, box, replace(QUICK, enough_people=80), 1)
+    people = syn().problem.read(refused(30))
+    box = BlackBox(syn().model)
+    training = AgentTrainer(syn().problem, people, box, replace(QUICK, min_people=80), 1)
     assert len(training.archive.starts) > 60
     assert 0 < box.queries <= QUICK.budget // 10
-    poor = Training(SYN.problem, people, BlackBox(SYN.model), replace(QUICK, enough_people=80, budget=50), 1)
+    poor = AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(QUICK, min_people=80, budget=50), 1)
     assert poor.queries <= 5
-    assert (SYN.model.score(poor.archive.starts) < 0.5).all(), "only people who are known to be refused"
-    assert (SYN.model.score(training.archive.starts) < 0.5).all()
+    assert (syn().model.score(poor.archive.starts) < 0.5).all(), "only people who are known to be refused"
+    assert (syn().model.score(training.archive.starts) < 0.5).all()
     adult = benchmarks.load("adult")
     some = adult.problem.read(adult.refused_train.head(50))
     states, rows = crossover(adult.problem, some, 300, np.random.default_rng(0))
@@ -273,49 +314,39 @@ def test_few_people_are_filled_up_with_invented_ones() -> None:
     assert (states != some.states[rows]).any()
 
 
-def test_goes_on_while_somebody_without_a_plan_has_tries_left() -> None:
-    names = ["a", "b", "c", "d"]
+def four_switches(costs: tuple[float, ...], needed: str, people: int) -> tuple[Problem, People, BlackBox]:
+    """A problem in which people have to switch on all of the features `needed`."""
     problem = Problem.from_dict(
         {
             "counterplan": 1,
-            "name": "needle",
+            "name": "switches",
             "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
             "max_actions": 3,
-            "features": {name: {"kind": "category", "values": [0, 1]} for name in names}
+            "features": {name: {"kind": "category", "values": [0, 1]} for name in "abcd"}
             | {"noise": {"kind": "number", "bins": []}},
             "functions": {
                 name.upper(): {"set": name, "arguments": [1], "cost": cost}
-                for name, cost in zip(names, (1, 2, 3, 5), strict=True)
+                for name, cost in zip("abcd", costs, strict=True)
             },
         }
     )
-    people = pd.DataFrame(dict.fromkeys(names, 0), index=range(300)).assign(noise=np.arange(300) / 300)
-    box = BlackBox(lambda frame: ((frame["a"] == 1) & (frame["b"] == 1) & (frame["c"] == 1)).astype(int))
-    training = Training(problem, problem.read(people), box, replace(QUICK, passes=20, patience=100, simulations=60), 0)
+    table = pd.DataFrame(dict.fromkeys("abcd", 0), index=range(people)).assign(noise=np.arange(people) / people)
+    return problem, problem.read(table), BlackBox(lambda frame: frame[list(needed)].all(axis=1).astype(int))
+
+
+def test_training_continues_for_people_without_a_plan_within_their_patience() -> None:
+    problem, people, box = four_switches((1, 2, 3, 5), "abc", 200)
+    training = AgentTrainer(problem, people, box, replace(QUICK, passes=20, patience=100, simulations=60), 0)
     training.run()
     assert len(training.archive.solved) == len(training.archive.starts)
     np.testing.assert_allclose(training.archive.cost, 6)
 
 
 def test_fractional_costs_do_not_look_like_improvements() -> None:
-    problem = Problem.from_dict(
-        {
-            "counterplan": 1,
-            "name": "fractions",
-            "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
-            "max_actions": 2,
-            "features": {name: {"kind": "category", "values": [0, 1]} for name in ("a", "b")}
-            | {"noise": {"kind": "number", "bins": []}},
-            "functions": {
-                "A": {"set": "a", "arguments": [1], "cost": 0.1},
-                "B": {"set": "b", "arguments": [1], "cost": 0.7},
-            },
-        }
-    )
-    people = pd.DataFrame({"a": 0, "b": 0}, index=range(150)).assign(noise=np.arange(150) / 150)
-    box = BlackBox(lambda frame: ((frame["a"] == 1) & (frame["b"] == 1)).astype(int))
-    training = Training(problem, problem.read(people), box, replace(QUICK, passes=30, patience=100), 0)
+    problem, people, box = four_switches((0.1, 0.7, 5, 5), "ab", 150)
+    training = AgentTrainer(problem, people, box, replace(QUICK, passes=30, patience=100), 0)
     training.run()
+    np.testing.assert_allclose(training.archive.cost, 0.8)
     assert training.groups < training.total / 2
 
 
@@ -330,38 +361,38 @@ def test_without_anything_to_choose_by_the_newest_agent_is_kept() -> None:
 
 
 def test_hard_cases() -> None:
-    with pytest.raises(PlanError, match="nobody to learn from"):
-        Training(SYN.problem, SYN.problem.read(REFUSED.head(0)), BlackBox(SYN.model), QUICK, 0)
-    one = Training(SYN.problem, SYN.problem.read(REFUSED.head(1)), BlackBox(SYN.model), QUICK, 0)
+    with pytest.raises(PeopleError, match="nobody to learn from"):
+        AgentTrainer(syn().problem, syn().problem.read(refused(0)), BlackBox(syn().model), QUICK, 0)
+    one = AgentTrainer(syn().problem, syn().problem.read(refused(1)), BlackBox(syn().model), QUICK, 0)
     one.run()
-    hopeless = Training(
-        SYN.problem, SYN.problem.read(REFUSED.head(60)), BlackBox(lambda f: ["refused"] * len(f)), QUICK, 0
+    hopeless = AgentTrainer(
+        syn().problem, syn().problem.read(refused(60)), BlackBox(lambda f: ["refused"] * len(f)), QUICK, 0
     )
     agent = hopeless.run()
     assert not len(hopeless.archive.solved)
-    planner = Recourse(SYN.problem, lambda f: ["refused"] * len(f), agent=agent)
-    assert planner.recommend(REFUSED.head(3)).counts["not_found"] == 3
+    planner = Recourse(syn().problem, lambda f: ["refused"] * len(f), agent=agent)
+    assert planner.recommend(refused(3)).counts["not_found"] == 3
 
 
-def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> None:
+def test_agents_are_kept_and_damage_is_told(whole: AgentTrainer, tmp_path: Path) -> None:
     agent = whole.best_agent
     save_agent(agent, tmp_path)
-    back = load_agent(tmp_path, SYN.problem)
+    back = load_agent(tmp_path, syn().problem)
     assert_same(back.params, agent.params)
-    states = SYN.problem.read(REFUSED).states
+    states = syn().problem.read(refused()).states
     np.testing.assert_array_equal(back.inputs(states), agent.inputs(states))
-    assert (back.effort, back.config) == (agent.effort, agent.config)
-    with pytest.raises(StorageError, match="another problem"):
+    assert (back.cost_scale, back.config) == (agent.cost_scale, agent.config)
+    with pytest.raises(PlanError, match="another problem"):
         load_agent(tmp_path, benchmarks.load("german").problem)
     content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
     for damage in (content[:-1], content[:-1] + b"\1", b""):
         (tmp_path / WEIGHTS).write_bytes(damage)
-        with pytest.raises(StorageError, match="damaged or changed"):
-            load_agent(tmp_path, SYN.problem)
+        with pytest.raises(PlanError, match="damaged or changed"):
+            load_agent(tmp_path, syn().problem)
     (tmp_path / WEIGHTS).write_bytes(content)
     (tmp_path / FACTS).write_text(facts.replace('"effort": ', '"effort": 1'))
-    with pytest.raises(StorageError, match="damaged or changed"):
-        load_agent(tmp_path, SYN.problem)
+    with pytest.raises(PlanError, match="damaged or changed"):
+        load_agent(tmp_path, syn().problem)
     for broken, message in (
         (facts[:40], "cannot be read"),
         ("[]", "not an agent"),
@@ -369,44 +400,44 @@ def test_agents_are_kept_and_damage_is_told(whole: Training, tmp_path: Path) -> 
         (facts.replace('"mean"', '"men"'), "damaged"),
     ):
         (tmp_path / FACTS).write_text(broken)
-        with pytest.raises(StorageError, match=message):
-            load_agent(tmp_path, SYN.problem)
+        with pytest.raises(PlanError, match=message):
+            load_agent(tmp_path, syn().problem)
     (tmp_path / FACTS).unlink()
-    with pytest.raises(StorageError, match="no such file"):
-        load_agent(tmp_path, SYN.problem)
+    with pytest.raises(PlanError, match="no such file"):
+        load_agent(tmp_path, syn().problem)
 
 
 def test_the_front_door(tmp_path: Path) -> None:
-    recourse = Recourse(SYN.problem, SYN.model)
-    with pytest.raises(NotFittedError, match="requires an agent"):
-        recourse.recommend(REFUSED)
-    with pytest.raises(NotFittedError, match="nothing to save"):
+    recourse = Recourse(syn().problem, syn().model)
+    with pytest.raises(PlanError, match="needs an agent"):
+        recourse.recommend(refused())
+    with pytest.raises(PlanError, match="nothing to save"):
         recourse.save(tmp_path)
-    with pytest.raises(SettingError, match="did you mean 'search'"):
+    with pytest.raises(PlanError, match="did you mean 'search'"):
         recourse.planner("serch")
-    recourse.fit(REFUSED, seed=1, settings=QUICK).save(tmp_path)
-    loaded = Recourse.load(tmp_path, SYN.model)
-    people = SYN.refused_test.head(20)
+    recourse.fit(refused(), seed=1, settings=QUICK).save(tmp_path)
+    loaded = Recourse.load(tmp_path, syn().model)
+    people = syn().refused_test.head(20)
     for planner in ("search", "cascade", "policy"):
         mine, theirs = recourse.recommend(people, planner), loaded.recommend(people, planner)
         assert [plan.actions for plan in mine] == [plan.actions for plan in theirs]
     last = loaded.recommend(people, "cascade+exact")
     assert last.counts["found"] == 20
     assert all(plan.verified for plan in last)
-    with pytest.raises(StorageError, match=r"is .* what 'counterplan fit' wrote"):
-        Recourse.load(tmp_path / "nowhere", SYN.model)
+    with pytest.raises(PlanError, match=r"is .* what 'counterplan fit' wrote"):
+        Recourse.load(tmp_path / "nowhere", syn().model)
 
 
 def test_interrupting_leaves_a_usable_agent() -> None:
-    recourse = Recourse(SYN.problem, SYN.model)
+    recourse = Recourse(syn().problem, syn().model)
 
     def impatient(report) -> None:
         if report.done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        recourse.fit(REFUSED, seed=1, settings=QUICK, progress=impatient)
-    assert recourse.recommend(SYN.refused_test.head(3), "search").queries > 0
+        recourse.fit(refused(), seed=1, settings=QUICK, progress=impatient)
+    assert recourse.recommend(syn().refused_test.head(3), "search").queries > 0
 
 
 def test_a_slow_black_box_is_asked_in_batches() -> None:
@@ -414,22 +445,22 @@ def test_a_slow_black_box_is_asked_in_batches() -> None:
 
     def slow(frame: pd.DataFrame) -> np.ndarray:
         calls.append(len(frame))
-        return SYN.model.labels(frame)
+        return syn().model.labels(frame)
 
     box = BlackBox(slow)
-    training = Training(SYN.problem, SYN.problem.read(REFUSED), box, replace(QUICK, passes=1), 1)
+    training = AgentTrainer(syn().problem, syn().problem.read(refused()), box, replace(QUICK, passes=1), 1)
     training.run()
     assert sum(calls) == box.queries
     assert len(calls) < box.queries / 3
 
 
-def test_the_learning_curve_is_drawn(whole: Training, tmp_path: Path) -> None:
+def test_the_learning_curve_is_drawn(whole: AgentTrainer, tmp_path: Path) -> None:
     draw_curve(whole.metrics, tmp_path / "curve.png", "syn")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_planning_needs_no_jax(whole: Training, tmp_path: Path) -> None:
-    recourse = Recourse(SYN.problem, SYN.model, agent=whole.best_agent)
+def test_planning_needs_no_jax(whole: AgentTrainer, tmp_path: Path) -> None:
+    recourse = Recourse(syn().problem, syn().model, agent=whole.best_agent)
     recourse.save(tmp_path)
     script = (
         "import sys; from counterplan import Recourse, benchmarks\n"

@@ -45,7 +45,7 @@ GUIDED = LearningSettings(
     people=80, plans=80, rounds=3, validation=12,
     fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
 )  # fmt: skip
-SEARCH = TrainingSettings(passes=1, enough_people=100, validation=10, network=NetworkConfig(16, 16))
+SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
 SMALL = {"traces": 200, "rounds": 1}
 
 

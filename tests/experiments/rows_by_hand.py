@@ -13,8 +13,8 @@ from counterplan.surrogate.fitting import FitSettings
 TINY = ExperimentSettings(
     people=6,
     training=TrainingSettings(
-        people=60, enough_people=60, validation=8, passes=2, group=30, simulations=24, steps=8, batch=32,
-        validate_every=2,
+        people=60, min_people=60, validation=8, passes=2, group_size=30, simulations=24, gradient_steps=8,
+        batch_size=32, validate_every=2,
     ),
     learning=LearningSettings(
         people=80, plans=80, validation=8, rounds=1, budget=400,

@@ -31,7 +31,7 @@ from counterplan import (
     benchmarks,
 )
 from counterplan.agent import Agent, NetworkConfig
-from counterplan.agent.training import Training, TrainingSettings
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
 from counterplan.planners.program import ProgramPlanner
@@ -48,8 +48,8 @@ def trained(problem: Problem) -> Agent:
         if problem.name in benchmarks.NAMES:
             benchmark = benchmarks.load(problem.name)
             people = problem.read(benchmark.refused_train.head(400))
-            settings = TrainingSettings(passes=3, enough_people=300, network=NetworkConfig(32, 32), validation=20)
-            AGENTS[problem.fingerprint] = Training(problem, people, BlackBox(benchmark.model), settings, 0).run()
+            settings = TrainingSettings(passes=3, min_people=300, network=NetworkConfig(32, 32), validation=20)
+            AGENTS[problem.fingerprint] = AgentTrainer(problem, people, BlackBox(benchmark.model), settings, 0).run()
         else:
             AGENTS[problem.fingerprint] = Agent.new(problem, people, NetworkConfig(8, 8), np.random.default_rng(0))
     return AGENTS[problem.fingerprint]

@@ -30,7 +30,7 @@ NAN = np.nan
 
 def test_columns() -> None:
     states = np.array([[200.0, 0, 0], [100, 2, NAN], [NAN, 1, 1]])
-    view = StateFeatures.of(LOAN, states)
+    view = StateFeatures.from_states(LOAN, states)
     # reached: 200, 100, and 100, 0, 150, 50 after paying
     assert view.cuts == ((25.0, 75.0, 125.0, 175.0), (), ())
     debt, school, town = (view(states)[:, span] for span in view.spans)
@@ -46,7 +46,7 @@ def test_columns() -> None:
 def test_many_numbers_are_cut_at_quantiles() -> None:
     states = np.zeros((1000, 3))
     states[:, 0] = np.random.default_rng(0).uniform(0, 1e6, 1000)
-    cuts = StateFeatures.of(LOAN, states).cuts[0]
+    cuts = StateFeatures.from_states(LOAN, states).cuts[0]
     assert 6 <= len(cuts) <= 20
     assert list(cuts) == sorted(set(cuts))
     assert cuts[0] < 2e5
@@ -55,7 +55,7 @@ def test_many_numbers_are_cut_at_quantiles() -> None:
 
 def test_no_two_numbers_become_one() -> None:
     states = np.zeros((20, 3))
-    view = StateFeatures.of(LOAN, states)
+    view = StateFeatures.from_states(LOAN, states)
     states[:, 0] = 10.0 ** np.arange(20)
     assert len(np.unique(view(states)[:, 0])) == 20
 
@@ -64,7 +64,7 @@ def test_no_two_numbers_become_one() -> None:
 def test_random_worlds(seed: int) -> None:
     problem = Problem.from_dict(worlds.random_problem(seed))
     states = problem.read(worlds.random_people(problem, seed, 60)).states
-    view = StateFeatures.of(problem, states[:40])
+    view = StateFeatures.from_states(problem, states[:40])
     columns = view(states)
     assert columns.shape == (60, len(view))
     assert np.isfinite(columns).all()
@@ -76,6 +76,6 @@ def test_random_worlds(seed: int) -> None:
 
 
 def test_a_view_of_other_features_is_refused() -> None:
-    data = StateFeatures.of(LOAN, np.zeros((1, 3))).to_data()
+    data = StateFeatures.from_states(LOAN, np.zeros((1, 3))).to_data()
     with pytest.raises(ValueError, match="number of features"):
         StateFeatures.from_data(worlds.benchmark("syn"), data)

@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan import PlanError, Problem, SettingError, StorageError
+from altered import ALLOWED, altered
+from counterplan import Problem, SettingError, StorageError
 from counterplan.figures.surrogate import assess
-from counterplan.search.change_sets import Hints
+from counterplan.search.change_sets import Hints, propose
 from counterplan.surrogate import StateFeatures, Surrogate, load_surrogate, reliability, save_surrogate
 from counterplan.surrogate.networks import forward, initial_params
-from counterplan.surrogate.surrogate import FACTS, TOGETHER, WEIGHTS
+from counterplan.surrogate.surrogate import BATCH_SIZE, FACTS, WEIGHTS, from_arrays, to_arrays
 
 jnp = pytest.importorskip("jax.numpy")
 from counterplan.surrogate.fitting import FitSettings, fit  # noqa: E402
 
-QUICK = FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20)
+QUICK = FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=12)
 SYN = worlds.benchmark("syn")
 NAMES = [feature.name for feature in SYN.features]
 
@@ -75,8 +76,8 @@ def test_learns_a_rule(rule) -> None:  # type: ignore[no-untyped-def]
 
 def test_a_refit_starts_from_what_was_known(learned: Surrogate) -> None:
     states, others = some_states(SYN, 4, 3000), some_states(SYN, 5, 1500)
-    again = fit(SYN, states, threshold_rule(states), replace(QUICK, refit_steps=50), before=learned)
-    assert again.view is learned.view
+    again = fit(SYN, states, threshold_rule(states), replace(QUICK, refit_steps=50), warm_start=learned)
+    assert again.state_features is learned.state_features
     networks = again.with_parts("networks")
     assert ((networks(others) > 0.5) == threshold_rule(others)).mean() > 0.97
 
@@ -94,14 +95,14 @@ def test_the_same_seed_gives_the_same_surrogate(learned: Surrogate) -> None:
 @pytest.mark.parametrize("count", [1, 5, 200])
 def test_one_answer_only(learned: Surrogate, answer: bool, count: int) -> None:
     states = some_states(SYN, 7, count)
-    for before in (None, learned):
-        surrogate = fit(SYN, states, np.full(count, answer), QUICK, before=before)
+    for start in (None, learned):
+        surrogate = fit(SYN, states, np.full(count, answer), QUICK, warm_start=start)
         for parts in ("networks", "trees", "both"):
             logits = surrogate.with_parts(parts).logit(some_states(SYN, 8, 50))
             assert ((logits > 0) == answer).all()
             assert np.ptp(logits) < 1e-6
     both = some_states(SYN, 9, 500)
-    after = fit(SYN, both, category_rule(both), QUICK, before=surrogate)
+    after = fit(SYN, both, category_rule(both), QUICK, warm_start=surrogate)
     assert ((after.with_parts("networks")(both) > 0.5) == category_rule(both)).mean() > 0.85
 
 
@@ -157,7 +158,7 @@ def test_a_part_that_did_not_learn_from_an_answer_judges_it() -> None:
     assert judged.error < 0.1
     assert str(judged) == f"{len(judged.answers):,} answers, by cross-validation"
     assert assess(surrogate, states[:20], coins[:20], holdout=True) is None
-    apart = surrogate.trees.apart(states, QUICK.forests)
+    apart = surrogate.trees.per_forest(states, QUICK.forests)
     np.testing.assert_allclose(apart.mean(axis=0), surrogate.trees(states), atol=1e-4)
 
 
@@ -173,7 +174,7 @@ def test_nothing_honest_is_said_where_nothing_was_left_out() -> None:
 
 
 def test_any_number_of_states(learned: Surrogate) -> None:
-    states = some_states(SYN, 16, 2 * TOGETHER + 5)
+    states = some_states(SYN, 16, 2 * BATCH_SIZE + 5)
     logits = learned.logit(states)
     assert logits.dtype == np.float64
     np.testing.assert_allclose(learned.logit(states[-7:]), logits[-7:], atol=1e-4)
@@ -194,21 +195,21 @@ def test_parts_have_names(learned: Surrogate) -> None:
     assert learned.parts == "both"
     assert len({part.logit(states).tobytes() for part in (networks, trees, both)}) == 3
     np.testing.assert_array_equal(networks.with_parts("both").logit(states), learned.logit(states))
-    with pytest.raises(PlanError, match="there is no 'forest'"):
+    with pytest.raises(SettingError, match="there is no 'forest'"):
         learned.with_parts("forest")
 
 
 def test_answers_and_states_go_together() -> None:
     states = some_states(SYN, 19, 4)
     for rows, answers in ((states, np.ones(3, bool)), (states[:0], np.ones(0, bool))):
-        with pytest.raises(PlanError, match="one answer for each state"):
+        with pytest.raises(SettingError, match="one answer for each state"):
             fit(SYN, rows, answers, QUICK)
 
 
 def test_a_surrogate_of_another_problem_is_no_start(learned: Surrogate) -> None:
     german = worlds.benchmark("german")
     with pytest.raises(SettingError, match="another problem"):
-        fit(german, some_states(german, 1, 10), np.arange(10) > 4, QUICK, before=learned)
+        fit(german, some_states(german, 1, 10), np.arange(10) > 4, QUICK, warm_start=learned)
 
 
 def changed(**parts: object) -> Problem:
@@ -217,29 +218,36 @@ def changed(**parts: object) -> Problem:
 
 def test_a_surrogate_serves_other_costs_actions_and_limits(learned: Surrogate, tmp_path: Path) -> None:
     states = some_states(SYN, 21, 100)
-    plans = np.array([[0, 1], [2, -1]])
+    longest = SYN.max_actions
+    plans = np.array([[0, 1, 2] + [-1] * (longest - 3), [2] + [-1] * (longest - 1)])
     known = replace(learned, hints=Hints(states[:5], plans))
     functions = SYN.to_dict()["functions"]
     first, *others = functions
-    dearer = changed(functions={**functions, first: {**functions[first], "cost": {"base": 1234}}}, max_actions=2)
+    dearer = changed(functions={**functions, first: {**functions[first], "cost": {"base": 1234}}})
+    shorter, longer = changed(max_actions=2), changed(max_actions=longest + 1)
     fewer = changed(functions={name: functions[name] for name in others})
-    for problem, kept in ((dearer, plans), (fewer, plans[:0])):
+    for problem, kept in (
+        (dearer, plans),
+        (fewer, np.empty((0, longest))),
+        (shorter, plans[1:, :2]),
+        (longer, np.pad(plans, ((0, 0), (0, 1)), constant_values=-1)),
+    ):
         rebound = known.with_problem(problem)
         assert rebound.problem is problem
         assert rebound.query_fingerprint == known.query_fingerprint == problem.query_fingerprint
         np.testing.assert_array_equal(rebound.logit(states), learned.logit(states))
         assert rebound.hints is not None
         np.testing.assert_array_equal(rebound.hints.anchors, states[:5])
-        assert rebound.hints.examples.tolist() == kept.tolist()
+        np.testing.assert_array_equal(rebound.hints.examples, kept)
         save_surrogate(rebound, tmp_path)
         np.testing.assert_array_equal(load_surrogate(tmp_path, problem).logit(states), learned.logit(states))
         assert rebound.with_problem(SYN).problem is SYN
     assert known.with_problem(SYN) is known
     more = some_states(SYN, 22, 300)
-    refitted = fit(fewer, more, threshold_rule(more), QUICK, before=known)
+    refitted = fit(fewer, more, threshold_rule(more), QUICK, warm_start=known)
     assert refitted.problem is fewer
     np.testing.assert_array_equal(
-        refitted.logit(states), fit(SYN, more, threshold_rule(more), QUICK, before=known).logit(states)
+        refitted.logit(states), fit(SYN, more, threshold_rule(more), QUICK, warm_start=known).logit(states)
     )
 
 
@@ -276,7 +284,7 @@ def test_comes_back_from_disk(learned: Surrogate, tmp_path: Path) -> None:
         save_surrogate(learned.with_parts(parts), tmp_path)
         kept = load_surrogate(tmp_path, SYN)
         assert kept.parts == parts
-        assert isinstance(kept.view, StateFeatures)
+        assert isinstance(kept.state_features, StateFeatures)
         np.testing.assert_array_equal(kept.logit(states), learned.with_parts(parts).logit(states))
         np.testing.assert_array_equal(kept.held_out(states)[1], learned.with_parts(parts).held_out(states)[1])
 
@@ -313,13 +321,68 @@ def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: 
         load_surrogate(tmp_path, SYN)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_can_be_constructed_can_predict(learned: Surrogate) -> None:
+    states = some_states(SYN, 23, 12)
+    known = replace(learned, hints=Hints(states[:3], np.array([[0, 1], [2, -1]])))
+    arrays, facts = to_arrays(known)
+    refused = accepted = 0
+    for changed in altered(arrays, facts):
+        try:
+            built = from_arrays(SYN, *changed)
+        except ALLOWED:
+            refused += 1
+        else:
+            for parts in ("networks", "trees", "both"):
+                assert built.with_parts(parts).logit(states).shape == (12,)
+                assert built.with_parts(parts).held_out(states)[0].ndim == 1
+            stored = arrays["hints.anchors"], arrays["hints.examples"]
+            if built.hints is not None and any(hint is not own for hint, own in zip(built.hints, stored, strict=True)):
+                allowed = np.ones((2, len(SYN.transitions)), bool)
+                propose(SYN, states[:2], allowed, learned.logit, anchors=built.hints[0], examples=built.hints[1])
+            accepted += 1
+    assert refused > 8 * len(arrays)
+    assert accepted
+
+
+def test_parts_that_do_not_belong_together_are_refused(learned: Surrogate) -> None:
+    features, trees, networks = learned.state_features, learned.trees, learned.networks
+    fewer = StateFeatures.from_states(SYN, some_states(SYN, 24, 10), cuts=2)
+    beyond = replace(trees, features=(*trees.features[:-1], len(SYN.features)))
+    wrong_plans = Hints(some_states(SYN, 25, 2), np.array([[len(SYN.transitions)]]))
+    for changes, message in (
+        ({"state_features": fewer}, "0.weight"),
+        ({"networks": networks | {"1.bias": networks["1.bias"][:-1]}}, "1.bias"),
+        ({"networks": {name: value for name, value in networks.items() if name != "2.bias"}}, "weights and biases"),
+        ({"trees": beyond}, "other features"),
+        ({"forests": 7}, "not 7 forests"),
+        ({"folds": -1}, "'folds' is a whole number"),
+        ({"calibrations": {"both": learned.calibrations["both"]}}, "calibrations for"),
+        ({"hints": wrong_plans}, "other actions"),
+        ({"hints": Hints(np.zeros((1, 2)), wrong_plans.examples - 1)}, "other features"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            replace(learned, **changes)
+    for changes, message in (
+        ({"values": trees.values[:-1]}, "do not match"),
+        ({"values": trees.values[:, :-1]}, "leaves are"),
+        ({"cuts": (trees.cuts[0][::-1], *trees.cuts[1:])}, "do not increase"),
+        ({"remaining": trees.remaining[:-1]}, "every feature"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            replace(trees, **changes)
+    for changes, message in (({"scale": (0.0,) * len(SYN.features)}, "positive"), ({"mean": ()}, "number of features")):
+        with pytest.raises(SettingError, match=message):
+            replace(features, **changes)
+
+
 def test_without_jax_a_surrogate_runs_and_learning_says_what_is_missing() -> None:
     code = (
         "import sys; sys.modules['jax'] = None\n"
         "import counterplan.surrogate\n"
-        "from counterplan import PlanError\n"
+        "from counterplan import SettingError\n"
         "try:\n    import counterplan.surrogate.fitting\n"
-        "except PlanError as error:\n    print(error)\n"
+        "except SettingError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "counterplan[train]" in done.stdout

@@ -1,6 +1,7 @@
-"""The agent: a network that learns, from its own searches, which action comes next. Training needs the extra `[train]`.
+"""The agent: a policy and value network that is trained on plans found by its own tree search.
 
-Knows problems and black boxes. `learning` alone needs JAX; a trained agent runs on numpy.
+Imports problems, black boxes, storage and search. Training needs the extra `[train]` (JAX, used in `learner` only); a
+trained agent runs on numpy.
 """
 
 from counterplan.agent.agent import Agent, load_agent, save_agent

@@ -1,60 +1,122 @@
-"""A trained agent: what it sees of a state, its weights, and how it is kept on disk."""
+"""A trained agent: input features, network weights and serialization."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.agent.network import Memory, NetworkConfig, Params, forward, initial_params, log_policies, no_memory
+from counterplan.agent.network import (
+    Memory,
+    NetworkConfig,
+    Params,
+    check_params,
+    forward,
+    initial_memory,
+    initial_params,
+    layer_shapes,
+    log_policies,
+)
 from counterplan.agent.validation import read_config, read_encoding, read_scales, validate_params
+from counterplan.errors import SettingError
 from counterplan.problem import Encoding, People, Problem
+from counterplan.problem.encoding import check_cuts
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.storage.arrays import require_number
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 
 Single = npt.NDArray[np.float32]
-FARTHEST = 5.0
-"""Standardised numbers are cut off here."""
+_CLIP = 5.0
+"""Standardized numbers are clipped to ± this."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """Policies and value for any state of one problem. Values are exp(−cost to go / `effort`)."""
+    """A policy and a value for every state of one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem it was trained for.
+    encoding : Encoding
+        Binary features of states.
+    mean, scale : ndarray of shape (N,)
+        Mean and standard deviation of the N numeric features, used to standardize them.
+    cost_scale : float
+        Values are exp(−cost to go / `cost_scale`).
+    params : dict of str to ndarray
+        Network weights, float32.
+    config : NetworkConfig
+        Layer sizes.
+
+    Raises
+    ------
+    SettingError
+        If shapes, sizes or cut points do not belong together.
+
+    See Also
+    --------
+    Agent.new : an untrained agent.
+    counterplan.agent.rollout.rollout : follow the policy.
+    """
 
     problem: Problem
     encoding: Encoding
     mean: Floats
-    spread: Floats
-    """[N] of the numbers among the features, in the people it was made for."""
-    effort: float
+    scale: Floats
+    cost_scale: float
     params: Params = field(repr=False)
     config: NetworkConfig
 
+    def __post_init__(self) -> None:
+        check_cuts(self.problem.features, self.encoding.cuts)
+        numbers = len(_number_columns(self.problem))
+        for name, column in (("mean", self.mean), ("scale", self.scale)):
+            if column.shape != (numbers,) or column.dtype != float or np.isnan(column).any():
+                raise SettingError(f"'{name}' is an array of {numbers} numbers, one for each numeric feature")
+        if not (self.scale > 0).all() or not self.cost_scale > 0:
+            raise SettingError("'scale' and 'cost_scale' are positive")
+        check_params(self.params, layer_shapes(*_sizes(self.problem, self.encoding), self.config))
+
     @classmethod
     def new(cls, problem: Problem, people: People, config: NetworkConfig, random: np.random.Generator) -> Agent:
-        """An untrained agent for people like these."""
+        """An untrained agent.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        people : People
+            A sample, from which cut points, means and scales are estimated.
+        config : NetworkConfig
+            Layer sizes.
+        random : numpy.random.Generator
+            Source of the initial weights.
+
+        Returns
+        -------
+        Agent
+            An agent with random weights.
+        """
         encoding = problem.encoding(people)
         numbers = people.states[:, _number_columns(problem)]
         known = np.where(np.isnan(numbers), 0.0, 1.0)
         count = np.maximum(known.sum(axis=0), 1)
         mean = np.nan_to_num(numbers).sum(axis=0) / count
-        spread = np.sqrt((np.nan_to_num(numbers - mean) ** 2).sum(axis=0) / count)
-        spread[spread == 0] = 1.0
-        inputs = len(encoding) + len(mean)
-        functions = len(problem.transitions.functions) + 1
-        params = initial_params(inputs, functions, len(problem.transitions), config, random)
-        effort = float(np.mean(problem.transitions.least_costs[:-1])) if functions > 1 else 1.0
-        return cls(problem, encoding, mean, spread, max(effort, 1e-9), params, config)
+        scale = np.sqrt((np.nan_to_num(numbers - mean) ** 2).sum(axis=0) / count)
+        scale[scale == 0] = 1.0
+        params = initial_params(*_sizes(problem, encoding), config, random)
+        cost_scale = float(np.mean(problem.transitions.least_costs[:-1])) if problem.transitions.functions else 1.0
+        return cls(problem, encoding, mean, scale, max(cost_scale, 1e-9), params, config)
 
-    def with_params(self, params: Params, effort: float | None = None) -> Agent:
-        """The same agent with other weights."""
-        plain = {name: np.asarray(value, np.float32) for name, value in params.items()}
-        return replace(self, params=plain, effort=self.effort if effort is None else effort)
+    def with_params(self, params: Params, cost_scale: float | None = None) -> Agent:
+        """The same agent with other weights and, if given, another `cost_scale`."""
+        arrays = {name: np.asarray(value, np.float32) for name, value in params.items()}
+        return replace(self, params=arrays, cost_scale=self.cost_scale if cost_scale is None else cost_scale)
 
     @cached_property
     def membership(self) -> Single:
@@ -64,9 +126,9 @@ class Agent:
         return result
 
     def inputs(self, states: Floats) -> Single:
-        """What the network sees [B, D] of `states` [B, F]: the binary view, and the numbers themselves."""
-        numbers = (states[:, self._numbers] - self.mean) / self.spread
-        numbers = np.clip(np.nan_to_num(numbers), -FARTHEST, FARTHEST)
+        """Network inputs [B, D] of `states` [B, F]: the binary encoding and the standardized numbers."""
+        numbers = (states[:, self._numbers] - self.mean) / self.scale
+        numbers = np.clip(np.nan_to_num(numbers), -_CLIP, _CLIP)
         return np.concatenate([self.encoding(states), numbers], axis=1, dtype=np.float32)
 
     @cached_property
@@ -75,10 +137,29 @@ class Agent:
 
     def start(self, people: int) -> Memory:
         """The memory before the first step."""
-        return no_memory(np, self.params, people)
+        return initial_memory(np, self.params, people)
 
     def __call__(self, states: Floats, memory: Memory, legal: Bools) -> tuple[Single, Single, Memory]:
-        """Log probability of each action [B, A], value [B] and new memory, in `states` [B, F] with `legal` [B, A]."""
+        """Evaluate policy and value.
+
+        Parameters
+        ----------
+        states : ndarray of shape (B, F)
+            Current states.
+        memory : Memory
+            LSTM state after the previous step, or `start(B)`.
+        legal : ndarray of shape (B, A)
+            Mask of the legal actions.
+
+        Returns
+        -------
+        log_policy : ndarray of shape (B, A)
+            Log probability of each action.
+        value : ndarray of shape (B,)
+            Predicted value.
+        memory : Memory
+            LSTM state after this step.
+        """
         heads, memory = forward(np, self.params, self.inputs(states), memory)
         functions, arguments = log_policies(np, heads, legal.astype(np.float32), self.membership)
         return functions[:, self.problem.transitions.function_of] + arguments, heads.value, memory
@@ -88,30 +169,68 @@ def _number_columns(problem: Problem) -> list[int]:
     return [feature.index for feature in problem.features if feature.is_number]
 
 
+def _sizes(problem: Problem, encoding: Encoding) -> tuple[int, int, int]:
+    """Inputs D of the network, functions G (STOP included) and actions A."""
+    inputs = len(encoding) + len(_number_columns(problem))
+    return inputs, len(problem.transitions.functions) + 1, len(problem.transitions)
+
+
 WHAT = "agent"
 WEIGHTS, FACTS = artifact_files(WHAT)
 VERSION = 1
 
 
-def save_agent(agent: Agent, folder: Path) -> None:
-    """Keep an agent in `folder`."""
+def to_arrays(agent: Agent) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays and plain facts that `from_arrays` reads back."""
     facts = {
-        "effort": agent.effort,
+        "effort": agent.cost_scale,
         "network": asdict(agent.config),
         "cuts": [[repr(cut) for cut in cuts] for cuts in agent.encoding.cuts],
         "mean": agent.mean.tolist(),
-        "spread": agent.spread.tolist(),
+        "spread": agent.scale.tolist(),
     }
-    save_artifact(folder, WHAT, VERSION, agent.problem, agent.params, facts)
+    return agent.params, facts
+
+
+def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Agent:
+    """The inverse of `to_arrays`."""
+    encoding, config = read_encoding(problem, facts["cuts"]), read_config(facts["network"])
+    mean, scale = read_scales(problem, facts["mean"], facts["spread"])
+    validate_params(arrays, problem, encoding, config)
+    return Agent(problem, encoding, mean, scale, require_number(facts, "effort", positive=True), arrays, config)
+
+
+def save_agent(agent: Agent, folder: Path) -> None:
+    """Save an agent to `folder`, as ``agent.safetensors`` and ``agent.json``.
+
+    Parameters
+    ----------
+    agent : Agent
+        The agent.
+    folder : Path
+        An existing folder.
+    """
+    save_artifact(folder, WHAT, VERSION, agent.problem, *to_arrays(agent))
 
 
 def load_agent(folder: Path, problem: Problem) -> Agent:
-    """The agent kept in `folder`; a PlanError says so if it is damaged, or was trained for another problem."""
+    """Load an agent that `save_agent` wrote.
 
-    def build(params: dict[str, Any], facts: dict[str, Any]) -> Agent:
-        encoding, config = read_encoding(problem, facts["cuts"]), read_config(facts["network"])
-        mean, spread = read_scales(problem, facts["mean"], facts["spread"])
-        validate_params(params, problem, encoding, config)
-        return Agent(problem, encoding, mean, spread, require_number(facts, "effort", positive=True), params, config)
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    problem : Problem
+        The problem that the agent was trained for.
 
-    return load_artifact(folder, WHAT, VERSION, problem, build)
+    Returns
+    -------
+    Agent
+        The agent; its arrays are known to fit together.
+
+    Raises
+    ------
+    StorageError
+        If the files are missing, damaged, inconsistent, or of an agent for another problem.
+    """
+    return load_artifact(folder, WHAT, VERSION, problem, partial(from_arrays, problem))

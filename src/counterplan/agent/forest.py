@@ -255,7 +255,7 @@ class Forest:
         """Value [n] at the root of `value` at `node`, discounted by the cost up to it."""
         if self.settings.discount is not None:
             return np.asarray(value, float) * np.ones(len(people))
-        scale = self.agent.effort if self.scale is None else self.agent.effort * self.scale[people]
+        scale = self.agent.cost_scale if self.scale is None else self.agent.cost_scale * self.scale[people]
         return np.asarray(np.exp(-self.cost[people, node] / scale) * value, float)
 
     def _stop(self, people: Ints, node: Ints, oracle: Oracle | None) -> Floats:

@@ -45,7 +45,7 @@ def rollout(
         Mask of the actions that may be used; illegal ones are masked out in addition.
     choose : callable
         Selects one action per person, see `greedy` and `sampling`. It is called once per decision with all B rows, also
-        for people who have stopped, so that a random generator draws the same numbers whoever has stopped.
+        for people who have stopped, so that the number of random draws does not depend on who has.
     decisions : int, optional
         How often the policy is queried; the problem's `max_actions` by default. With ``max_actions + 1`` the policy
         itself has to choose STOP after a plan of full length, and `stopped` tells who did.

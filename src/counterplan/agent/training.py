@@ -1,6 +1,6 @@
-"""Training an agent by its own searches: search for some people, keep their cheapest plans, learn from them, repeat.
+"""Train an agent on its own searches: search for plans, archive the cheapest, update the network on them, repeat.
 
-Everything that decides what comes next is in a checkpoint: a run that was stopped goes on to the same weights.
+A checkpoint holds everything that determines what comes next, so an interrupted run resumes to the same weights.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from counterplan.agent.forest import Forest, ForestSettings
 from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.search import SearchSettings, TreeSearch, search
-from counterplan.agent.traces import Archive
+from counterplan.agent.trace_archive import TraceArchive
 from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
-from counterplan.errors import PlanError
+from counterplan.errors import PeopleError, SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.search.outcome import SearchOutcome
@@ -31,80 +31,159 @@ from counterplan.storage.arrays import ArraySpec, require_integer, require_numbe
 from counterplan.storage.checkpoints import TRAINING, Checkpoint, CheckpointFormat
 
 CHECKPOINT, METRICS = TRAINING
-_KEPT = CheckpointFormat(
-    CHECKPOINT, METRICS, plain=("groups", "in_play", "improved", "worse", "finished", "spent", "cut"),
-    arrays=("order", "idle", "least", "best_costs"),
-)  # fmt: skip
-_ARCHIVED = ("cost", "plans", "refused_people", "refused_trails")
-"""What a checkpoint holds of a run, and of its archive, besides weights and answers."""
+_FORMAT = CheckpointFormat(
+    CHECKPOINT,
+    METRICS,
+    plain={
+        "groups": "groups",
+        "n_active": "in_play",
+        "n_improved": "improved",
+        "stale_validations": "worse",
+        "finished": "finished",
+        "out_of_budget": "spent",
+        "augmentation_truncated": "cut",
+    },
+    arrays={"queue": "order", "stale_searches": "idle", "least_costs": "least", "best_costs": "best_costs"},
+)
+"""Attributes of a trainer in a checkpoint, with the keys they are stored by."""
+_ARCHIVE_KEYS = {
+    "cost": "archive.cost",
+    "plans": "archive.plans",
+    "refused_people": "archive.refused_people",
+    "refused_plans": "archive.refused_trails",
+}
+"""Attributes of its archive."""
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How an agent is trained; one setting for every problem."""
+    """Settings of `AgentTrainer`; the defaults serve every benchmark.
+
+    Parameters
+    ----------
+    people : int, default=6_000
+        Maximum number of people to train on.
+    min_people : int, default=1_500
+        If there are fewer people, synthetic ones are added by crossover. Training starts with this many people.
+    validation : int, default=64
+        People held out to select the best agent.
+    passes : int, default=10
+        Maximum number of passes over the people.
+    group_size : int, default=128
+        People searched for between two rounds of gradient steps.
+    simulations : int, default=90
+        Simulations in each training search.
+    queries_per_search : int, default=4
+        Maximum number of queries about one person in one training search.
+    gradient_steps : int, default=16
+        Gradient steps after each group.
+    batch_size : int, default=128
+        Plans in a minibatch.
+    learning_rate, weight_decay : float
+        Of AdamW.
+    max_refusals : int, default=8_192
+        Refused plans kept as negative examples for STOP.
+    refusal_weight : float, default=1.0
+        Weight of the loss on refused plans.
+    budget : int, default=50_000
+        Maximum number of queries in all.
+    join_threshold : float, default=0.2
+        The number of people in training doubles when fewer than this share of them improved in a pass.
+    search_patience : int, default=5
+        Stop searching for a person after this many searches without improvement; three times as many for people
+        without a plan.
+    tolerance : float, default=0.01
+        Training ends when fewer than this share of the people improved in a pass.
+    patience : int, default=8
+        Training ends after this many validations without improvement.
+    validate_every : int, default=12
+        Groups between two validations.
+    tree : ForestSettings
+        Tree search in training.
+    search : SearchSettings
+        Search for validation people; if it is stepwise, so are the training searches.
+    network : NetworkConfig
+        Layer sizes.
+    checkpoint_seconds : float, default=5.0
+        Minimum time between two checkpoints.
+
+    Examples
+    --------
+    >>> from counterplan import TrainingSettings
+    >>> TrainingSettings(budget=10_000).passes
+    10
+    >>> TrainingSettings.preset("paper").search.stepwise
+    True
+    """
 
     people: int = 6_000
-    """Most people to learn from."""
-    enough_people: int = 1_500
-    """Fewer than this are filled up with invented ones, crossed from the others."""
+    min_people: int = field(default=1_500, metadata={"key": "enough_people"})
     validation: int = 64
-    """People held out, on whom the best agent is chosen."""
     passes: int = 10
-    group: int = 128
-    """People searched for between two rounds of learning."""
+    group_size: int = field(default=128, metadata={"key": "group"})
     simulations: int = 90
-    questions: int = 4
-    """Most questions about one person in one search."""
-    steps: int = 16
-    """Gradient steps after each group."""
-    batch: int = 128
+    queries_per_search: int = field(default=4, metadata={"key": "questions"})
+    gradient_steps: int = field(default=16, metadata={"key": "steps"})
+    batch_size: int = field(default=128, metadata={"key": "batch"})
     learning_rate: float = 2e-3
     weight_decay: float = 0.1
-    refusals: int = 8_192
-    """Refused trails that are remembered, to learn where not to stop."""
+    max_refusals: int = field(default=8_192, metadata={"key": "refusals"})
     refusal_weight: float = 1.0
     budget: int = 50_000
-    """Most questions to the black box in all."""
-    join: float = 0.2
-    """Training starts with `enough_people`; when fewer than this share found a cheaper plan in a pass, others join."""
-    tries: int = 5
-    """Whoever found nothing cheaper in so many searches is left in peace; without a plan, in three times as many."""
-    settled: float = 0.01
-    """Training ends when fewer people than this share found a cheaper plan in a whole pass."""
+    join_threshold: float = field(default=0.2, metadata={"key": "join"})
+    search_patience: int = field(default=5, metadata={"key": "tries"})
+    tolerance: float = field(default=0.01, metadata={"key": "settled"})
     patience: int = 8
-    """... or when so many validations in a row were no better than the best."""
     validate_every: int = 12
-    """Groups between two validations."""
     tree: ForestSettings = field(default_factory=lambda: ForestSettings(exploration=2.0, stop_floor=0.001, noise=0.25))
     search: SearchSettings = field(default_factory=SearchSettings)
-    """How validation people are planned for; if it is stepwise, so are the training searches, as in the paper."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     checkpoint_seconds: float = 5.0
 
     @classmethod
     def preset(cls, name: str) -> TrainingSettings:
-        """The settings called "default", or "paper": stepwise, visit counts to imitate, reward λ^T, no refusals, and
-        all passes to the end."""
+        """Named settings.
+
+        Parameters
+        ----------
+        name : {"default", "paper"}
+            "paper" searches step by step, imitates visit counts, rewards λ^T, ignores refusals and runs all passes.
+
+        Returns
+        -------
+        TrainingSettings
+            The settings.
+
+        Raises
+        ------
+        SettingError
+            If there is no such preset.
+        """
         if name == "default":
             return cls()
         if name == "paper":
             search = SearchSettings.preset("paper")
-            tree = replace(search.tree, noise=0.25)
             return cls(
-                passes=15, patience=1_000_000, settled=0.0, refusal_weight=0.0, weight_decay=0.0, questions=1_000,
-                search=search, tree=tree,
-            )  # fmt: skip
-        raise PlanError(f"there is no preset '{name}': there are default and paper")
+                passes=15,
+                patience=1_000_000,
+                tolerance=0.0,
+                refusal_weight=0.0,
+                weight_decay=0.0,
+                queries_per_search=1_000,
+                search=search,
+                tree=replace(search.tree, noise=0.25),
+            )
+        raise SettingError(f"there is no preset '{name}': there are default and paper")
 
 
 @dataclass(frozen=True)
-class Report:
-    """How training stands: also one line of the metrics file."""
+class TrainingProgress:
+    """Progress after a group of people; also one line of the metrics file, whose keys are these names."""
 
     done: int
     """Groups searched for."""
     total: int
-    """Groups there will be at most."""
+    """Maximum number of groups."""
     solved: float
     """Share of training people with a plan."""
     cost: float
@@ -114,120 +193,180 @@ class Report:
     validation_cost: float | None = None
 
 
-class Training:
-    """One training run. `run` works until it is done; interrupted, it leaves the best agent so far."""
+class AgentTrainer:
+    """Trains an agent by expert iteration: tree search finds plans, the network learns to predict them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    people : People
+        People whom the black box refuses.
+    box : BlackBox
+        The model.
+    settings : TrainingSettings
+        Settings.
+    seed : int
+        Seed of the random generator.
+    folder : Path, optional
+        Folder for checkpoints and metrics.
+    synthetic : tuple of (states, rows), optional
+        Synthetic people of an earlier run: states [n, F] and the rows [n] they were derived from.
+    answered : dict of bytes to bool, optional
+        Answers of an earlier run, by query key; they count as queries of this one.
+
+    Attributes
+    ----------
+    best_agent : Agent
+        The agent that was best on validation people; usable at any time, also after an interrupt.
+    queries : int
+        Different queries of this run.
+
+    Raises
+    ------
+    PeopleError
+        If there are no people.
+    """
 
     def __init__(
-        self, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int,
-        folder: Path | None = None, invented: tuple[Floats, Ints] | None = None, paid: dict[bytes, bool] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        problem: Problem,
+        people: People,
+        box: BlackBox,
+        settings: TrainingSettings,
+        seed: int,
+        folder: Path | None = None,
+        *,
+        synthetic: tuple[Floats, Ints] | None = None,
+        answered: dict[bytes, bool] | None = None,
+    ) -> None:
         if not len(people):
-            raise PlanError("there is nobody to learn from: hand in people who were refused")
+            raise PeopleError("there is nobody to learn from: pass people who were refused")
         self.problem = problem
         self.box = box
         self.settings = settings
         self.seed = seed
         self.folder = folder
         self.random = np.random.default_rng(seed)
-        self.paid = {} if paid is None else paid
-        self.spent = self.cut = False
-        """Whether the budget is spent, and whether it did not suffice to invent people."""
+        self.answered = {} if answered is None else answered
+        self.out_of_budget = False
+        self.augmentation_truncated = False
+        """Whether the budget did not suffice to label synthetic people."""
         order = self.random.permutation(len(people))
         held = min(settings.validation, len(people) // 5)
         self.validation = people.take(order[:held])
         chosen = people.take(order[held : held + settings.people])
         agent = Agent.new(problem, people, settings.network, self.random)
         self.people_hash = hashlib.sha256(chosen.states.tobytes()).hexdigest()
-        self.invented = self._invent(chosen) if invented is None else invented
-        """States [n, F] of people who do not exist, and the rows [n] of those they were made from."""
-        self.people = chosen.take(np.concatenate([np.arange(len(chosen)), self.invented[1]]))
-        starts = np.concatenate([chosen.states, self.invented[0]])
+        self.synthetic = self._synthesize(chosen) if synthetic is None else synthetic
+        """States [n, F] of synthetic people, and the rows [n] they were derived from."""
+        self.people = chosen.take(np.concatenate([np.arange(len(chosen)), self.synthetic[1]]))
+        starts = np.concatenate([chosen.states, self.synthetic[0]])
         self.agent = self.best_agent = agent
-        self.least = np.full(held, np.inf)
+        self.least_costs = np.full(held, np.inf)
+        """[V] the least cost found for each validation person by any agent."""
         self.best_costs = np.full(held, np.inf)
-        self.archive = Archive.empty(agent, starts, settings.refusals, settings.tree.bounded)
+        """[V] the cost found by the best agent."""
+        self.archive = TraceArchive.empty(agent, starts, settings.max_refusals, settings.tree.bounded)
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
-        self.order = np.empty(0, np.intp)
-        self.in_play = min(settings.enough_people, len(starts))
-        self.idle = np.zeros(len(starts), np.intp)
+        self.queue = np.empty(0, np.intp)
+        """The people that are still to be searched for in this pass."""
+        self.n_active = min(settings.min_people, len(starts))
+        """The first so many people are in training."""
+        self.stale_searches = np.zeros(len(starts), np.intp)
         """[P] searches since each person's plan last became cheaper."""
         self.groups = 0
-        self.improved = 0
-        self.worse = 0
+        self.n_improved = 0
+        self.stale_validations = 0
         self.finished = False
         self.metrics: list[dict[str, Any]] = []
 
     @property
     def queries(self) -> int:
-        """Different questions asked by this run; what the box remembers from before costs nothing, but counts."""
-        return len(self.paid)
+        """Different queries of this run, including those answered from the box's cache."""
+        return len(self.answered)
 
     @property
-    def limited(self) -> bool:
-        """Whether training ended for want of questions: with a larger budget it can go on."""
-        return self.finished and self.spent
+    def stopped_by_budget(self) -> bool:
+        """Whether training ended because the budget was exhausted; with a larger one it can be resumed."""
+        return self.finished and self.out_of_budget
 
-    def run(self, progress: Callable[[Report], None] = lambda report: None) -> Agent:
-        """Train until nothing is gained any more, and give the agent that was best on validation people."""
+    def run(self, progress: Callable[[TrainingProgress], None] = lambda report: None) -> Agent:
+        """Train until converged or out of budget.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with a TrainingProgress after each group.
+
+        Returns
+        -------
+        Agent
+            The agent that was best on validation people.
+        """
         last = -math.inf
         while not self.finished:
             report = self.advance()
             progress(report)
-            if self.folder is not None and (
-                time.monotonic() - last > self.settings.checkpoint_seconds or self.finished
-            ):
+            due = time.monotonic() - last > self.settings.checkpoint_seconds or self.finished
+            if self.folder is not None and due:
                 self.save()
                 last = time.monotonic()
         return self.best_agent
 
-    def advance(self) -> Report:
-        """Search for the next group of people, learn from what is known, and sometimes validate."""
+    def advance(self) -> TrainingProgress:
+        """Search for the next group of people, update the network, and validate if it is time to."""
         settings = self.settings
-        if not len(self.order):
-            self.order, self.improved = self.random.permutation(self._waiting()), 0
-        group, self.order = self.order[: settings.group], self.order[settings.group :]
+        if not len(self.queue):
+            self.queue, self.n_improved = self.random.permutation(self._candidates()), 0
+        group, self.queue = self.queue[: settings.group_size], self.queue[settings.group_size :]
         self._search(group)
         if len(self.archive.solved) > 1:
-            for _ in range(settings.steps):
-                self.learner.learn(self.archive, settings.batch, self.random, settings.tree.discount)
-            self.agent = self.agent.with_params(self.learner.params, self.archive.effort)
-            if not np.isfinite(self.best_costs).any():  # nothing to choose by yet
+            for _ in range(settings.gradient_steps):
+                self.learner.update(self.archive, settings.batch_size, self.random, settings.tree.discount)
+            self.agent = self.agent.with_params(self.learner.params, self.archive.cost_scale)
+            if not np.isfinite(self.best_costs).any():  # no validation has selected an agent yet
                 self.best_agent = self.agent
         self.groups += 1
-        settled = not len(self.order) and self._settled()
-        last = settled or self.spent or self.groups >= self.total
+        converged = not len(self.queue) and self._end_of_pass()
+        last = converged or self.out_of_budget or self.groups >= self.total
         success = cost = None
         if last or self.groups % settings.validate_every == 0:
             success, cost = self._validate()
-        self.finished = last or self.worse >= settings.patience
+        self.finished = last or self.stale_validations >= settings.patience
         solved = self.archive.solved
-        report = Report(
-            self.groups, self.total, len(solved) / self.in_play,
-            float(self.archive.cost[solved].mean()) if len(solved) else 0.0, self.queries, success, cost,
-        )  # fmt: skip
+        report = TrainingProgress(
+            done=self.groups,
+            total=self.total,
+            solved=len(solved) / self.n_active,
+            cost=float(self.archive.cost[solved].mean()) if len(solved) else 0.0,
+            queries=self.queries,
+            validation_success=success,
+            validation_cost=cost,
+        )
         self.metrics.append(asdict(report))
         return report
 
     @property
     def total(self) -> int:
-        """The most groups that will be searched for."""
-        return self.settings.passes * -(-len(self.archive.starts) // self.settings.group)
+        """Maximum number of groups."""
+        return self.settings.passes * -(-len(self.archive.starts) // self.settings.group_size)
 
-    def _settled(self) -> bool:
-        """At the end of a pass: whether all is done. If the people in play found little more, others join them."""
+    def _end_of_pass(self) -> bool:
+        """Whether training has converged. If few people improved and there are more, they join."""
         everybody = len(self.archive.starts)
-        waiting = self._waiting()
-        share = self.improved / self.in_play if len(waiting) else 0.0
-        hopeful = bool(np.isinf(self.archive.cost[waiting]).any())  # somebody without a plan has tries left
-        if self.in_play < everybody and share < self.settings.join:
-            self.in_play = min(2 * self.in_play, everybody)
+        candidates = self._candidates()
+        share = self.n_improved / self.n_active if len(candidates) else 0.0
+        unsolved = bool(np.isinf(self.archive.cost[candidates]).any())
+        if self.n_active < everybody and share < self.settings.join_threshold:
+            self.n_active = min(2 * self.n_active, everybody)
             return False
-        return self.in_play == everybody and share < self.settings.settled and not hopeful
+        return self.n_active == everybody and share < self.settings.tolerance and not unsolved
 
-    def _waiting(self) -> Ints:
-        """The people in play for whom another search may still pay."""
-        tries = np.where(np.isfinite(self.archive.cost), 1, 3) * self.settings.tries
-        return np.flatnonzero((self.idle < tries)[: self.in_play])
+    def _candidates(self) -> Ints:
+        """The people in training who are within their search patience."""
+        patience = np.where(np.isfinite(self.archive.cost), 1, 3) * self.settings.search_patience
+        return np.flatnonzero((self.stale_searches < patience)[: self.n_active])
 
     def _search(self, group: Ints) -> None:
         if self.settings.search.stepwise:
@@ -236,141 +375,161 @@ class Training:
             self._search_once(group)
 
     def _search_stepwise(self, group: Ints) -> None:
-        """The paper's way: an episode for each person, of which successful ones go into the replay as they are."""
+        """The paper's training: one episode for each person; successful ones are archived as they are."""
         archive, settings, people = self.archive, self.settings, len(group)
         actions = len(self.problem.transitions)
         found = SearchOutcome.empty(people, self.problem.max_actions)
         found.visits = np.zeros((people, self.problem.max_actions + 1, actions), np.float32)
-        ask = self._inquiry(self.people.take(group))
+        oracle = self._oracle(self.people.take(group))
         allowed, chosen = np.ones((people, actions), bool), replace(settings.search, tree=settings.tree)
-        trees = TreeSearch(self.agent, archive.starts[group], allowed, ask, chosen, settings.questions, found)
+        max_queries = settings.queries_per_search
+        trees = TreeSearch(self.agent, archive.starts[group], allowed, oracle, chosen, max_queries, found)
         trees.stepwise(np.arange(people), self.random)
-        self.spent |= ask.exhausted
+        self.out_of_budget |= oracle.exhausted
         solved = np.flatnonzero(np.isfinite(found.cost))
-        self.improved += int((found.cost < archive.cost[group] - 1e-6).sum())
+        self.n_improved += int((found.cost < archive.cost[group] - 1e-6).sum())
         archive.add(group[solved], found.actions[solved], found.visits[solved])
 
     def _search_once(self, group: Ints) -> None:
+        """One tree for each person; plans cheaper than the archived ones replace them."""
         archive, settings = self.archive, self.settings
         allowed = np.ones((len(group), len(self.problem.transitions)), bool)
-        forest = Forest(
-            self.agent, archive.starts[group], allowed, settings.simulations + 1, settings.tree,
-            best=archive.cost[group], random=self.random,
-        )  # fmt: skip
-        ask = self._inquiry(self.people.take(group))
+        size, best = settings.simulations + 1, archive.cost[group]
+        forest = Forest(self.agent, archive.starts[group], allowed, size, settings.tree, best=best, random=self.random)
+        oracle = self._oracle(self.people.take(group))
         for _ in range(settings.simulations):
-            forest.simulate(np.flatnonzero(ask.count < settings.questions), ask)
-            if ask.exhausted:
+            forest.simulate(np.flatnonzero(oracle.count < settings.queries_per_search), oracle)
+            if oracle.exhausted:
                 break
-        self.spent |= ask.exhausted
+        self.out_of_budget |= oracle.exhausted
         better = np.flatnonzero(forest.best_node >= 0)
-        self.idle[group] += 1
-        self.idle[group[better]] = 0
+        self.stale_searches[group] += 1
+        self.stale_searches[group[better]] = 0
         archive.add(group[better], forest.paths(better, forest.best_node[better]))
-        self.improved += len(better)
-        if forest.refusals and not self.spent:
-            people = np.concatenate([who for who, _ in forest.refusals])
+        self.n_improved += len(better)
+        if forest.refusals and not self.out_of_budget:
+            people = np.concatenate([person for person, _ in forest.refusals])
             nodes = np.concatenate([node for _, node in forest.refusals])
             archive.add_refusals(group[people], forest.paths(people, nodes))
 
-    def _inquiry(self, people: People, room: int | None = None) -> MeteredOracle:
-        """A way to ask about `people`, at most `room` questions, and never more than the budget."""
+    def _oracle(self, people: People, limit: int | None = None) -> MeteredOracle:
+        """An oracle for `people`, limited to `limit` queries and to the rest of the budget."""
         left = self.settings.budget - self.queries
-        return MeteredOracle(
-            self.box.session(self.problem, people), len(people), left if room is None else min(room, left), self.paid
-        )
+        limit = left if limit is None else min(limit, left)
+        return MeteredOracle(self.box.session(self.problem, people), len(people), limit, self.answered)
 
     def _validate(self) -> tuple[float | None, float | None]:
-        """Success and mean cost on validation people; the agent is kept if it is the best so far."""
-        if not len(self.validation) or self.spent:
+        """Success rate and mean cost on validation people; the agent becomes the best one if it improves on it."""
+        if not len(self.validation) or self.out_of_budget:
             if not np.isfinite(self.best_costs).any():
                 self.best_agent = self.agent
             return None, None
         allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
-        ask = self._inquiry(self.validation)
-        found = search(self.agent, self.validation.states, allowed, ask, self.settings.search, None)
-        if ask.exhausted:  # half a validation tells nothing
-            self.spent = True
+        oracle = self._oracle(self.validation)
+        found = search(self.agent, self.validation.states, allowed, oracle, self.settings.search, None)
+        if oracle.exhausted:  # an incomplete validation is not comparable
+            self.out_of_budget = True
             return None, None
         solved = np.isfinite(found.cost)
-        self.least = np.minimum(self.least, found.cost)
-        if self._excess(found.cost) < self._excess(self.best_costs) - 1e-6:
-            self.best_costs, self.best_agent, self.worse = found.cost, self.agent, 0
+        self.least_costs = np.minimum(self.least_costs, found.cost)
+        if self._mean_ratio(found.cost) < self._mean_ratio(self.best_costs) - 1e-6:
+            self.best_costs, self.best_agent, self.stale_validations = found.cost, self.agent, 0
         else:
-            self.worse += 1
+            self.stale_validations += 1
         return float(solved.mean()), float(found.cost[solved].mean()) if solved.any() else 0.0
 
-    def _excess(self, cost: Floats) -> float:
-        """Mean ratio of `cost` [V] to the least cost ever found for each validation person; a failure counts 2."""
-        known = np.isfinite(self.least)
-        return float(np.minimum(cost[known] / np.maximum(self.least[known], 1e-9), 2.0).mean()) if known.any() else 2.0
+    def _mean_ratio(self, cost: Floats) -> float:
+        """Mean ratio of `cost` [V] to the least cost known for each validation person; a failure counts 2."""
+        known = np.isfinite(self.least_costs)
+        if not known.any():
+            return 2.0
+        return float(np.minimum(cost[known] / np.maximum(self.least_costs[known], 1e-9), 2.0).mean())
 
-    def _invent(self, people: People) -> tuple[Floats, Ints]:
-        """If people are few: crossed ones whom the black box refuses, for a tenth of the budget at most."""
-        wanted = max(self.settings.enough_people - len(people), 0) if len(people) > 1 else 0
-        states, rows = crossover(self.problem, people, 2 * wanted, self.random)
-        favourable, known = self._inquiry(people, self.settings.budget // 10).query(states, rows)
-        self.cut = not known.all()
-        keep = np.flatnonzero(known & ~favourable)[:wanted]
-        return states[keep], rows[keep]
+    def _synthesize(self, people: People) -> tuple[Floats, Ints]:
+        """If there are few people: crossovers that the black box refuses, for at most a tenth of the budget."""
+        count = max(self.settings.min_people - len(people), 0) if len(people) > 1 else 0
+        states, rows = crossover(self.problem, people, 2 * count, self.random)
+        favourable, known = self._oracle(people, self.settings.budget // 10).query(states, rows)
+        self.augmentation_truncated = not known.all()
+        refused = np.flatnonzero(known & ~favourable)[:count]
+        return states[refused], rows[refused]
 
     def save(self) -> None:
-        """Write a checkpoint and the metrics, whole or not at all."""
-        facts = {"written": self.archive.written, "effort": self.agent.effort, "best_effort": self.best_agent.effort}
-        arrays: dict[str, Any] = {"invented.states": self.invented[0], "invented.rows": self.invented[1]}
-        arrays |= {f"archive.{name}": getattr(self.archive, name) for name in _ARCHIVED}
+        """Write a checkpoint and the metrics, each whole or not at all."""
+        facts = {
+            "written": self.archive.refusals_written,
+            "effort": self.agent.cost_scale,
+            "best_effort": self.best_agent.cost_scale,
+        }
+        arrays: dict[str, Any] = {"invented.states": self.synthetic[0], "invented.rows": self.synthetic[1]}
+        arrays |= {key: getattr(self.archive, name) for name, key in _ARCHIVE_KEYS.items()}
         if not self.archive.ordered:
-            arrays["visits"] = self.archive.book.policy
+            arrays["visits"] = self.archive.traces.policy
         arrays |= {f"params.{name}": value for name, value in self.agent.params.items()}
         arrays |= {f"best.{name}": value for name, value in self.best_agent.params.items()}
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
-        arrays["answers.lengths"], arrays["answers.keys"] = join_keys(self.paid)
-        arrays["answers"] = np.array(list(self.paid.values()), bool)
-        _KEPT.write(self, arrays, facts)
+        arrays["answers.lengths"], arrays["answers.keys"] = join_keys(self.answered)
+        arrays["answers"] = np.array(list(self.answered.values()), bool)
+        _FORMAT.write(self, arrays, facts)
 
     @classmethod
     def resumed(
         cls, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int, folder: Path
-    ) -> Training:
-        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run.
+    ) -> AgentTrainer:
+        """Restore a run from its checkpoint.
 
-        One that had spent its budget goes on if it may ask more now; one that had too little to invent people begins
-        again with the answers that it got, which count.
+        A run that had exhausted its budget continues if `settings.budget` is larger now. One whose budget did not
+        suffice to label synthetic people starts again, with the answers it has, which count as queries.
+
+        Parameters
+        ----------
+        problem, people, box, settings, seed, folder
+            As they were passed to the run; only the budget may differ.
+
+        Returns
+        -------
+        AgentTrainer
+            The run as it was when the checkpoint was written.
+
+        Raises
+        ------
+        StorageError
+            If the checkpoint is missing, damaged or of another run.
         """
-        kept = _KEPT.read(folder)
-        arrays, facts = kept.arrays, kept.facts
-        with kept.reporting_damage():
-            kept.require(problem, box, settings, seed)
-            invented = arrays["invented.states"], arrays["invented.rows"]
+        stored = _FORMAT.read(folder)
+        arrays, facts = stored.arrays, stored.facts
+        with stored.reporting_damage():
+            stored.require(problem, box, settings, seed)
+            synthetic = arrays["invented.states"], arrays["invented.rows"]
             keys = split_keys(arrays["answers.lengths"], arrays["answers.keys"])
-            paid = dict(zip(keys, arrays["answers"].tolist(), strict=True))
-            run = cls(problem, people, box, settings, seed, folder, invented, paid)
-            kept.require_people(run.people_hash)
-            run._require_valid(kept)
-            box.add_to_cache(problem, paid)
-            kept.restore(run)
-            if run.cut and kept.budget < settings.budget:
-                return cls(problem, people, box, settings, seed, folder, paid=paid)
+            answered = dict(zip(keys, arrays["answers"].tolist(), strict=True))
+            run = cls(problem, people, box, settings, seed, folder, synthetic=synthetic, answered=answered)
+            stored.require_people(run.people_hash)
+            run._require_valid(stored)
+            box.add_to_cache(problem, answered)
+            stored.restore(run)
+            if run.augmentation_truncated and stored.budget < settings.budget:
+                return cls(problem, people, box, settings, seed, folder, answered=answered)
             run._restore_archive(arrays, require_integer(facts, "written"))
-            effort, best_effort = (require_number(facts, name, positive=True) for name in ("effort", "best_effort"))
-            run.agent = run.agent.with_params(kept.with_prefix("params."), effort)
-            run.best_agent = run.agent.with_params(kept.with_prefix("best."), best_effort)
-            leaves = kept.with_prefix("optimizer.")
+            scale, best_scale = (require_number(facts, name, positive=True) for name in ("effort", "best_effort"))
+            run.agent = run.agent.with_params(stored.with_prefix("params."), scale)
+            run.best_agent = run.agent.with_params(stored.with_prefix("best."), best_scale)
+            leaves = stored.with_prefix("optimizer.")
             run.learner.restore(run.agent.params, [leaves[str(i)] for i in range(len(leaves))])
-            if kept.budget != settings.budget:
-                run._allow(settings.budget)
+            if stored.budget != settings.budget:
+                run._change_budget(settings.budget)
         return run
 
     def _require_valid(self, checkpoint: Checkpoint) -> None:
         """Raise ValueError unless the arrays of `checkpoint` have the shapes, dtypes and values of this run's."""
-        people, actions = len(self.idle), len(self.problem.transitions)
+        people, actions = len(self.stale_searches), len(self.problem.transitions)
         width, longest = len(self.problem.features), self.problem.max_actions
         spec = {
             "order": ArraySpec(np.intp, ("*",), low=0, high=people - 1),
             "idle": ArraySpec(np.intp, (people,), low=0),
-            "least": ArraySpec(float, self.least.shape),
+            "least": ArraySpec(float, self.least_costs.shape),
             "best_costs": ArraySpec(float, self.best_costs.shape),
-            "invented.states": ArraySpec(float, (len(self.invented[1]), width), nan=True),
+            "invented.states": ArraySpec(float, (len(self.synthetic[1]), width), nan=True),
             "invented.rows": ArraySpec(np.intp, ("*",), low=0),
             "answers": ArraySpec(bool, ("answers",)),
             "answers.lengths": ArraySpec(np.intp, ("answers",), low=8 * width),
@@ -378,25 +537,25 @@ class Training:
             "archive.cost": ArraySpec(float, (people,)),
             "archive.plans": ArraySpec(np.intp, (people, longest), low=-1, high=actions - 1),
             "archive.refused_people": ArraySpec(np.intp, self.archive.refused_people.shape, low=0, high=people - 1),
-            "archive.refused_trails": ArraySpec(np.intp, self.archive.refused_trails.shape, low=-1, high=actions - 1),
+            "archive.refused_trails": ArraySpec(np.intp, self.archive.refused_plans.shape, low=-1, high=actions - 1),
         }
         if not self.archive.ordered:
-            spec["visits"] = ArraySpec.like(self.archive.book.policy)
+            spec["visits"] = ArraySpec.like(self.archive.traces.policy)
         for prefix in ("params", "best"):
             spec |= {f"{prefix}.{name}": ArraySpec.like(array) for name, array in self.agent.params.items()}
         spec |= {f"optimizer.{i}": ArraySpec.like(leaf) for i, leaf in enumerate(self.learner.state_leaves())}
         validate_arrays(checkpoint.arrays, spec)
 
-    def _restore_archive(self, arrays: dict[str, Any], written: int) -> None:
-        for name in _ARCHIVED:
-            setattr(self.archive, name, arrays[f"archive.{name}"])
-        self.archive.written = written
+    def _restore_archive(self, arrays: dict[str, Any], refusals_written: int) -> None:
+        for name, key in _ARCHIVE_KEYS.items():
+            setattr(self.archive, name, arrays[key])
+        self.archive.refusals_written = refusals_written
         if "visits" in arrays:
-            self.archive.book.policy[:] = arrays["visits"]
+            self.archive.traces.policy[:] = arrays["visits"]
         self.archive.rebuild()
 
-    def _allow(self, budget: int) -> None:
-        """Go on, or stop, with another budget than before."""
-        ended, self.spent = self.spent, self.queries >= budget
-        nothing_to_do = self.groups >= self.total or not len(self._waiting())
-        self.finished = self.spent or nothing_to_do or (self.finished and not ended)
+    def _change_budget(self, budget: int) -> None:
+        """Decide whether the run is finished under another budget than before."""
+        before, self.out_of_budget = self.out_of_budget, self.queries >= budget
+        nothing_left = self.groups >= self.total or not len(self._candidates())
+        self.finished = self.out_of_budget or nothing_left or (self.finished and not before)

@@ -148,7 +148,7 @@ def _print_saved_answers(recourse: Recourse, workspace: Workspace, replaces: boo
 
 def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: str) -> None:
     """Draw figures of the results, and print a summary."""
-    from counterplan.surrogate.active_learning import Progress as LearningProgress
+    from counterplan.surrogate.active_learning import LearningProgress
 
     rounds, groups = (_metrics(workspace, name) for name in (LEARNING_METRICS, TRAINING_METRICS))
     if recourse.surrogate_ is not None and rounds:

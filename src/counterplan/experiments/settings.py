@@ -120,7 +120,7 @@ class ExperimentSettings:
             return cls(people=options.people)
         brief: dict[str, Any] = {
             "people": 500,
-            "enough_people": 500,
+            "min_people": 500,
             "passes": 3,
             "validate_every": 6,
             "budget": 5_000,

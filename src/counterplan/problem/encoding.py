@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -74,6 +75,17 @@ class Encoding:
 def _ends(cuts: tuple[float, ...]) -> tuple[float, ...]:
     """Where the interval that starts at each cut point ends."""
     return (*cuts[1:], math.inf)[: len(cuts)]
+
+
+def check_cuts(features: Sequence[Feature], cuts: Sequence[Sequence[float]]) -> None:
+    """Raise ValueError unless there are increasing cut points for every number, and none for other features."""
+    if len(cuts) != len(features):
+        raise ValueError(f"there are {len(features)} features, and cut points for {len(cuts)}")
+    for feature, points in zip(features, cuts, strict=True):
+        if points and not feature.is_number:
+            raise ValueError(f"'{feature.name}' is not a number and has no cut points")
+        if any(math.isnan(point) for point in points) or any(not low < high for low, high in pairwise(points)):
+            raise ValueError(f"the cut points of '{feature.name}' do not increase")
 
 
 def quantile_cuts(column: Floats, integer: bool, most: int = AUTO_BINS) -> tuple[float, ...]:

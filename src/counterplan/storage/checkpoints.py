@@ -61,17 +61,20 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class CheckpointFormat:
-    """File names of one kind of run, and the attributes that a checkpoint copies: integers, booleans and arrays."""
+    """File names of one kind of run, and the attributes that a checkpoint copies, by the keys that they are stored by.
+
+    Attributes are integers, booleans and arrays.
+    """
 
     file: str
     metrics: str
-    plain: tuple[str, ...]
-    arrays: tuple[str, ...]
+    plain: Mapping[str, str]
+    arrays: Mapping[str, str]
 
     def write(self, run: Run, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Write a checkpoint with additional `arrays` and `facts`, and the metrics; each whole or not at all."""
         assert run.folder is not None
-        common = {name: getattr(run, name) for name in self.plain} | {
+        common = {key: getattr(run, name) for name, key in self.plain.items()} | {
             "fingerprint": run.problem.fingerprint,
             "asking": run.problem.query_fingerprint,
             "model": run.box.model_id,
@@ -81,7 +84,7 @@ class CheckpointFormat:
             "random": run.random.bit_generator.state,
             "metrics": run.metrics,
         }
-        own = {name: getattr(run, name) for name in self.arrays}
+        own = {key: getattr(run, name) for name, key in self.arrays.items()}
         write_arrays(run.folder / self.file, {**own, **arrays}, {**common, **facts})
         self.write_metrics(run)
 
@@ -158,18 +161,18 @@ class Checkpoint:
 
     def restore(self, run: Run) -> None:
         """Copy the attributes of the format to `run`, which must have them with the same types; rewrite the metrics."""
-        for name in self.kind.plain:
-            if type(self.facts[name]) is not type(getattr(run, name)):
-                raise ValueError(f"'{name}' is of another type than expected")
-            if not isinstance(self.facts[name], bool):
-                require_integer(self.facts, name, high=2**53)
-            setattr(run, name, self.facts[name])
+        for name, key in self.kind.plain.items():
+            if type(self.facts[key]) is not type(getattr(run, name)):
+                raise ValueError(f"'{key}' is of another type than expected")
+            if not isinstance(self.facts[key], bool):
+                require_integer(self.facts, key, high=2**53)
+            setattr(run, name, self.facts[key])
         metrics = self.facts["metrics"]
         if not isinstance(metrics, list) or not all(map(_is_metric, metrics)):
             raise ValueError("'metrics' should be a list of mappings with plain values")
         run.metrics = metrics
-        for name in self.kind.arrays:
-            setattr(run, name, self.arrays[name])
+        for name, key in self.kind.arrays.items():
+            setattr(run, name, self.arrays[key])
         run.random.bit_generator.state = self.facts["random"]
         if run.folder is not None:
             self.kind.write_metrics(run)

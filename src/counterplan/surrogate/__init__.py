@@ -1,6 +1,7 @@
-"""The surrogate: a model of the black box, learned from answers already paid for. Learning needs the extra `[train]`.
+"""The surrogate: a model of the black box, learned actively from its answers.
 
-Knows problems only. `learning` alone needs JAX; a learned surrogate runs on numpy.
+Imports problems, black boxes, storage and search. Fitting needs the extra `[train]` (JAX, used in `fitting` only); a
+fitted surrogate runs on numpy.
 """
 
 from counterplan.surrogate.features import StateFeatures

@@ -1,6 +1,6 @@
-"""Learning a surrogate actively: people as they are and random plans first, then what the planner itself would ask.
+"""Learn a surrogate actively: label people and random plans first, then the states that the planner would query.
 
-Everything that decides what comes next is in a checkpoint: a run that was stopped goes on to the same surrogate.
+A checkpoint holds everything that determines what comes next, so an interrupted run resumes to the same surrogate.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import PlanError
+from counterplan.errors import PeopleError, SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
@@ -28,75 +28,121 @@ from counterplan.storage.arrays import ArraySpec, require_integer, require_numbe
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
-from counterplan.surrogate.ledger import Ledger
+from counterplan.surrogate.labelled_set import LabelledSet
 from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
 
 CHECKPOINT, METRICS = LEARNING
-_FEWEST = 16
-"""A round plans for at least so many people."""
+_MIN_ROUND = 16
+"""A round plans for at least this many people."""
 _RESERVE = 1.5
-"""So many times the questions of a validation are left for the last one, and to choose parts."""
-_KEPT = CheckpointFormat(
-    CHECKPOINT, METRICS, plain=("round", "worse", "next_person", "learned", "finished", "cut"),
-    arrays=("validation", "pupils", "least", "best_cost", "best_questions"),
-)  # fmt: skip
-"""What a checkpoint holds of a run, besides surrogates and answers."""
+"""This many times the queries of a validation are reserved for the last one and for the choice of parts."""
+_FORMAT = CheckpointFormat(
+    CHECKPOINT,
+    METRICS,
+    plain={
+        "round": "round",
+        "stale_rounds": "worse",
+        "next_person": "next_person",
+        "n_fitted": "learned",
+        "finished": "finished",
+        "initialization_truncated": "cut",
+    },
+    arrays={
+        "validation": "validation",
+        "query_pool": "pupils",
+        "least_cost": "least",
+        "best_cost": "best_cost",
+        "best_queries": "best_questions",
+    },
+)
+"""Attributes of a learner in a checkpoint, with the keys they are stored by."""
 
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """How a surrogate is learned; one setting for every problem."""
+    """Settings of `ActiveLearner`; the defaults serve every benchmark.
+
+    Parameters
+    ----------
+    budget : int, default=10_000
+        Maximum number of queries in all.
+    people : int, default=240
+        People labelled as they are, in the first round.
+    plans : int, default=240
+        Final states of random plans labelled in the first round.
+    probes : int, default=64
+        Pairs of a refused and a favourable state between which the decision boundary is located in the first round, in
+        problems with more than `probe_above` actions.
+    probe_above : int, default=100
+        Number of actions above which random plans are unlikely to be favourable.
+    validation : int, default=48
+        Refused people held out to select the best surrogate.
+    growth : float, default=0.3
+        Each round grows the labelled set by about this share.
+    max_answers : int, default=20_000
+        Maximum number of answers to fit on; the last ones are used.
+    anchors : int, default=1_000
+        Favourable states stored as hints.
+    examples : int, default=200
+        Plans that worked stored as hints.
+    rounds : int, default=20
+        Maximum number of rounds.
+    patience : int, default=4
+        Learning ends after this many rounds without improvement; half as many when synthetic people are used.
+    tolerance : float, default=0.004
+        Minimum improvement of the validation score, in shares of the least cost known.
+    query_cost : float, default=0.02
+        Cost of one query in the validation score.
+    guide : GuideSettings
+        How validation people are planned for.
+    acquisition : GuideSettings
+        How other people are planned for in a round: the queries of these plans become training data.
+    fit : FitSettings
+        How a surrogate is fitted.
+
+    Examples
+    --------
+    >>> from counterplan import LearningSettings
+    >>> LearningSettings(budget=2_000).rounds
+    20
+    """
 
     budget: int = 10_000
-    """Most questions to the black box in all."""
     people: int = 240
-    """People asked about as they are, at first."""
     plans: int = 240
-    """States at the end of random plans that are asked about, at first."""
     probes: int = 64
-    """Pairs of a refused and a favourable state between which the boundary is looked for, if there are ..."""
-    many: int = 100
-    """... more actions than this: plans that work are then too rare to be met by chance."""
+    probe_above: int = field(default=100, metadata={"key": "many"})
     validation: int = 48
-    """Refused people held out, on whom the best surrogate is chosen."""
     growth: float = 0.3
-    """Each round asks about so many more states, as a share of all that are known."""
-    most: int = 20_000
-    """Most answers to learn from: the last ones."""
+    max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
-    """Favourable states that are remembered as hints."""
     examples: int = 200
-    """Plans that worked which are remembered as hints."""
     rounds: int = 20
     patience: int = 4
-    """Learning ends after so many rounds in a row (with invented people half as many) that planned no better ..."""
-    better: float = 0.004
-    """... for validation people by at least so much, in shares of the least effort known."""
-    price: float = 0.02
-    """What a question counts in that comparison."""
+    tolerance: float = field(default=0.004, metadata={"key": "better"})
+    query_cost: float = field(default=0.02, metadata={"key": "price"})
     guide: GuideSettings = field(default_factory=GuideSettings)
-    """How validation people are planned for."""
-    demonstrate: GuideSettings = field(
-        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000)
+    acquisition: GuideSettings = field(
+        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000),
+        metadata={"key": "teach"},
     )
-    """How others are planned for in a round: whatever is asked then is learned from."""
     fit: FitSettings = field(default_factory=FitSettings)
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How learning stands after a round: also one line of the metrics file."""
+class LearningProgress:
+    """Progress after a round; also one line of the metrics file, whose keys are these names."""
 
     round: int
     queries: int
     known: int
-    """Answers to learn from, those included that were handed in."""
+    """Size of the labelled set, provided answers included."""
     success: float | None
-    """Share of validation people with a plan; None if nobody could be held out, or asked about."""
+    """Share of validation people with a plan; None if there are none, or they could not be queried."""
     cost: float
     """Mean cost of these plans."""
     questions: float
-    """Mean number of questions about a validation person."""
+    """Mean number of queries about a validation person."""
 
     def __str__(self) -> str:
         asked = f"{self.queries:,} question{'' if self.queries == 1 else 's'} asked"
@@ -109,46 +155,113 @@ class Progress:
 
 
 class ActiveLearner:
-    """One run. `run` works until it is done; interrupted, it leaves the best surrogate so far in `best`."""
+    """Learns a surrogate in rounds: query, fit, validate.
+
+    The first round labels people as they are and the ends of random plans. Each later round plans for people not
+    planned for before, with the current surrogate, and adds the queries of these plans to the labelled set.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    people : People
+        People, most of whom the black box refuses.
+    box : BlackBox
+        The model.
+    settings : LearningSettings
+        Settings.
+    seed : int
+        Seed of the random generator.
+    folder : Path, optional
+        Folder for checkpoints and metrics.
+    answers : LabelledStates, optional
+        Answers of an earlier run, which cost no queries.
+
+    Attributes
+    ----------
+    best : Surrogate or None
+        The surrogate that was best on validation people; usable at any time, also after an interrupt.
+    queries : int
+        Different queries of this run.
+
+    Raises
+    ------
+    PeopleError
+        If there are no people.
+    """
 
     def __init__(
-        self, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int,
-        folder: Path | None = None, answers: LabelledStates | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        problem: Problem,
+        people: People,
+        box: BlackBox,
+        settings: LearningSettings,
+        seed: int,
+        folder: Path | None = None,
+        *,
+        answers: LabelledStates | None = None,
+    ) -> None:
         if not len(people):
-            raise PlanError("there is nobody to learn from: hand in people, most of them refused")
+            raise PeopleError("there is nobody to learn from: pass people, most of them refused")
         self.problem, self.box, self.settings, self.seed, self.folder = problem, box, settings, seed, folder
         self.random = np.random.default_rng(seed)
         self.people = people.take(self.random.permutation(len(people)))
         self.people_hash = hashlib.sha256(self.people.states.tobytes()).hexdigest()
-        self.ledger = Ledger(problem, box, settings.budget)
+        self.labelled_set = LabelledSet(problem, box, settings.budget)
         if answers is not None and len(answers):
-            self.ledger.hand_in(answers)
+            self.labelled_set.provide(answers)
         self.validation: Ints = np.empty(0, np.intp)
-        self.pupils: Ints = np.empty(0, np.intp)
+        """Rows of `people` who are held out."""
+        self.query_pool: Ints = np.empty(0, np.intp)
         """Rows of `people` who are known to be refused and were not planned for yet."""
         self.next_person = 0
         self.surrogate: Surrogate | None = None
         self.best: Surrogate | None = None
-        self.learned = self._fitted = 0
-        """How many of the ledger's answers the best surrogate learned from, and the last one."""
-        self.least = self.best_cost = np.empty(0)
-        """[V] the least cost of a plan known for each validation person, and what the best surrogate found."""
-        self.best_questions = np.empty(0)
-        self.round = self.worse = 0
-        self.finished = self.cut = False
-        """Whether all is done, and whether the budget did not even suffice to begin."""
+        self.n_fitted = self._n_fitted_last = 0
+        """How many of the labelled states existed when the best surrogate was fitted, and the last one."""
+        self.least_cost = self.best_cost = np.empty(0)
+        """[V] the least cost of a plan known for each validation person, and the best surrogate's."""
+        self.best_queries = np.empty(0)
+        """[V] the best surrogate's queries about each validation person."""
+        self.round = self.stale_rounds = 0
+        self.finished = self.initialization_truncated = False
+        """Whether learning has ended, and whether the budget did not suffice for the first round."""
         self.metrics: list[dict[str, Any]] = []
-        self.worked: Counter[tuple[int, ...]] = Counter()
-        """How often each plan was found to hold."""
+        self.successful_plans: Counter[tuple[int, ...]] = Counter()
+        """How often each plan was verified."""
 
     @property
     def queries(self) -> int:
-        """Different questions asked by this run."""
-        return self.ledger.queries
+        """Different queries of this run, including those answered from the box's cache."""
+        return self.labelled_set.queries
 
-    def run(self, progress: Callable[[Progress], None] = lambda report: None) -> Surrogate:
-        """Learn until nothing is gained any more, and give the surrogate that planned best for validation people."""
+    @property
+    def holdout(self) -> LabelledStates:
+        """Answers that arrived after the best surrogate was fitted: an unbiased test set for it."""
+        late = slice(self.n_fitted, None)
+        answers = self.labelled_set.answers[late]
+        return LabelledStates(self.labelled_set.states[late], answers, ("",) * len(answers), self.box.model_id)
+
+    def run(self, progress: Callable[[LearningProgress], None] = lambda report: None) -> Surrogate:
+        """Learn until converged or out of budget.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with a LearningProgress after each round.
+
+        Returns
+        -------
+        Surrogate
+            The surrogate that was best on validation people.
+
+        Raises
+        ------
+        PeopleError
+            If nobody was refused.
+        SettingError
+            If the budget allows no query.
+        """
         while not self.finished:
             progress(self.advance())
             if self.folder is not None:
@@ -156,97 +269,97 @@ class ActiveLearner:
         assert self.best is not None
         return self.best
 
-    def advance(self) -> Progress:
-        """One round: ask, learn, and see how well that plans for validation people."""
+    def advance(self) -> LearningProgress:
+        """One round: query, fit, and validate."""
         if self.surrogate is None:
-            self._begin()
+            self._initialize()
         else:
-            self._plan(self._next_pupils(), self.settings.demonstrate, self.surrogate)
-        known, self._fitted = slice(-self.settings.most, None), len(self.ledger)
-        self.surrogate = fit(
-            self.problem, self.ledger.states[known], self.ledger.answers[known], self.settings.fit, self.seed,
-            self.surrogate,
-        )  # fmt: skip
-        self.surrogate = replace(self.surrogate, hints=self._hints())
+            self._plan(self._next_people(), self.settings.acquisition, self.surrogate)
+        latest, self._n_fitted_last = slice(-self.settings.max_answers, None), len(self.labelled_set)
+        states, answers = self.labelled_set.states[latest], self.labelled_set.answers[latest]
+        fitted = fit(self.problem, states, answers, self.settings.fit, self.seed, self.surrogate)
+        self.surrogate = replace(fitted, hints=self._hints())
         report = self._validate(self.surrogate)
         self.metrics.append(asdict(report))
         self.round += 1
-        self.finished = self._tired or self._poor
+        self.finished = self.converged or self.out_of_budget
         if self.finished:
             self._choose_parts()
-            report = replace(report, queries=self.queries, known=len(self.ledger))
+            report = replace(report, queries=self.queries, known=len(self.labelled_set))
             self.metrics[-1] = asdict(report)
         return report
 
     @property
-    def _tired(self) -> bool:
-        """Whether more rounds would gain nothing."""
-        return self.round >= self.settings.rounds or self.worse >= self.settings.patience
+    def converged(self) -> bool:
+        """Whether the maximum number of rounds is reached, or patience has run out."""
+        return self.round >= self.settings.rounds or self.stale_rounds >= self.settings.patience
 
     @property
-    def _poor(self) -> bool:
-        """Whether there are too few questions left for another round."""
-        return self.ledger.spent or self._pupils_affordable() < _FEWEST
+    def out_of_budget(self) -> bool:
+        """Whether too few queries are left for another round."""
+        return self.labelled_set.out_of_budget or self._affordable_people() < _MIN_ROUND
 
     @property
-    def limited(self) -> bool:
-        """Whether learning ended for want of questions: with a larger budget it can go on."""
-        return self.finished and self._poor and not self._tired
+    def stopped_by_budget(self) -> bool:
+        """Whether learning ended because the budget was exhausted; with a larger one it can be resumed."""
+        return self.finished and self.out_of_budget and not self.converged
 
-    def _begin(self) -> None:
-        """Ask about people as they are, hold some of the refused ones out, and follow random plans of the others."""
+    def _initialize(self) -> None:
+        """Label people as they are, hold out some of those refused, and label ends of random plans of the others."""
         settings = self.settings
         rows = np.arange(min(settings.people + settings.validation, len(self.people)))
         self.next_person = len(rows)
-        favourable, known = self.ledger.about(self.people).query(self.people.states[rows], rows)
+        oracle = self.labelled_set.oracle(self.people)
+        favourable, known = oracle.ask(self.people.states[rows], rows)
         refused = np.flatnonzero(known & ~favourable)
         held = min(settings.validation, len(refused) // 3)
-        self.validation, self.pupils = refused[:held], refused[held:]
-        self.least = self.best_cost = np.full(held, np.inf)
-        self.best_questions = np.zeros(held)
-        if len(self.pupils):
-            rows = self.pupils[self.random.integers(len(self.pupils), size=settings.plans)]
-            self.ledger.about(self.people).query(random_walk(self.problem, self.people.states[rows], self.random), rows)
-            if len(self.problem.transitions) > settings.many:
+        self.validation, self.query_pool = refused[:held], refused[held:]
+        self.least_cost = self.best_cost = np.full(held, np.inf)
+        self.best_queries = np.zeros(held)
+        if len(self.query_pool):
+            rows = self.query_pool[self.random.integers(len(self.query_pool), size=settings.plans)]
+            ends = random_walk(self.problem, self.people.states[rows], self.random)
+            self.labelled_set.oracle(self.people).ask(ends, rows)
+            if len(self.problem.transitions) > settings.probe_above:
                 self._probe()
-        self.cut = self.ledger.spent
-        if not len(self.ledger):
-            raise PlanError("no question may be asked: raise the budget")
-        if self.ledger.answers.all():
-            more = "raise the budget, " if self.cut else ""
-            raise PlanError(
-                f"nobody among {len(self.ledger):,} people asked about was refused, so there is nothing to learn; "
-                f"{more}hand in people who were, or see whether the favourable outcome is the right one"
+        self.initialization_truncated = self.labelled_set.out_of_budget
+        if not len(self.labelled_set):
+            raise SettingError("the budget allows no query: raise the budget")
+        if self.labelled_set.answers.all():
+            more = "raise the budget, " if self.initialization_truncated else ""
+            raise PeopleError(
+                f"nobody among {len(self.labelled_set):,} people asked about was refused, so there is nothing to "
+                f"learn; {more}hand in people who were, or see whether the favourable outcome is the right one"
             )
 
     def _probe(self) -> None:
-        """Look for the boundary between pupils and what is favourable: other people, or states far beyond any plan."""
-        recorder = self.ledger.about(self.people)
-        rows = self.pupils[self.random.integers(len(self.pupils), size=self.settings.plans)]
-        if not self.ledger.answers.any():
+        """Locate the boundary between the query pool and favourable states: of others, or far beyond any plan."""
+        oracle = self.labelled_set.oracle(self.people)
+        rows = self.query_pool[self.random.integers(len(self.query_pool), size=self.settings.plans)]
+        if not self.labelled_set.answers.any():
             far = self.people.states[rows]
             for _ in range(-(-len(self.problem.transitions.functions) // self.problem.max_actions)):
                 far = random_walk(self.problem, far, self.random)
-            recorder.query(far, rows)
-        favourable = self.ledger.states[self.ledger.answers]
+            oracle.ask(far, rows)
+        favourable = self.labelled_set.states[self.labelled_set.answers]
         if not len(favourable):
             return
         rows = rows[: self.settings.probes]
         partners = favourable[self.random.integers(len(favourable), size=len(rows))]
 
-        def ask(states: Floats, which: Ints) -> Bools:
-            return recorder(states, rows[which])
+        def query(states: Floats, which: Ints) -> Bools:
+            return oracle(states, rows[which])
 
-        probes(self.problem, self.people.states[rows], partners, ask, self.random)
+        probes(self.problem, self.people.states[rows], partners, query, self.random)
 
-    def _next_pupils(self) -> People:
-        """People to plan for: those known to be refused, then those likely to be, then crossed ones."""
+    def _next_people(self) -> People:
+        """People to plan for: those known to be refused, then those predicted to be, then synthetic ones."""
         assert self.surrogate is not None
-        per_person = max(1.0, 0.7 * (self.settings.demonstrate.max_queries or 1))
-        asked = max(self.queries, self.settings.people + self.settings.plans)
-        count = max(_FEWEST, round(self.settings.growth * asked / per_person))
-        count = max(0, min(count, self._pupils_affordable()))
-        rows, self.pupils = self.pupils[:count], self.pupils[count:]
+        per_person = max(1.0, 0.7 * (self.settings.acquisition.max_queries or 1))
+        labelled = max(self.queries, self.settings.people + self.settings.plans)
+        count = max(_MIN_ROUND, round(self.settings.growth * labelled / per_person))
+        count = max(0, min(count, self._affordable_people()))
+        rows, self.query_pool = self.query_pool[:count], self.query_pool[count:]
         need = count - len(rows)
         if need:
             fresh = np.arange(self.next_person, min(self.next_person + 4 * need, len(self.people)))
@@ -262,91 +375,94 @@ class ActiveLearner:
         tables = [people.table, self.people.frame(states, source)]
         return People(people.features, np.concatenate([people.states, states]), pd.concat(tables))
 
-    def _pupils_affordable(self) -> int:
-        """How many more people can be planned for so that what is learned from them can still be validated."""
-        asked = self.metrics[-1]["questions"] if self.metrics else 0.0
-        left = self.settings.budget - self.queries - _RESERVE * asked * len(self.validation)
-        return int(left / max(1, self.settings.demonstrate.max_queries or 1))
+    def _affordable_people(self) -> int:
+        """How many people can be planned for so that the budget still covers a validation afterwards."""
+        per_person = self.metrics[-1]["questions"] if self.metrics else 0.0
+        left = self.settings.budget - self.queries - _RESERVE * per_person * len(self.validation)
+        return int(left / max(1, self.settings.acquisition.max_queries or 1))
 
     def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> SearchOutcome:
+        """Plan for `people` with a surrogate; every query is added to the labelled set."""
         allowed = np.ones((len(people), len(self.problem.transitions)), bool)
-        found = guide(
-            self.problem, people.states, allowed, surrogate.logit, self.ledger.about(people), settings,
-            hints=surrogate.hints,
-        )  # fmt: skip
+        oracle = self.labelled_set.oracle(people)
+        found = guide(self.problem, people.states, allowed, surrogate.logit, oracle, settings, hints=surrogate.hints)
         for plan in found.actions[found.verified].tolist():
-            self.worked[tuple(plan)] += 1
+            self.successful_plans[tuple(plan)] += 1
         return found
 
     def _hints(self) -> Hints:
-        """The plans that worked most often, and the last states that were found to be favourable."""
-        plans = [list(plan) for plan, _ in self.worked.most_common(self.settings.examples)]
-        anchors = self.ledger.states[self.ledger.answers][-self.settings.anchors :]
+        """The plans that were verified most often, and the latest favourable states."""
+        plans = [list(plan) for plan, _ in self.successful_plans.most_common(self.settings.examples)]
+        anchors = self.labelled_set.states[self.labelled_set.answers][-self.settings.anchors :]
         return Hints(anchors, np.array(plans, np.intp).reshape(len(plans), self.problem.max_actions))
 
-    def _validate(self, surrogate: Surrogate) -> Progress:
-        """How well `surrogate` plans for validation people; it is kept unless an earlier one did clearly better."""
+    def _validate(self, surrogate: Surrogate) -> LearningProgress:
+        """Plan for validation people; `surrogate` becomes the best one unless an earlier one was clearly better."""
         found = self._plan(self.people.take(self.validation), self.settings.guide, surrogate)
         solved = np.isfinite(found.cost)
-        told = len(solved) > 0 and not (self.ledger.spent and not found.queries.any())
-        if self.ledger.spent and self.best is not None:  # half a validation tells nothing
-            self.worse += 1
+        exhausted = self.labelled_set.out_of_budget
+        validated = len(solved) > 0 and not (exhausted and not found.queries.any())
+        if exhausted and self.best is not None:  # an incomplete validation is not comparable
+            self.stale_rounds += 1
         else:
-            self.least = np.minimum(self.least, found.cost)
-            before = self._score(self.best_cost, self.best_questions) if self.best else np.inf
+            self.least_cost = np.minimum(self.least_cost, found.cost)
+            before = self._score(self.best_cost, self.best_queries) if self.best else np.inf
             score = self._score(found.cost, found.queries)
-            if score < before + self.settings.better:
-                self.best, self.learned = surrogate, self._fitted
+            if score < before + self.settings.tolerance:
+                self.best, self.n_fitted = surrogate, self._n_fitted_last
             if score < before:
-                self.best_cost, self.best_questions = found.cost, found.queries.astype(float)
-            tired = 2 if self.next_person == len(self.people) else 1
-            self.worse = 0 if score < before - self.settings.better else self.worse + tired
-        return Progress(
-            self.round, self.queries, len(self.ledger), float(solved.mean()) if told else None,
-            float(found.cost[solved].mean()) if solved.any() else 0.0,
-            float(found.queries.mean()) if len(solved) else 0.0,
-        )  # fmt: skip
+                self.best_cost, self.best_queries = found.cost, found.queries.astype(float)
+            stale = 2 if self.next_person == len(self.people) else 1
+            self.stale_rounds = 0 if score < before - self.settings.tolerance else self.stale_rounds + stale
+        return LearningProgress(
+            round=self.round,
+            queries=self.queries,
+            known=len(self.labelled_set),
+            success=float(solved.mean()) if validated else None,
+            cost=float(found.cost[solved].mean()) if solved.any() else 0.0,
+            questions=float(found.queries.mean()) if len(solved) else 0.0,
+        )
 
-    def _score(self, cost: Floats, questions: Floats | Ints) -> float:
-        """Mean ratio of `cost` [V] to the least one known (a failure counts 2), and the price of the questions."""
-        known = np.isfinite(self.least)
+    def _score(self, cost: Floats, queries: Floats | Ints) -> float:
+        """Mean ratio of `cost` [V] to the least one known (a failure counts 2), plus the cost of the `queries` [V]."""
+        known = np.isfinite(self.least_cost)
         if not known.any():
             return 2.0
-        ratio = np.minimum(cost[known] / np.maximum(self.least[known], 1e-9), 2.0)
-        return float(ratio.mean() + self.settings.price * questions.mean())
+        ratio = np.minimum(cost[known] / np.maximum(self.least_cost[known], 1e-9), 2.0)
+        return float(ratio.mean() + self.settings.query_cost * queries.mean())
 
     def _choose_parts(self) -> None:
-        """Networks alone, or trees alone, if they plan clearly better for validation people than both together."""
+        """Use networks or trees alone if they plan clearly better for validation people than both together."""
         assert self.best is not None
-        if self.ledger.spent:
+        if self.labelled_set.out_of_budget:
             return
-        scores = {}
+        results = {}
         people = self.people.take(self.validation)
         for parts in PARTS:
             found = self._plan(people, self.settings.guide, self.best.with_parts(parts))
-            self.least = np.minimum(self.least, found.cost)
-            scores[parts] = found
-        if not self.ledger.spent:
-            told = {parts: self._score(found.cost, found.queries) for parts, found in scores.items()}
-            told["both"] -= 3 * self.settings.better
-            self.best = self.best.with_parts(min(told, key=lambda parts: told[parts]))
+            self.least_cost = np.minimum(self.least_cost, found.cost)
+            results[parts] = found
+        if not self.labelled_set.out_of_budget:
+            scores = {parts: self._score(found.cost, found.queries) for parts, found in results.items()}
+            scores["both"] -= 3 * self.settings.tolerance
+            self.best = self.best.with_parts(min(scores, key=lambda parts: scores[parts]))
 
     def save(self) -> None:
-        """Write a checkpoint and the metrics, whole or not at all."""
+        """Write a checkpoint and the metrics, each whole or not at all."""
         assert self.surrogate is not None
         assert self.best is not None
         facts: dict[str, Any] = {
-            "spent": self.ledger.spent,
-            "worked": [[list(plan), count] for plan, count in self.worked.items()],
+            "spent": self.labelled_set.out_of_budget,
+            "worked": [[list(plan), count] for plan, count in self.successful_plans.items()],
         }
-        arrays = self.ledger.to_arrays()
+        arrays = self.labelled_set.to_arrays()
         for name, surrogate in (("now", self.surrogate), ("best", self.best)):
-            some, facts[name] = to_arrays(surrogate)
-            arrays |= {f"{name}.{key}": value for key, value in some.items()}
-        _KEPT.write(self, arrays, facts)
+            parts, facts[name] = to_arrays(surrogate)
+            arrays |= {f"{name}.{key}": value for key, value in parts.items()}
+        _FORMAT.write(self, arrays, facts)
 
     def _plan_count(self, plan: Any, count: Any) -> tuple[tuple[int, ...], int]:
-        """An entry of `worked` as it was read; ValueError if it is not a plan of the problem, or not a count."""
+        """An entry of `successful_plans` as read; ValueError if it is not a plan of the problem, or not a count."""
         actions = np.array(plan)
         spec = ArraySpec(np.int64, (self.problem.max_actions,), low=-1, high=len(self.problem.transitions) - 1)
         validate_arrays({"plan": actions}, {"plan": spec})
@@ -354,39 +470,63 @@ class ActiveLearner:
 
     @classmethod
     def resumed(
-        cls, problem: Problem, people: People, box: BlackBox, settings: LearningSettings, seed: int, folder: Path,
+        cls,
+        problem: Problem,
+        people: People,
+        box: BlackBox,
+        settings: LearningSettings,
+        seed: int,
+        folder: Path,
+        *,
         answers: LabelledStates | None = None,
-    ) -> ActiveLearner:  # fmt: skip
-        """The run whose checkpoint is in `folder`, as it was then; a PlanError says so if it is of another run.
+    ) -> ActiveLearner:
+        """Restore a run from its checkpoint.
 
-        One that had ended goes on if it may ask more now, or if there are `answers` that it does not know; one that
-        had too few questions to begin with begins again, if it may ask more, with the answers that it got. With a
+        A run that had ended continues if `settings.budget` is larger now, or if `answers` has new ones. One whose
+        budget did not suffice for the first round starts again, if it is larger now, with the answers it has. With a
         smaller budget nothing is lost.
+
+        Parameters
+        ----------
+        problem, people, box, settings, seed, folder
+            As they were passed to the run; only the budget may differ.
+        answers : LabelledStates, optional
+            Answers to add, which cost no queries.
+
+        Returns
+        -------
+        ActiveLearner
+            The run as it was when the checkpoint was written.
+
+        Raises
+        ------
+        StorageError
+            If the checkpoint is missing, damaged or of another run.
         """
-        kept = _KEPT.read(folder)
-        with kept.reporting_damage():
-            kept.require(problem, box, settings, seed)
+        stored = _FORMAT.read(folder)
+        with stored.reporting_damage():
+            stored.require(problem, box, settings, seed)
             run = cls(problem, people, box, settings, seed, folder)
-            kept.require_people(run.people_hash)
+            stored.require_people(run.people_hash)
             rows = ArraySpec(np.intp, ("*",), low=0, high=len(run.people) - 1)
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
-            kept.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
-            kept.restore(run)
+            stored.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
+            stored.restore(run)
             if run.metrics:
                 require_number(run.metrics[-1], "questions")
-            run.ledger.restore(kept.arrays)
-            if run.cut and kept.budget < settings.budget:
-                return cls(problem, people, box, settings, seed, folder, answers)
-            require_integer(kept.facts, "learned", high=len(run.ledger))
-            run.ledger.spent = kept.facts["spent"] is True
-            run.worked = Counter(dict(run._plan_count(*entry) for entry in kept.facts["worked"]))
-            run.surrogate = from_arrays(problem, kept.with_prefix("now."), kept.facts["now"])
-            run.best = from_arrays(problem, kept.with_prefix("best."), kept.facts["best"])
-            if kept.budget != settings.budget:
-                run.ledger.spent = run.queries >= settings.budget
-                run.finished = run._tired or run._poor
-        known = len(run.ledger)
+            run.labelled_set.restore(stored.arrays)
+            if run.initialization_truncated and stored.budget < settings.budget:
+                return cls(problem, people, box, settings, seed, folder, answers=answers)
+            require_integer(stored.facts, "learned", high=len(run.labelled_set))
+            run.labelled_set.out_of_budget = stored.facts["spent"] is True
+            run.successful_plans = Counter(dict(run._plan_count(*entry) for entry in stored.facts["worked"]))
+            run.surrogate = from_arrays(problem, stored.with_prefix("now."), stored.facts["now"])
+            run.best = from_arrays(problem, stored.with_prefix("best."), stored.facts["best"])
+            if stored.budget != settings.budget:
+                run.labelled_set.out_of_budget = run.queries >= settings.budget
+                run.finished = run.converged or run.out_of_budget
+        known = len(run.labelled_set)
         if answers is not None and len(answers):
-            run.ledger.hand_in(answers)
-        run.finished &= len(run.ledger) == known
+            run.labelled_set.provide(answers)
+        run.finished &= len(run.labelled_set) == known
         return run

@@ -1,4 +1,4 @@
-"""What a surrogate's networks see of a state: numbers, cut points, ranks, values, and what is missing."""
+"""Input features of a surrogate's networks: scaled numbers, cut-point, one-hot and missing indicators."""
 
 from __future__ import annotations
 
@@ -11,42 +11,65 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from counterplan.errors import SettingError
 from counterplan.problem import Feature, Problem
-from counterplan.problem.encoding import quantile_cuts
+from counterplan.problem.encoding import check_cuts, quantile_cuts
 from counterplan.problem.transitions import Floats
 
 Single = npt.NDArray[np.float32]
 CUTS = 8
 """Cut points of a number that are learned from data; more if it has few distinct values."""
-NEAR = 3.0
-"""From about so many spreads off the mean, numbers are squashed, but no two of them become one."""
+_SOFT_CLIP = 3.0
+"""Numbers are compressed from about this many standard deviations on, strictly monotonically."""
 
 
 @dataclass(frozen=True)
 class StateFeatures:
-    """Turns states [n, F] into what networks learn from, float32 [n, D]."""
+    """Transforms states [n, F] into network inputs, float32 [n, D].
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The problem's features.
+    mean, scale : tuple of float
+        Per feature: mean and standard deviation of a number; 0 and 1 for others.
+    cuts : tuple of tuple of float
+        Per feature: increasing cut points of a number, each of which becomes an indicator; none for others.
+
+    Raises
+    ------
+    SettingError, ValueError
+        If the lengths do not belong together, or cut points do not increase.
+    """
 
     features: tuple[Feature, ...]
     mean: tuple[float, ...]
-    spread: tuple[float, ...]
+    scale: tuple[float, ...]
     cuts: tuple[tuple[float, ...], ...]
-    """Per feature, as are the cut points of its bits; 0, 1 and none for a category."""
+
+    def __post_init__(self) -> None:
+        for name, numbers in (("mean", self.mean), ("scale", self.scale), ("cuts", self.cuts)):
+            if len(numbers) != len(self.features):
+                raise SettingError(f"'{name}' has another number of features ({len(numbers)}) than the problem")
+        if np.isnan(self.mean).any() or not (np.array(self.scale) > 0).all():
+            raise SettingError("'mean' and 'scale' are numbers, and the latter are positive")
+        check_cuts(self.features, self.cuts)
 
     @classmethod
-    def of(cls, problem: Problem, states: Floats, cuts: int = CUTS) -> StateFeatures:
-        """A view with scales and cut points for numbers like those in `states` [n, F] and those that plans reach."""
-        mean, spread, places = [], [], []
+    def from_states(cls, problem: Problem, states: Floats, cuts: int = CUTS) -> StateFeatures:
+        """Estimate scales and cut points from `states` [n, F] and from the numbers that one action makes of them."""
+        mean, scale, places = [], [], []
         for feature in problem.features:
             column = states[:, feature.index]
             known = column[np.isfinite(column)] if feature.is_number else np.empty(0)
             mean.append(float(known.mean()) if len(known) else 0.0)
-            spread.append((float(known.std()) if len(known) else 0.0) or 1.0)
+            scale.append((float(known.std()) if len(known) else 0.0) or 1.0)
             places.append(_cuts(feature, _reached(problem, feature, known), cuts) if feature.is_number else ())
-        return cls(problem.features, tuple(mean), tuple(spread), tuple(places))
+        return cls(problem.features, tuple(mean), tuple(scale), tuple(places))
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
-        """The columns of each feature: number and bits, rank and values, or values; then whether it is missing."""
+        """The columns of each feature: number and indicators, rank and one-hot, or one-hot; then the missing one."""
         spans, start = [], 0
         for feature, cuts in zip(self.features, self.cuts, strict=True):
             width = len(cuts) + len(feature.natives) + (feature.kind != "category") + feature.missing
@@ -59,39 +82,37 @@ class StateFeatures:
 
     @cached_property
     def _marks(self) -> tuple[Floats, ...]:
-        """Per feature, what its bits compare with [c, 1]: cut points, or the indices of values."""
+        """Per feature, the numbers its indicators compare with [c, 1]: cut points, or the indices of values."""
         pairs = zip(self.features, self.cuts, strict=True)
         marks = (cuts if feature.is_number else range(len(feature.natives)) for feature, cuts in pairs)
         return tuple(np.array(places, float)[:, None] for places in marks)
 
     def __call__(self, states: Floats) -> Single:
-        """The columns [n, D] of `states` [n, F]. Where a value is missing, all of its columns but that bit are 0."""
-        view = np.empty((len(self), len(states)), np.float32)  # column by column, which is faster
+        """The columns [n, D] of `states` [n, F]; a missing value sets only its missing indicator."""
+        columns = np.empty((len(self), len(states)), np.float32)  # column by column, which is faster
         for feature, span, marks in zip(self.features, self.spans, self._marks, strict=True):
-            column, block = np.ascontiguousarray(states[:, feature.index]), view[span]
-            bits = block[feature.kind != "category" :][: len(marks)]
-            bits[:] = column >= marks if feature.is_number else column == marks
+            column, block = np.ascontiguousarray(states[:, feature.index]), columns[span]
+            indicators = block[feature.kind != "category" :][: len(marks)]
+            indicators[:] = column >= marks if feature.is_number else column == marks
             if feature.is_number:
-                scaled = (column - self.mean[feature.index]) / self.spread[feature.index]
-                block[0] = NEAR * np.arcsinh(np.nan_to_num(scaled) / NEAR)
+                scaled = (column - self.mean[feature.index]) / self.scale[feature.index]
+                block[0] = _SOFT_CLIP * np.arcsinh(np.nan_to_num(scaled) / _SOFT_CLIP)
             elif feature.kind == "ordered":
                 block[0] = np.nan_to_num(column) / max(len(marks) - 1, 1)
             if feature.missing:
                 block[-1] = np.isnan(column)
-        return view.T
+        return columns.T
 
     def to_data(self) -> dict[str, Any]:
         """Plain data that `from_data` reads back."""
-        return {"mean": list(self.mean), "spread": list(self.spread), "cuts": [list(cuts) for cuts in self.cuts]}
+        return {"mean": list(self.mean), "spread": list(self.scale), "cuts": [list(cuts) for cuts in self.cuts]}
 
     @classmethod
     def from_data(cls, problem: Problem, data: Mapping[str, Any]) -> StateFeatures:
-        """The view that `to_data` wrote."""
-        mean, spread = (tuple(float(number) for number in data[name]) for name in ("mean", "spread"))
+        """The inverse of `to_data`."""
+        mean, scale = (tuple(float(number) for number in data[name]) for name in ("mean", "spread"))
         cuts = tuple(tuple(float(cut) for cut in cuts) for cuts in data["cuts"])
-        if not len(mean) == len(spread) == len(cuts) == len(problem.features):
-            raise ValueError("the view has another number of features than the problem")
-        return cls(problem.features, mean, spread, cuts)
+        return cls(problem.features, mean, scale, cuts)
 
 
 def _reached(problem: Problem, feature: Feature, known: Floats) -> Floats:
@@ -105,11 +126,11 @@ def _reached(problem: Problem, feature: Feature, known: Floats) -> Floats:
 
 
 def _cuts(feature: Feature, values: Floats, most: int) -> tuple[float, ...]:
-    """Between all distinct `values` [n] if they are few, else at their quantiles; and where the file has its bins."""
+    """Between all distinct `values` [n] if they are few, else at their quantiles; and at the problem's own bins."""
     distinct = np.unique(values)
     if len(distinct) <= 2 * most:
         inside = [float(low + high) / 2 for low, high in pairwise(distinct)]
     else:
         inside = list(quantile_cuts(values, feature.integer, most)[1:])
-    written = [cut for cut in feature.bins or () if len(distinct) and distinct[0] < cut <= distinct[-1]]
-    return tuple(sorted({*inside, *written}))
+    bins = [cut for cut in feature.bins or () if len(distinct) and distinct[0] < cut <= distinct[-1]]
+    return tuple(sorted({*inside, *bins}))

@@ -1,4 +1,4 @@
-"""A surrogate: how likely the black box favours a state, learned from its answers; and how it is kept on disk."""
+"""A surrogate: the probability that the black box favours a state, and its serialization."""
 
 from __future__ import annotations
 
@@ -11,25 +11,34 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.errors import PlanError, SettingError
+from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
+from counterplan.search.orders import NO_ACTION
 from counterplan.storage.arrays import with_prefix
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
 from counterplan.surrogate.features import StateFeatures
-from counterplan.surrogate.networks import Params, forward
+from counterplan.surrogate.networks import Params, check_params, forward
 from counterplan.surrogate.trees import Trees
 from counterplan.surrogate.validation import read_numbers, validate_arrays_of, validate_features
 
 PARTS = ("networks", "trees", "both")
-TOGETHER = 2048
-"""States evaluated at the same time: what lies between the layers should stay in the processor's cache."""
+BATCH_SIZE = 2048
+"""States evaluated at a time, so that the activations stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What makes one calibrated logit of raw ones: how much networks and trees weigh, and a shift."""
+    """Platt scaling of the raw logits: ``networks * mean of the networks + trees * sum of the trees + shift``.
+
+    Parameters
+    ----------
+    networks, trees : float
+        Weights of the two kinds of models.
+    shift : float, default=0.0
+        Intercept.
+    """
 
     networks: float
     trees: float
@@ -41,27 +50,73 @@ UNCALIBRATED = {"networks": Calibration(1.0, 0.0), "trees": Calibration(0.0, 1.0
 
 @dataclass(frozen=True)
 class Surrogate:
-    """The chance that a black box favours a state of `problem`, by networks, by trees, or by both."""
+    """The probability that a black box favours a state, by networks, by trees, or by both.
+
+    A surrogate depends on the features and the outcome of its problem only; `with_problem` binds it to another problem
+    over the same ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem it serves.
+    state_features : StateFeatures
+        Input features of the networks.
+    networks : dict of str to ndarray
+        Weights of an ensemble of E networks, float32.
+    trees : Trees
+        Boosted trees, the mean of `forests` models.
+    calibrations : mapping of str to Calibration
+        For each of "networks", "trees" and "both", how raw logits are combined.
+    parts : {"both", "networks", "trees"}
+        The models that predict.
+    hints : Hints, optional
+        Favourable states and plans that worked, known from active learning.
+    folds : int, default=0
+        Number of folds of the training data; network e and forest e were not fitted on fold e. 0 if there is no such
+        guarantee.
+    forests : int, default=0
+        Number of boosted models that `trees` is the mean of; 0 if unknown.
+
+    Raises
+    ------
+    SettingError
+        If arrays do not belong together or to the problem.
+
+    See Also
+    --------
+    counterplan.surrogate.fitting.fit : fit a surrogate to labelled states.
+    counterplan.surrogate.active_learning.ActiveLearner : choose the states to label, too.
+    """
 
     problem: Problem
-    view: StateFeatures = field(repr=False)
+    state_features: StateFeatures = field(repr=False)
     networks: Params = field(repr=False)
     trees: Trees = field(repr=False)
     calibrations: Mapping[str, Calibration] = field(default_factory=UNCALIBRATED.copy)
     parts: str = "both"
     hints: Hints | None = field(default=None, repr=False)
-    """What was seen to work while it was learned."""
     folds: int = 0
-    """Into how many parts answers fell; network e and forest e did not learn from part e. 0: nobody knows."""
     forests: int = 0
-    """How many forests the trees are the mean of."""
 
     def __post_init__(self) -> None:
         if self.parts not in PARTS:
-            raise PlanError(f"a surrogate is made of {', '.join(PARTS)}; there is no '{self.parts}'")
+            raise SettingError(f"a surrogate is made of {', '.join(PARTS)}; there is no '{self.parts}'")
+        if self.calibrations.keys() != set(PARTS):
+            raise SettingError(f"a surrogate has calibrations for {', '.join(PARTS)}")
+        features = len(self.problem.features)
+        if len(self.state_features.features) != features or max(self.trees.features, default=0) >= features:
+            raise SettingError("the surrogate has other features than its problem")
+        check_params(self.networks, len(self.state_features))
+        for name, count in (("folds", self.folds), ("forests", self.forests)):
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+                raise SettingError(f"'{name}' is a whole number, 0 or more, got {count!r}")
+        if self.forests and len(self.trees.values) % self.forests:
+            raise SettingError(f"{len(self.trees.values)} trees are not {self.forests} forests of one size")
+        if self.hints is not None:
+            _check_hints(self.hints, features, len(self.problem.transitions))
 
     def with_parts(self, parts: str) -> Surrogate:
-        """The same surrogate that listens to "networks", "trees" or "both"."""
+        """The same surrogate with other `parts`: "networks", "trees" or "both"."""
         return replace(self, parts=parts)
 
     @property
@@ -73,7 +128,8 @@ class Surrogate:
         """Bind the surrogate to another problem over the same features and outcome.
 
         A surrogate models the black box, so it is valid for any costs, preconditions, actions and `max_actions`. Known
-        favourable states stay as hints; known plans do so only if both problems have the same actions.
+        favourable states stay as hints; known plans do so only if both problems have the same
+        actions and the plans are not too long.
 
         Parameters
         ----------
@@ -98,104 +154,137 @@ class Surrogate:
                 f"from {problem.name} in {difference}; fit one for {problem.name}"
             )
         hints = self.hints
-        if hints is not None and problem.transitions.actions != self.problem.transitions.actions:
-            hints = hints._replace(examples=np.empty((0, problem.max_actions), np.intp))
-        return replace(self, problem=problem, view=replace(self.view, features=problem.features), hints=hints)
+        if hints is not None:
+            same = problem.transitions.actions == self.problem.transitions.actions
+            hints = Hints(hints[0], _resized(hints[1] if same else hints[1][:0], problem.max_actions))
+        state_features = replace(self.state_features, features=problem.features)
+        return replace(self, problem=problem, state_features=state_features, hints=hints)
 
     def __call__(self, states: Floats) -> Floats:
-        """The chance [n] that `states` [n, F] are favourable."""
+        """The probability [n] that `states` [n, F] are favourable."""
         return sigmoid(self.logit(states))
 
     def logit(self, states: Floats) -> Floats:
-        """The calibrated mean logit [n] of `states` [n, F], which tells states apart where chances are all 0 or 1."""
-        weigh = self.calibrations[self.parts]
-        result = np.full(len(states), weigh.shift)
-        for first in range(0, len(states), TOGETHER):
-            some = slice(first, first + TOGETHER)
-            if weigh.networks:
-                result[some] += weigh.networks * self.members(states[some]).mean(axis=0, dtype=float)
-            if weigh.trees:
-                result[some] += weigh.trees * self.trees(states[some]).astype(float)
+        """The calibrated logit [n] of `states` [n, F], which ranks states also where probabilities saturate."""
+        weights = self.calibrations[self.parts]
+        result = np.full(len(states), weights.shift)
+        for first in range(0, len(states), BATCH_SIZE):
+            batch = slice(first, first + BATCH_SIZE)
+            if weights.networks:
+                result[batch] += weights.networks * self.members(states[batch]).mean(axis=0, dtype=float)
+            if weights.trees:
+                result[batch] += weights.trees * self.trees(states[batch]).astype(float)
         return result
 
     def held_out(self, states: Floats) -> tuple[Ints, Floats]:
-        """Those of `states` [n, F] of which something honest can be said (their rows [k]), and their logits [k].
+        """Out-of-fold predictions: the rows [k] of `states` [n, F] that have one, and their logits [k].
 
-        Each comes from the network and the forest that never learned from such a state, even if the others did.
+        Each is made by the network and the forest that were not fitted on the fold of that state.
         """
         if not self.folds:
             return np.empty(0, np.intp), np.empty(0)
-        weigh, fold = self.calibrations[self.parts], folds_of(states, self.folds)
+        weights, fold = self.calibrations[self.parts], folds_of(states, self.folds)
         members = self.networks["0.bias"].shape[0]
-        judges = min(members if weigh.networks else self.folds, self.forests if weigh.trees else self.folds)
-        rows = np.flatnonzero(fold < judges)
-        logits = np.full(len(rows), weigh.shift)
-        for first in range(0, len(rows), TOGETHER):
-            some = rows[first : first + TOGETHER]
-            part, judge = slice(first, first + len(some)), (fold[some], np.arange(len(some)))
-            if weigh.networks:
-                logits[part] += weigh.networks * self.members(states[some])[judge]
-            if weigh.trees:
-                logits[part] += weigh.trees * self.trees.apart(states[some], self.forests)[judge]
+        covered = min(members if weights.networks else self.folds, self.forests if weights.trees else self.folds)
+        rows = np.flatnonzero(fold < covered)
+        logits = np.full(len(rows), weights.shift)
+        for first in range(0, len(rows), BATCH_SIZE):
+            batch = rows[first : first + BATCH_SIZE]
+            place, model = slice(first, first + len(batch)), (fold[batch], np.arange(len(batch)))
+            if weights.networks:
+                logits[place] += weights.networks * self.members(states[batch])[model]
+            if weights.trees:
+                logits[place] += weights.trees * self.trees.per_forest(states[batch], self.forests)[model]
         return rows, logits
 
     def members(self, states: Floats) -> Floats:
-        """The raw logits [E, n] that each of the networks gives `states` [n, F]."""
-        logits: Floats = forward(np, self.networks, self.view(states))
+        """The raw logits [E, n] of each network for `states` [n, F]."""
+        logits: Floats = forward(np, self.networks, self.state_features(states))
         return logits
+
+
+def _resized(plans: Ints, width: int) -> Ints:
+    """Those of `plans` [n, T] that have at most `width` actions, [k, width] padded with NO_ACTION."""
+    plans = plans[(plans[:, width:] == NO_ACTION).all(axis=1)][:, :width]
+    return np.pad(plans, ((0, 0), (0, width - plans.shape[1])), constant_values=NO_ACTION)
+
+
+def _check_hints(hints: Hints, features: int, actions: int) -> None:
+    """Raise SettingError unless hints are states of so many features and plans of so many actions."""
+    anchors, examples = hints
+    if anchors.ndim != 2 or anchors.shape[1] != features or anchors.dtype != float:
+        raise SettingError("the favourable states among the hints have other features than the problem")
+    whole = examples.ndim == 2 and examples.shape[1] > 0 and np.issubdtype(examples.dtype, np.signedinteger)
+    if not whole or (examples < NO_ACTION).any() or (examples >= actions).any():
+        raise SettingError("the plans among the hints have other actions than the problem")
 
 
 def _difference(one: Problem, other: Problem) -> str:
     """Name the first part of two problems that a model's answers depend on and that differs; empty if none does."""
     if [feature.name for feature in one.features] != [feature.name for feature in other.features]:
         return "the names or the order of its features"
-    for mine, theirs in zip(one.features, other.features, strict=True):
-        parts = [(f.kind, f.integer, f.natives, f.missing) for f in (mine, theirs)]
+    for feature, counterpart in zip(one.features, other.features, strict=True):
+        parts = [(f.kind, f.integer, f.natives, f.missing) for f in (feature, counterpart)]
         if parts[0] != parts[1]:
-            return f"the feature '{mine.name}'"
+            return f"the feature '{feature.name}'"
     return "" if one.query_fingerprint == other.query_fingerprint else "the outcome"
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """Chances of logits."""
-    chance: Floats = 0.5 * (np.tanh(0.5 * logits) + 1)
-    return chance
+    """Probabilities of logits."""
+    probability: Floats = 0.5 * (np.tanh(0.5 * logits) + 1)
+    return probability
 
 
 def folds_of(states: Floats, folds: int) -> Ints:
-    """The fold [n] of each of `states` [n, F], which follows from its numbers alone; equal states share one."""
+    """The fold [n] of each of `states` [n, F], a hash of its numbers: equal states share one."""
     return np.array([zlib.crc32(row.tobytes()) % folds for row in states + 0.0], np.intp)
 
 
 def reliability(surrogate: Surrogate, states: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
-    """For `bins` equal intervals of the chance that hold any of `states` [n, F]: mean chance, share favourable, count.
+    """Reliability diagram of a surrogate.
 
-    `answers` [n] are what the black box says of them.
+    Parameters
+    ----------
+    surrogate : Surrogate
+        The surrogate.
+    states : ndarray of shape (n, F)
+        States that it was not fitted on.
+    answers : ndarray of shape (n,)
+        Whether the black box favours them.
+    bins : int, default=10
+        Number of equal intervals of the probability.
+
+    Returns
+    -------
+    list of tuple (float, float, int)
+        For each interval that is not empty: mean probability, share of favourable answers, number of states.
     """
     return reliability_of(surrogate(states), answers, bins)
 
 
-def reliability_of(chance: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
-    """The same for chances [n] that are given."""
-    place = np.minimum((chance * bins).astype(int), bins - 1)
+def reliability_of(probability: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
+    """The reliability diagram of given probabilities [n]; see `reliability`."""
+    place = np.minimum((probability * bins).astype(int), bins - 1)
     inside = [np.flatnonzero(place == i) for i in range(bins)]
-    return [(float(chance[i].mean()), float(np.asarray(answers)[i].mean()), len(i)) for i in inside if len(i)]
+    return [(float(probability[i].mean()), float(np.asarray(answers)[i].mean()), len(i)) for i in inside if len(i)]
 
 
 WHAT = "surrogate"
 WEIGHTS, FACTS = artifact_files(WHAT)
 VERSION = 1
+_HINTS = ("hints.anchors", "hints.examples")
 
 
 def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A surrogate as arrays and plain facts."""
+    """Arrays and plain facts that `from_arrays` reads back."""
     arrays = {f"networks.{name}": np.asarray(value) for name, value in surrogate.networks.items()}
     arrays |= {f"trees.{name}": np.ascontiguousarray(value) for name, value in surrogate.trees.to_arrays().items()}
     if surrogate.hints is not None:
-        arrays |= {f"hints.{name}": np.ascontiguousarray(value) for name, value in surrogate.hints._asdict().items()}
+        arrays |= {key: np.ascontiguousarray(hint) for key, hint in zip(_HINTS, surrogate.hints, strict=True)}
     facts = {
         "parts": surrogate.parts,
-        "view": surrogate.view.to_data(),
+        "view": surrogate.state_features.to_data(),
         "folds": surrogate.folds,
         "forests": surrogate.forests,
         "calibrations": {parts: asdict(calibration) for parts, calibration in surrogate.calibrations.items()},
@@ -207,28 +296,53 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     """The inverse of `to_arrays`; ValueError, KeyError or TypeError if the arrays or facts are invalid."""
     if facts["parts"] not in PARTS:
         raise ValueError(f"'parts' should be one of {', '.join(PARTS)}")
-    view = StateFeatures.from_data(problem, facts["view"])
-    validate_features(view)
-    validate_arrays_of(problem, view, arrays, facts)
-    hints = with_prefix(arrays, "hints.")
+    state_features = StateFeatures.from_data(problem, facts["view"])
+    validate_features(state_features)
+    validate_arrays_of(problem, state_features, arrays, facts)
     return Surrogate(
         problem,
-        view,
+        state_features,
         with_prefix(arrays, "networks."),
         Trees.from_arrays(with_prefix(arrays, "trees.")),
         {parts: Calibration(**read_numbers(facts["calibrations"][parts])) for parts in PARTS},
         facts["parts"],
-        Hints(**hints) if hints else None,
+        Hints(*(arrays[key] for key in _HINTS)) if _HINTS[0] in arrays else None,
         facts.get("folds", 0),
         facts.get("forests", 0),
     )
 
 
 def save_surrogate(surrogate: Surrogate, folder: Path) -> None:
-    """Keep a surrogate in `folder`."""
+    """Save a surrogate to `folder`, as ``surrogate.safetensors`` and ``surrogate.json``.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        The surrogate.
+    folder : Path
+        An existing folder.
+    """
     save_artifact(folder, WHAT, VERSION, surrogate.problem, *to_arrays(surrogate))
 
 
 def load_surrogate(folder: Path, problem: Problem) -> Surrogate:
-    """The surrogate kept in `folder`; a PlanError says so if it is damaged, or was learned for another problem."""
+    """Load a surrogate that `save_surrogate` wrote.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    problem : Problem
+        The problem that it was saved with; see `Surrogate.with_problem` for others.
+
+    Returns
+    -------
+    Surrogate
+        The surrogate; its arrays are known to fit together.
+
+    Raises
+    ------
+    StorageError
+        If the files are missing, damaged, inconsistent, or of a surrogate for another problem.
+    """
     return load_artifact(folder, WHAT, VERSION, problem, partial(from_arrays, problem))

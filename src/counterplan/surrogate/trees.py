@@ -1,8 +1,9 @@
-"""Boosted trees: grown by scikit-learn, kept and run as plain arrays.
+"""Boosted trees: fitted by scikit-learn, stored and evaluated as plain arrays.
 
-Each tree has at most 16 leaves, numbered from the left: a set of them is 16 bits. A test that fails rules out the
-leaves on its left, so the tests on one feature rule out a set that depends on that feature alone, tabled for each
-interval of its values. What all features together leave is the person's leaf: the first one in the set. T trees.
+Each tree has at most 16 leaves, numbered from the left, so a set of leaves is a bit mask of 16 bits. A test that fails
+excludes the leaves on its left, hence the tests on one feature exclude a set that depends on that feature alone; it is
+tabulated for each interval of the feature's values. The intersection over all features determines the leaf of a state:
+the first one that is left. T trees.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from counterplan.errors import SettingError
 from counterplan.problem import Feature
 from counterplan.problem.transitions import Floats
 
 Single = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.uint16]
 LEAVES = 16
+_ALL = (1 << LEAVES) - 1
+"""The set of all leaves."""
 MISSING = np.float32(-1e30)
-"""A missing value counts as less than all others."""
+"""A missing value is less than all others."""
 _FIRST = np.array([0, *((bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAVES))], np.uint8)
 """The first leaf in each set of leaves."""
 
 
 def tree_inputs(features: Sequence[Feature], states: Floats) -> Single:
-    """What trees are grown on [n, P]: numbers and ranks as they are, and a column for each value of a category."""
+    """Inputs of the trees [n, P]: numbers and ranks unchanged, categories one-hot."""
     blocks = []
     for feature in features:
         column = _known(states[:, feature.index])[:, None]
@@ -40,42 +44,68 @@ def _known(column: Floats) -> Single:
 
 
 def _values(feature: Feature) -> Single:
-    """What a category can be: missing, then the indices of its values."""
+    """The values of a category: missing, then the indices."""
     return np.array([MISSING, *range(len(feature.natives))], np.float32)[not feature.missing :]
 
 
 @dataclass(frozen=True)
 class Trees:
-    """The sum of T trees as arrays, for the features that they test."""
+    """The sum of T trees.
+
+    Parameters
+    ----------
+    features : tuple of int
+        Indices of the features that are tested, increasing.
+    cuts : tuple of ndarray of shape (c,)
+        Per tested feature: increasing upper bounds of its intervals, float32; a number on a bound lies below it.
+    remaining : tuple of ndarray of shape (c + 1, T)
+        Per tested feature: the leaves that its tests leave in each interval, uint16 masks.
+    values : ndarray of shape (T, 16)
+        Output of each leaf, float32.
+
+    Raises
+    ------
+    SettingError
+        If the arrays do not belong together.
+    """
 
     features: tuple[int, ...]
     cuts: tuple[Single, ...]
-    """Per feature, where its intervals [c + 1] end; a number on a cut lies below it."""
-    left: tuple[Bits, ...]
-    """Per feature [c + 1, T]: the leaves that its tests leave in each interval."""
+    remaining: tuple[Bits, ...]
     values: Single
-    """[T, 16] what each leaf adds."""
+
+    def __post_init__(self) -> None:
+        values = self.values
+        if values.ndim != 2 or values.shape[1] != LEAVES or not len(values) or values.dtype != np.float32:
+            raise SettingError(f"the leaves are a float32 array of shape (T, {LEAVES}), got {values.shape}")
+        if not len(self.features) == len(self.cuts) == len(self.remaining) or min(self.features, default=0) < 0:
+            raise SettingError("every feature that the trees test has cut points and leaves")
+        for index, cuts, remaining in zip(self.features, self.cuts, self.remaining, strict=True):
+            if cuts.ndim != 1 or cuts.dtype != np.float32 or not (cuts[:-1] < cuts[1:]).all() or np.isnan(cuts).any():
+                raise SettingError(f"the cut points of the trees for feature {index} do not increase")
+            if remaining.shape != (len(cuts) + 1, len(values)) or remaining.dtype != np.uint16:
+                raise SettingError(f"the leaves of the trees for feature {index} do not match its cut points")
 
     @classmethod
-    def of(cls, features: Sequence[Feature], models: Sequence[Any]) -> Trees:
-        """The mean of some GradientBoostingClassifiers that started from zero and learned from `tree_inputs`."""
+    def from_models(cls, features: Sequence[Feature], models: Sequence[Any]) -> Trees:
+        """The mean of GradientBoostingClassifiers that were fitted on `tree_inputs` with ``init="zero"``."""
         grown = [(tree.tree_, model.learning_rate) for model in models for tree in model.estimators_[:, 0]]
         values = np.zeros((len(grown), LEAVES), np.float32)
         tests: list[tuple[int, float, int, int]] = []
         for t, (tree, rate) in enumerate(grown):
-            leaves = _read(tree, t, tests)
+            leaves = _leaves(tree, t, tests)
             values[t, : len(leaves)] = tree.value[leaves, 0, 0] * rate / len(models)
         used: list[tuple[int, Single, Bits]] = []
         start = 0
         for feature in features:
             width = len(_values(feature)) if feature.kind == "category" else 1
-            mine = [test for test in tests if start <= test[0] < start + width]
-            if mine:
-                cuts, columns = _intervals(feature, [threshold for _, threshold, *_ in mine])
-                used.append((feature.index, cuts, _table(columns, mine, start, len(grown))))
+            own = [test for test in tests if start <= test[0] < start + width]
+            if own:
+                cuts, columns = _intervals(feature, [threshold for _, threshold, *_ in own])
+                used.append((feature.index, cuts, _table(columns, own, start, len(grown))))
             start += width
-        indices, places, left = zip(*used, strict=True) if used else ((), (), ())
-        return cls(indices, places, left, values)
+        indices, cut_points, remaining = zip(*used, strict=True) if used else ((), (), ())
+        return cls(indices, cut_points, remaining, values)
 
     @classmethod
     def constant(cls, value: float) -> Trees:
@@ -83,56 +113,56 @@ class Trees:
         return cls((), (), (), np.full((1, LEAVES), value, np.float32))
 
     def __call__(self, states: Floats) -> Single:
-        """What the trees add up to [n] in `states` [n, F]."""
-        result: Single = self._added(states).sum(axis=1)
+        """The sum of the trees' outputs [n] for `states` [n, F]."""
+        result: Single = self._outputs(states).sum(axis=1)
         return result
 
-    def apart(self, states: Floats, forests: int) -> Single:
-        """What each of the `forests` that these trees are the mean of says [G, n] of `states` [n, F]."""
-        added = self._added(states).reshape(len(states), forests, len(self.values) // forests)
-        result: Single = forests * added.sum(axis=2).T
+    def per_forest(self, states: Floats, forests: int) -> Single:
+        """The output [G, n] of each of the `forests` that these trees are the mean of, for `states` [n, F]."""
+        outputs = self._outputs(states).reshape(len(states), forests, len(self.values) // forests)
+        result: Single = forests * outputs.sum(axis=2).T
         return result
 
-    def _added(self, states: Floats) -> Single:
-        """What each tree adds [n, T]."""
-        leaves = np.full((len(states), len(self.values)), (1 << LEAVES) - 1, np.uint16)
-        for index, cuts, left in zip(self.features, self.cuts, self.left, strict=True):
-            leaves &= left.take(np.searchsorted(cuts, _known(states[:, index])), axis=0)
+    def _outputs(self, states: Floats) -> Single:
+        """The output of each tree [n, T]."""
+        leaves = np.full((len(states), len(self.values)), _ALL, np.uint16)
+        for index, cuts, remaining in zip(self.features, self.cuts, self.remaining, strict=True):
+            leaves &= remaining.take(np.searchsorted(cuts, _known(states[:, index])), axis=0)
         place = _FIRST.take(leaves) + np.arange(0, self.values.size, LEAVES)
-        added: Single = self.values.ravel().take(place)
-        return added
+        outputs: Single = self.values.ravel().take(place)
+        return outputs
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Named arrays that `from_arrays` reads back."""
         arrays: dict[str, npt.NDArray[Any]] = {"values": self.values}
-        for index, cuts, left in zip(self.features, self.cuts, self.left, strict=True):
-            arrays |= {f"{index}.cuts": cuts, f"{index}.left": left}
+        for index, cuts, remaining in zip(self.features, self.cuts, self.remaining, strict=True):
+            arrays |= {f"{index}.cuts": cuts, f"{index}.left": remaining}
         return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Trees:
-        """The trees that `to_arrays` wrote."""
+        """The inverse of `to_arrays`."""
         used = sorted(int(name.removesuffix(".cuts")) for name in arrays if name.endswith(".cuts"))
         cuts = tuple(arrays[f"{index}.cuts"] for index in used)
         return cls(tuple(used), cuts, tuple(arrays[f"{index}.left"] for index in used), arrays["values"])
 
 
-def _read(tree: Any, number: int, tests: list[tuple[int, float, int, int]]) -> list[int]:
-    """The leaves of `tree` from left to right; its tests (column, threshold, tree, leaves if it fails) are added."""
+def _leaves(tree: Any, number: int, tests: list[tuple[int, float, int, int]]) -> list[int]:
+    """The leaves of `tree` from left to right; appends its tests (column, threshold, tree, leaves if it fails)."""
 
-    def rollout(node: int, first: int) -> list[int]:
+    def below(node: int, first: int) -> list[int]:
         if tree.children_left[node] < 0:
             return [node]
-        before = rollout(tree.children_left[node], first)
-        gone = ((1 << len(before)) - 1) << first
-        tests.append((int(tree.feature[node]), float(tree.threshold[node]), number, ((1 << LEAVES) - 1) & ~gone))
-        return before + rollout(tree.children_right[node], first + len(before))
+        before = below(tree.children_left[node], first)
+        excluded = ((1 << len(before)) - 1) << first
+        tests.append((int(tree.feature[node]), float(tree.threshold[node]), number, _ALL & ~excluded))
+        return before + below(tree.children_right[node], first + len(before))
 
-    return rollout(0, 0)
+    return below(0, 0)
 
 
 def _intervals(feature: Feature, thresholds: Sequence[float]) -> tuple[Single, Floats]:
-    """Where the intervals [c + 1] of a feature end that tests tell apart, and its columns [c + 1, W] in each."""
+    """Upper bounds [c] of the intervals that the tests on a feature distinguish, and its columns [c + 1, W] in each."""
     if feature.kind == "category":
         values = _values(feature).astype(float)
         return ((values[1:] + values[:-1]) / 2).astype(np.float32), np.eye(len(values))
@@ -147,8 +177,8 @@ def _below(threshold: float) -> np.float32:
 
 
 def _table(columns: Floats, tests: Sequence[tuple[int, float, int, int]], start: int, trees: int) -> Bits:
-    """Which leaves of each tree [c, T] the `tests` leave where their columns (from `start`) are `columns` [c, W]."""
-    left = np.full((len(columns), trees), (1 << LEAVES) - 1, np.uint16)
+    """The leaves of each tree [c, T] that `tests` leave where their columns (from `start`) are `columns` [c, W]."""
+    remaining = np.full((len(columns), trees), _ALL, np.uint16)
     for column, threshold, tree, leaves in tests:
-        left[columns[:, column - start] > threshold, tree] &= np.uint16(leaves)
-    return left
+        remaining[columns[:, column - start] > threshold, tree] &= np.uint16(leaves)
+    return remaining

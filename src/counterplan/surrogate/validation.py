@@ -41,7 +41,7 @@ def read_numbers(facts: Mapping[str, Any]) -> dict[str, float]:
 def validate_features(features: StateFeatures) -> None:
     """Raise ValueError unless scales are finite and cut points increase."""
     for feature, mean, spread, cuts in zip(
-        features.features, features.mean, features.spread, features.cuts, strict=True
+        features.features, features.mean, features.scale, features.cuts, strict=True
     ):
         increasing = all(low < high for low, high in itertools.pairwise(cuts))
         if not math.isfinite(mean) or not 0 < spread < math.inf:
