@@ -33,7 +33,7 @@ from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
 from counterplan.problem import People
 from counterplan.search.synthetic import crossover
-from counterplan.storage.files import read_arrays, write_arrays
+from counterplan.storage.arrays import read_arrays, write_arrays
 
 QUICK = TrainingSettings(
     people=120,

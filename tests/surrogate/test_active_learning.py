@@ -22,7 +22,7 @@ from counterplan import (
     benchmarks,
 )
 from counterplan.models.adapters import FunctionModel
-from counterplan.storage.files import read_arrays
+from counterplan.storage.arrays import read_arrays
 
 pytest.importorskip("jax")
 from counterplan.benchmarks import Benchmark
@@ -192,7 +192,7 @@ def test_a_run_that_could_not_even_begin_begins_again(whole: ActiveLearner, tmp_
 def test_answers_that_are_handed_in_later_are_learned_from(whole: ActiveLearner, tmp_path: Path) -> None:
     first = quick(tmp_path, rounds=1)
     first.run()
-    answers = LabelledStates.remembered(whole.box, syn().problem)
+    answers = LabelledStates.from_cache(whole.box, syn().problem)
     settings = replace(QUICK, rounds=1)
     read = syn().problem.read(people_of_syn())
     run = ActiveLearner.resumed(syn().problem, read, BlackBox(syn().model), settings, 1, tmp_path, answers=answers)
@@ -279,13 +279,13 @@ def test_a_budget_of_the_box_ends_the_run() -> None:
 
 
 def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole: ActiveLearner) -> None:
-    answers = LabelledStates.remembered(whole.box, syn().problem)
+    answers = LabelledStates.from_cache(whole.box, syn().problem)
     run = quick(answers=answers, rounds=1)
     run.run()
     assert run.metrics[0]["known"] >= len(answers)
     assert run.box.queries < whole.metrics[0]["queries"] / 2
     before = set(answers.keys)
-    new = [key for key in LabelledStates.remembered(run.box, syn().problem).keys if key not in before]
+    new = [key for key in LabelledStates.from_cache(run.box, syn().problem).keys if key not in before]
     assert len(new) == run.box.queries
     fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], others=()))
     assert len(fewer.labelled_set) == 0

@@ -310,7 +310,7 @@ class ActiveLearner:
         rows = np.arange(min(settings.people + settings.validation, len(self.people)))
         self.next_person = len(rows)
         oracle = self.labelled_set.oracle(self.people)
-        favourable, known = oracle.ask(self.people.states[rows], rows)
+        favourable, known = oracle.query(self.people.states[rows], rows)
         refused = np.flatnonzero(known & ~favourable)
         held = min(settings.validation, len(refused) // 3)
         self.validation, self.query_pool = refused[:held], refused[held:]
@@ -319,7 +319,7 @@ class ActiveLearner:
         if len(self.query_pool):
             rows = self.query_pool[self.random.integers(len(self.query_pool), size=settings.plans)]
             ends = random_walk(self.problem, self.people.states[rows], self.random)
-            self.labelled_set.oracle(self.people).ask(ends, rows)
+            self.labelled_set.oracle(self.people).query(ends, rows)
             if len(self.problem.transitions) > settings.probe_above:
                 self._probe()
         self.initialization_truncated = self.labelled_set.out_of_budget
@@ -340,7 +340,7 @@ class ActiveLearner:
             far = self.people.states[rows]
             for _ in range(-(-len(self.problem.transitions.functions) // self.problem.max_actions)):
                 far = random_walk(self.problem, far, self.random)
-            oracle.ask(far, rows)
+            oracle.query(far, rows)
         favourable = self.labelled_set.states[self.labelled_set.answers]
         if not len(favourable):
             return
