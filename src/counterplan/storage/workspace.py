@@ -288,7 +288,7 @@ def load_problem(folder: str | Path) -> Problem:
     """The problem that a saved Recourse is about."""
     path = Path(folder) / PROBLEM
     try:
-        data = read_json(path, what="problem", follow_links=False)
+        data = read_json(path, what="problem", follow_links=False, infinite=True)
     except MissingFileError:
         raise StorageError(f"{path}: there is no such file; is {folder} what 'counterplan fit' wrote?") from None
     except StorageError as error:
