@@ -225,7 +225,7 @@ def test_several_favourable_classes_and_other_types_of_labels() -> None:
     assert BlackBox(Recorder(), favourable="bad").favourable(PROBLEM, PEOPLE).tolist() == [True, False, False, False]
     with pytest.raises(ModelError, match="did you mean 'good'"):
         BlackBox(Recorder(), favourable="goood").favourable(PROBLEM, PEOPLE)
-    with pytest.raises(ModelError, match="empty"):
+    with pytest.raises(SettingError, match="empty"):
         BlackBox(Recorder(), favourable=[])
     truth = Problem.from_dict(
         PROBLEM.to_dict() | {"outcome": {"column": "y", "values": [False, True], "favourable": True}}

@@ -235,7 +235,7 @@ ASK = """
 import sys
 sys.path.insert(0, ".")
 from counterplan import BlackBox
-print(*(BlackBox(model).decider for model in ("bank:forest", "bank:decide")), sep=chr(10))
+print(*(BlackBox(model).model_id for model in ("bank:forest", "bank:decide")), sep=chr(10))
 """
 
 
