@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterplan import BlackBox, ModelError, Problem, QueryBudgetExceeded
+from counterplan import BlackBox, ModelError, Problem, QueryBudgetExceeded, SettingError
 from counterplan.blackbox import MeteredOracle
 
 PROBLEM = Problem.from_dict(
@@ -27,7 +27,7 @@ PEOPLE = pd.DataFrame({"x": [0.0, 1.0, 2.0, 1.0], "c": ["a", "b", None, "b"]})
 
 
 class Recorder:
-    """A model that writes down what it was asked."""
+    """A model that records its queries."""
 
     def __init__(self, answer=lambda frame: np.where(frame["x"] >= 1, "good", "bad")) -> None:
         self.answer = answer
@@ -42,7 +42,7 @@ class Recorder:
         return sum(map(len, self.frames))
 
 
-def test_counts_rows_and_remembers_answers() -> None:
+def test_counts_rows_and_caches_answers() -> None:
     model = Recorder()
     box = BlackBox(model)
     assert box.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
@@ -54,7 +54,7 @@ def test_counts_rows_and_remembers_answers() -> None:
     assert (box.queries, model.rows) == (6, 6)
 
 
-def test_memory_is_bounded_and_can_be_switched_off() -> None:
+def test_the_cache_is_bounded_and_can_be_disabled() -> None:
     small = BlackBox(Recorder(), cache_size=2)
     for _ in range(2):
         assert small.favourable(PROBLEM, PEOPLE).tolist() == [False, True, True, True]
@@ -78,7 +78,7 @@ def test_zero_has_no_sign_and_problems_do_not_mix() -> None:
     assert box.queries == 2
 
 
-def test_extra_columns_reach_the_model_and_are_part_of_what_is_remembered() -> None:
+def test_extra_columns_reach_the_model_and_are_part_of_the_cache_key() -> None:
     model = Recorder(lambda frame: np.where(frame["secret"] > 5, "good", "bad"))
     box = BlackBox(model)
     people = pd.DataFrame({"id": [7, 8], "x": [1.0, 1.0], "c": ["a", "a"], "secret": [9, 1], "y": ["bad", "bad"]})
@@ -93,7 +93,7 @@ def test_the_names_of_extra_columns_matter_too() -> None:
     assert box.favourable(PROBLEM, people.assign(w=5)).tolist() == [False]
 
 
-def test_answers_can_be_kept_and_recalled() -> None:
+def test_cached_answers_can_be_added_to_another_cache() -> None:
     box = BlackBox(Recorder())
     people = PEOPLE.assign(extra=["p", "long text", "", "q"])
     answers = box.favourable(PROBLEM, people)
@@ -103,7 +103,7 @@ def test_answers_can_be_kept_and_recalled() -> None:
     assert (other.queries, other.cached) == (0, 4)
 
 
-def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once() -> None:
+def test_answers_are_recorded_as_they_arrive_and_slow_models_get_small_batches() -> None:
     calls: list[int] = []
 
     def slow(frame: pd.DataFrame) -> np.ndarray:
@@ -134,7 +134,7 @@ def test_answers_are_noted_as_they_come_and_slow_models_asked_about_few_at_once(
     assert len(other.model.function.frames) == 5  # type: ignore[attr-defined]
 
 
-def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
+def test_a_metered_oracle_counts_new_queries_and_never_raises() -> None:
     people = PROBLEM.read(PEOPLE)
     box = BlackBox(Recorder())
     ask = MeteredOracle(box.session(PROBLEM, people), 4)
@@ -154,7 +154,7 @@ def test_an_inquiry_counts_what_is_new_and_never_raises() -> None:
     assert (poor.exhausted, known.tolist(), poor.count.sum()) == (True, [True, False, False, False], 1)
 
 
-def test_columns_that_an_estimator_does_not_know_are_no_part_of_its_memory() -> None:
+def test_columns_that_an_estimator_does_not_use_are_not_part_of_the_cache_key() -> None:
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]})
     estimator = LogisticRegression().fit(frame, ["bad", "bad", "good", "good"])
     box = BlackBox(estimator)
@@ -171,7 +171,7 @@ def test_batches() -> None:
     assert [len(frame) for frame in model.frames] == [2, 2, 1]
 
 
-def test_a_budget_stops_and_tells_what_was_found() -> None:
+def test_an_exhausted_budget_raises_with_the_answers_so_far() -> None:
     model = Recorder()
     box = BlackBox(model, budget=2)
     with pytest.raises(QueryBudgetExceeded, match="budget of 2 queries") as caught:
@@ -194,9 +194,12 @@ def test_a_budget_stops_and_tells_what_was_found() -> None:
         (lambda frame: ["godo"] * len(frame), "unknown outcome 'godo'; did you mean 'good'"),
         (lambda frame: np.linspace(0, 0.9, len(frame)), "set a threshold"),
         (lambda frame: frame["nothing"], "KeyError"),
+        (lambda frame: np.ma.array(["good"] * len(frame), mask=[True] + [False] * (len(frame) - 1)), "masked array"),
+        (lambda frame: np.ma.array(["good"] * len(frame)), "masked array"),
+        (lambda frame: [np.ma.masked] + ["good"] * (len(frame) - 1), "one answer per person|masked"),
     ],
 )
-def test_answers_that_make_no_sense_are_refused(answer, message: str) -> None:
+def test_invalid_answers_are_refused(answer, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         BlackBox(Recorder(answer)).favourable(PROBLEM, PEOPLE)
 
@@ -222,7 +225,7 @@ def test_several_favourable_classes_and_other_types_of_labels() -> None:
     assert BlackBox(Recorder(), favourable="bad").favourable(PROBLEM, PEOPLE).tolist() == [True, False, False, False]
     with pytest.raises(ModelError, match="did you mean 'good'"):
         BlackBox(Recorder(), favourable="goood").favourable(PROBLEM, PEOPLE)
-    with pytest.raises(ModelError, match="empty"):
+    with pytest.raises(SettingError, match="empty"):
         BlackBox(Recorder(), favourable=[])
     truth = Problem.from_dict(
         PROBLEM.to_dict() | {"outcome": {"column": "y", "values": [False, True], "favourable": True}}
@@ -233,7 +236,7 @@ def test_several_favourable_classes_and_other_types_of_labels() -> None:
         BlackBox(lambda f: (f["x"] >= 0).astype(int)).favourable(truth, PEOPLE)
 
 
-def test_nobody_is_not_asked_about() -> None:
+def test_no_people_no_queries() -> None:
     model = Recorder()
     assert BlackBox(model).favourable(PROBLEM, PEOPLE.head(0)).tolist() == []
     assert model.rows == 0
@@ -246,6 +249,17 @@ def test_nobody_is_not_asked_about() -> None:
         {"threshold": "0.5"},
     ],
 )  # fmt: skip
-def test_senseless_settings_are_refused(wrong: dict) -> None:
-    with pytest.raises(ModelError):
+def test_invalid_settings_are_refused(wrong: dict) -> None:
+    with pytest.raises(SettingError):
         BlackBox(Recorder(), **wrong)
+
+
+def test_masked_probabilities_are_refused() -> None:
+    class Masked(LogisticRegression):
+        def predict_proba(self, table):  # type: ignore[no-untyped-def]
+            return np.ma.array(super().predict_proba(table), mask=False)
+
+    train = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 10})
+    estimator = Masked().fit(train, ["bad", "fair", "good"] * 10)
+    with pytest.raises(ModelError, match="masked array"):
+        BlackBox(estimator, threshold=0.5).favourable(PROBLEM, PEOPLE)

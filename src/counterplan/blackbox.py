@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from counterplan.errors import CounterplanError, ModelError
+from counterplan.errors import CounterplanError, ModelError, SettingError
 from counterplan.models import Model, adapt
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
@@ -81,7 +81,9 @@ class BlackBox:
     Raises
     ------
     ModelError
-        If the model cannot be used, or a parameter is invalid.
+        If the model cannot be used.
+    SettingError
+        If another parameter is invalid.
 
     Examples
     --------
@@ -111,12 +113,12 @@ class BlackBox:
             several = not isinstance(favourable, (str, bool, int, float)) and isinstance(favourable, Collection)
             self._favourable = frozenset(text_of(value) for value in (favourable if several else [favourable]))  # type: ignore[union-attr]
             if not self._favourable:
-                raise ModelError("'favourable' is empty: name at least one favourable outcome")
+                raise SettingError("'favourable' is empty: name at least one favourable outcome")
         if threshold is not None and not (isinstance(threshold, (int, float)) and np.isfinite(threshold)):
-            raise ModelError(f"'threshold' must be a finite number, not {threshold!r}")
+            raise SettingError(f"'threshold' must be a finite number, not {threshold!r}")
         for name, number, least in (("budget", budget, 0), ("cache_size", cache_size, 0), ("batch", batch, 1)):
             if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
-                raise ModelError(f"'{name}' must be an integer of at least {least}, not {number!r}")
+                raise SettingError(f"'{name}' must be an integer of at least {least}, not {number!r}")
         self.threshold = threshold
         self.budget = budget
         self.cache_size = cache_size

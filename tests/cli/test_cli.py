@@ -71,7 +71,7 @@ def test_recommends_for_a_benchmark(run) -> None:
         ("export loan.yaml", "Missing option '--to'"),
         ("recommend . ", "is . what 'counterplan fit' wrote"),
         ("fit loan.yaml --out learned", "--people FILE"),
-        ("fit german --out bank.py --budget 20", "cannot be made a folder"),
+        ("fit german --out bank.py --budget 20", "cannot be created as a folder"),
         ("fit german --out german", "that is a benchmark's name"),
         ("fit german --out learned --preset papr", "there is no preset 'papr'"),
         ("fit german --out learned --method guide", "there is no method 'guide'; did you mean 'guided'"),

@@ -114,7 +114,7 @@ def test_what_was_learned_can_be_used(finished: Path) -> None:
         ("--out new --resume", "there is no experiment to go on with"),
         ("--out new --resume --force", "exclude each other"),
         ("--out new --report-only", "results.csv: there is no such file"),
-        ("--out file", "file: cannot be made a folder"),
+        ("--out file", "file: cannot be created as a folder"),
         ("--out used", "continue with --resume, or start again with --force"),
         ("--out used --resume --seeds 3", "was started with other options \\(seeds 0, not 0, 1, 2\\)"),
         ("--out used --resume --benchmarks adult", "--benchmarks german --first-seed 0 --people 6 --resume"),

@@ -242,7 +242,7 @@ def test_an_unwritable_file_is_reported(run, folder: Path) -> None:
         words = ("--people", "many.csv", "--model", "bank:impatient", "--out", "/proc")
         unwritable = run("fit", "loan.yaml", *words)
         assert unwritable.code == 2
-        assert "/proc: nothing can be written there" in unwritable.err, "before anything is asked"
+        assert "/proc: no file can be written there" in unwritable.err, "before anything is asked"
 
 
 def test_an_interrupted_fit_is_usable_and_resumes(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,7 +364,7 @@ def test_resuming_with_another_model_is_refused_and_loses_no_answer(run, bank: P
     before = contents(bank / "learned")
     assert set(before) == {"answers.unfinished.csv"}
     plain = run(*fit_words("bank:slow"))
-    assert "--answers learned/answers.unfinished.csv keeps what was paid for" in plain.err
+    assert "--answers learned/answers.unfinished.csv reuses its queries" in plain.err
     ran = run(*fit_words("bank:other", "--resume"))
     assert ran.code == 2
     assert "answers.unfinished.csv: holds answers of model 'bank:slow'" in ran.err
@@ -447,7 +447,7 @@ def test_a_fit_with_other_costs_needs_no_query(run, learned: Path) -> None:
     ran = run(*fit_words("bank:decide", "--resume"))
     assert ran.code == 2
     assert "was fitted to another problem" in ran.err
-    assert "--answers learned/answers.csv.gz keeps what was paid for" in ran.err
+    assert "--answers learned/answers.csv.gz reuses its queries" in ran.err
     again = run(*fit_words("bank:decide", "--force", "--answers", "learned/answers.csv.gz"))
     assert again.code == 0, again.err
 
@@ -537,7 +537,7 @@ def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, nam
         ran = run(*words)
         assert ran.code == 2
         assert f"learned/{name}" in ran.err or f", {name}: damaged" in ran.err
-        assert "'counterplan fit --method search' with --resume makes it again" in ran.err
+        assert "'counterplan fit --method search' with --resume restores it" in ran.err
     ran = run(*fit_words("bank:decide", *search))
     assert ran.code == 0, ran.err
     after = contents(learned)
@@ -548,7 +548,7 @@ def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, nam
     (learned / "training.npz").unlink()
     ran = run(*fit_words("bank:decide", *search))
     assert ran.code == 2
-    assert "or with --force from nothing" in ran.err
+    assert "or with --force starts again" in ran.err
     assert run(*fit_words("bank:decide", "--method", "search", "--force")).code == 0
     assert run("recommend", "learned", *PLANNED, "--planner", "search").code == 0
 
@@ -569,8 +569,8 @@ def test_an_unwritable_output_is_reported_before_any_query(run, folder: Path, ta
         before = sorted(folder.rglob("*"))
         ran = run(*words, switch, path)
         assert ran.code == 2
-        assert path in ran.err or "/proc: nothing can be written there" in ran.err
-        assert any(way in ran.err for way in ("there is no folder", "cannot be written", "nothing can be written"))
+        assert path in ran.err or "/proc: no file can be written there" in ran.err
+        assert any(way in ran.err for way in ("there is no folder", "cannot be written", "no file can be written"))
         assert sorted(folder.rglob("*")) == before
 
 

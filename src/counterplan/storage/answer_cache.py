@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -186,9 +187,9 @@ def _missing(feature: Feature) -> str:
 
 def _formatted(feature: Feature, column: Floats) -> list[str]:
     if feature.is_number:
-        return ["" if np.isnan(number) else repr(number) for number in column.tolist()]
-    texts = [*feature.values, _missing(feature)]
-    return [texts[int(index)] for index in np.nan_to_num(column, nan=len(feature.values)).tolist()]
+        return ["" if math.isnan(number) else repr(number) for number in column.tolist()]
+    values, missing = feature.values, _missing(feature)
+    return [missing if math.isnan(index) else values[int(index)] for index in column.tolist()]
 
 
 def _read(feature: Feature, column: pd.Series[str]) -> Floats:

@@ -208,4 +208,4 @@ def _is_metric(line: object) -> bool:
 def restart_hint(folder: Path) -> str:
     """Say how to start again without repeating queries."""
     answers = next((folder / name for name in (ANSWERS, WRITE_AHEAD) if (folder / name).exists()), None)
-    return "start again with --force" + (f" (--answers {answers} keeps what was paid for)" if answers else "")
+    return "start again with --force" + (f" (--answers {answers} reuses its queries)" if answers else "")

@@ -170,7 +170,7 @@ def read_bounded(path: str | Path, limit: int, *, follow_links: bool = True) -> 
 
 
 def make_writable(folder: str | Path) -> Path:
-    """Create `folder` if necessary and return it; StorageError if nothing can be written there."""
+    """Create `folder` if necessary and return it; StorageError if no file can be written there."""
     try:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
