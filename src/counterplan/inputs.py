@@ -252,10 +252,8 @@ def _source(people: str | Path | pd.DataFrame | None) -> Path | None:
 def _is_program(path: Path) -> bool:
     """Whether a file that is not a problem is a program."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST_PROGRAM:
-            return False
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = read_json(path, infinite=True)
+    except StorageError:
         return False
     return isinstance(data, dict) and "counterplan_program" in data
 

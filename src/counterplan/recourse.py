@@ -22,6 +22,7 @@ from counterplan.plans import Plans
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean, visible
 from counterplan.program import Program
+from counterplan.program.io import load as read_program
 from counterplan.program.io import to_json as program_json
 from counterplan.search.change_sets import Hints
 from counterplan.storage.answer_cache import LabelledStates
@@ -782,7 +783,7 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     path = Workspace(folder).path(PROGRAM)
     if not path.exists():
         raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
-    program = Program.load(path)
+    program = read_program(path, follow_links=False)
     if problem is not None and program.problem.fingerprint != problem.fingerprint:
         raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
     return program

@@ -164,14 +164,14 @@ class _PlansWriter(_Writer):
         self.chunks.append(plans)
 
     def finish(self) -> None:
-        plans = self.explained(sum(self.chunks, Plans(())))
+        plans = self.explained(Plans.join(self.chunks))
         errors: list[CounterplanError] = []
-        for target, text in ((self.json_file, plans.to_json), (self.csv_file, lambda: _csv(plans))):
+        for target, text in ((self.json_file, plans.to_json), (self.csv_file, plans.to_csv)):
             if target is not None and str(target) == "-":
                 emit(text().rstrip("\n"))
             elif target is not None:
                 try:
-                    write_whole(target, text())
+                    write_whole(target, text(), private=True)
                 except CounterplanError as error:
                     errors.append(error)
         if "-" not in (str(self.json_file), str(self.csv_file)):
@@ -205,17 +205,17 @@ class _StreamWriter(_Writer):
 
     def add(self, plans: Plans) -> None:
         if self.printed:
-            emit(_csv(plans, header=not self.people).rstrip("\n"))
+            emit(plans.to_csv(header=not self.people).rstrip("\n"))
         elif self.file is not None and self.error is None:
             try:
-                self.file.write(_csv(plans, header=not self.people))
+                self.file.write(plans.to_csv(header=not self.people))
             except StorageError as error:
                 self.error = error
         if len(self.first) < MOST_PRINTED:
             self.first += plans[: MOST_PRINTED - len(self.first)]
         self.people += len(plans)
         self.counts.update(plans.counts)
-        self.unverified += sum(not plan.verified for plan in plans if plan.steps)
+        self.unverified += int((~plans.verified & (plans.lengths > 0)).sum())
         self.queries += plans.queries
         self.cached += plans.cached
 
@@ -246,7 +246,3 @@ class _StreamWriter(_Writer):
             share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
             asked += f", {share} answered from memory"
         return "\n\n".join([*blocks, f"{people}: {', '.join(parts) or 'nothing to do'}. {asked}."])
-
-
-def _csv(plans: Plans, header: bool = True) -> str:
-    return plans.to_frame().to_csv(index=False, header=header)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterplan.errors import SettingError
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import write_inside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def new_figure(width: float = 7, height: float = 5) -> Figure:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, whole or not at all.
+    """Write a figure, whole or not at all; a link of that name is replaced, never followed.
 
     Parameters
     ----------
@@ -51,4 +51,4 @@ def write_figure(figure: Figure, path: Path) -> None:
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=120)
-    write_whole(path, buffer.getvalue())
+    write_inside(path.parent, path.name, buffer.getvalue())

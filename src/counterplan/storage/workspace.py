@@ -12,8 +12,9 @@ from counterplan.errors import CounterplanError, ProblemError, SettingError, Sto
 from counterplan.problem import Problem
 from counterplan.storage import answer_cache, write_ahead
 from counterplan.storage.answer_cache import LabelledStates
-from counterplan.storage.checkpoints import LEARNING, TRAINING, restart_hint
-from counterplan.storage.files import make_writable, write_whole
+from counterplan.storage.checkpoints import LEARNING, TRAINING, read_metrics, restart_hint
+from counterplan.storage.files import MissingFileError, make_writable, write_inside
+from counterplan.storage.json_files import read_json, valid_seed
 from counterplan.storage.serialization import artifact_files
 
 PROBLEM = "problem.json"
@@ -38,7 +39,6 @@ LEARNED = (
 OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
-LARGEST_SEED = 2**32 - 1
 
 _REPAIR = "'counterplan fit' with your problem's own file and --resume writes it again"
 
@@ -122,8 +122,8 @@ class Workspace:
         return self
 
     def write(self, name: str, content: str | bytes) -> None:
-        """Write one file, whole or not at all."""
-        write_whole(self.path(name), content)
+        """Write one file, whole or not at all; a link of that name is replaced, never followed."""
+        write_inside(self.folder, name, content)
 
     def remove(self, *names: str) -> None:
         """Remove the files `names`, as far as they exist."""
@@ -166,11 +166,11 @@ class Workspace:
         """
         path = self.path(PROBLEM)
         try:
-            data = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
+            data = read_json(path, what="problem", follow_links=False, infinite=True)
+        except MissingFileError:
             raise StorageError(f"{path}: there is no such file; is {self} what 'counterplan fit' wrote?") from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise StorageError(f"{path}: cannot be read ({error}); {_REPAIR}") from None
+        except StorageError as error:
+            raise StorageError(f"{error}; {_REPAIR}") from None
         try:
             return Problem.from_dict(data, str(path))
         except ProblemError as error:
@@ -206,12 +206,16 @@ class Workspace:
         StorageError
             If the file is damaged.
         """
-        if not self.holds(ORIGIN):
+        path = self.path(ORIGIN)
+        try:
+            facts = read_json(path, follow_links=False)
+            benchmark, seed = facts["benchmark"], valid_seed(facts["seed"], str(path))
+        except MissingFileError:
             return None
-        facts = self._read_record(ORIGIN)
-        benchmark, seed = (facts.get("benchmark"), facts.get("seed")) if isinstance(facts, dict) else (None, None)
-        if not isinstance(benchmark, str | None) or type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
-            raise StorageError(f"{self.path(ORIGIN)}: damaged; remove it, and name people and model")
+        except (KeyError, TypeError):
+            benchmark, seed = 0, 0
+        if not isinstance(benchmark, str | None):
+            raise StorageError(f"{path}: damaged; remove it, and name people and model")
         return Origin(benchmark, seed)
 
     def save_query_counts(self, counts: Mapping[str, int]) -> None:
@@ -220,10 +224,10 @@ class Workspace:
 
     def load_query_counts(self) -> dict[str, int]:
         """Load the number of queries that each method of `fit` needed, as far as it was recorded."""
-        facts = self._read_record(QUERY_COUNTS)
         try:
+            facts = read_json(self.path(QUERY_COUNTS), follow_links=False)
             return {method: int(facts[method]) for method in METHODS if method in facts}
-        except (TypeError, ValueError, OverflowError):
+        except (StorageError, TypeError, ValueError):
             return {}
 
     def load_metrics(self, name: str) -> list[dict[str, Any]]:
@@ -234,11 +238,10 @@ class Workspace:
         StorageError
             If the file is damaged.
         """
-        path = self.path(name)
         try:
-            return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
-        except (OSError, ValueError, RecursionError):
-            raise StorageError(f"{path}: damaged, and left out: it is only a record.") from None
+            return read_metrics(self.path(name))
+        except StorageError as error:
+            raise StorageError(f"{error}. It is left out: it is only a record.") from None
 
     def load_answers(self, problem: Problem) -> LabelledStates:
         """Load the answers that were saved for `problem`.
@@ -249,13 +252,6 @@ class Workspace:
             If there are none, or the file is damaged or about other features.
         """
         try:
-            return LabelledStates.load(self.path(ANSWERS), problem)
+            return LabelledStates.load(self.path(ANSWERS), problem, follow_links=False)
         except CounterplanError as error:
             raise StorageError(f"{error}. Remove the file: nothing is lost but the queries that it saves") from None
-
-    def _read_record(self, name: str) -> Any:
-        """Read an optional JSON file; an empty mapping if it is missing or damaged."""
-        try:
-            return json.loads(self.path(name).read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return {}
