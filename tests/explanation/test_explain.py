@@ -50,10 +50,10 @@ def without(problem: Problem, plan: Plan, t: int) -> tuple[np.ndarray, float, st
     state, cost = problem.state(plan.start)[None], 0.0
     for place, step in enumerate(plan.steps):
         if place != t:
-            after, price, legal = problem.transitions.step(state, np.array([numbers[step.action]]))
+            after, added, legal = problem.transitions.step(state, np.array([numbers[step.action]]))
             if not legal[0]:
                 return state, cost, step.action
-            state, cost = after, cost + float(price[0])
+            state, cost = after, cost + float(added[0])
     return state, cost, ""
 
 
@@ -93,9 +93,9 @@ def truths(problem: Problem, model: object, plan: Plan, forbid: Sequence[str] = 
                 spent = 0.0
                 for place, other in enumerate(plan.steps):
                     action = numbers[claim["tried"] if place == t else other.action]
-                    state, price, legal = problem.transitions.step(state, np.array([action]))
+                    state, added, legal = problem.transitions.step(state, np.array([action]))
                     assert legal[0]
-                    spent += float(price[0])
+                    spent += float(added[0])
                 assert spent < plan.cost
                 assert not ask(state, np.array([0]))[0]
 
@@ -108,57 +108,59 @@ def _frame(plan: Plan):  # type: ignore[no-untyped-def]
 
 def test_every_step_has_a_reason_and_it_is_true(plans: Plans) -> None:
     box = BlackBox(GERMAN.model)
-    told = explain(plans, GERMAN.problem, box, ask=True)
+    explained = explain(plans, GERMAN.problem, box, ask=True)
     steps = sum(len(plan.steps) for plan in plans)
     assert steps > 25
-    assert told.reasons == {"rule": 0, "contrast": steps, "none": 0}
+    assert explained.reasons == {"rule": 0, "contrast": steps, "none": 0}
     assert 0 < box.queries <= steps
-    assert told.queries == plans.queries + box.queries
-    for plan in told:
+    assert explained.queries == plans.queries + box.queries
+    for plan in explained:
         truths(GERMAN.problem, GERMAN.model, plan)
-    bare = [replace(step, reason=None, because=None) for plan in told for step in plan.steps]
+    bare = [replace(step, reason=None, because=None) for plan in explained for step in plan.steps]
     assert bare == [step for plan in plans for step in plan.steps]
-    text = told.to_text()
+    text = explained.to_text()
     assert "because without it the decision would still be unfavourable" in text
 
 
-def test_nobody_is_asked_unless_it_is_wished(plans: Plans) -> None:
+def test_no_query_unless_it_is_requested(plans: Plans) -> None:
     box = BlackBox(GERMAN.model)
-    told = explain(plans, GERMAN.problem, box)
+    explained = explain(plans, GERMAN.problem, box)
     assert box.queries == 0
-    assert told.reasons["none"] == 0
+    assert explained.reasons["none"] == 0
     assert all(
-        "was not tried without it" in (step.reason or "") or step.because.conditions for p in told for step in p.steps
+        "was not tried without it" in (step.reason or "") or step.because.conditions
+        for p in explained
+        for step in p.steps
     )  # type: ignore[union-attr]
-    assert Plans.from_json(told.to_json()) == told
+    assert Plans.from_json(explained.to_json()) == explained
     spent = BlackBox(GERMAN.model, budget=2)
     assert explain(plans, GERMAN.problem, spent, ask=True).reasons["none"] == 0
     assert spent.queries <= 2
 
 
-def test_what_is_remembered_is_used(plans: Plans) -> None:
+def test_cached_answers_are_used(plans: Plans) -> None:
     box = BlackBox(GERMAN.model)
     again = ExactPlanner(GERMAN.problem, box).plan(PEOPLE, refused=True)
-    asked = box.queries
-    told = explain(again, GERMAN.problem, box)
-    assert box.queries == asked
-    known = [c for plan in told for step in plan.steps for c in step.because.conditions if c.get("by") == "model"]  # type: ignore[union-attr]
-    tried = [c for plan in told for step in plan.steps for c in step.because.conditions if "tried" in c]  # type: ignore[union-attr]
+    queries = box.queries
+    explained = explain(again, GERMAN.problem, box)
+    assert box.queries == queries
+    known = [c for plan in explained for step in plan.steps for c in step.because.conditions if c.get("by") == "model"]  # type: ignore[union-attr]
+    tried = [c for plan in explained for step in plan.steps for c in step.because.conditions if "tried" in c]  # type: ignore[union-attr]
     assert known
-    assert tried, "exact search has asked about everything cheaper"
-    for plan in told:
+    assert tried, "exact search has queried everything cheaper"
+    for plan in explained:
         truths(GERMAN.problem, GERMAN.model, plan)
-    assert "was tried with the model and is not enough" in told.to_text()
+    assert "was tried with the model and is not enough" in explained.to_text()
 
 
-def test_estimates_are_called_so(plans: Plans) -> None:
+def test_estimates_are_reported_as_such(plans: Plans) -> None:
     class Believes:
         def __call__(self, states: np.ndarray) -> np.ndarray:
             return np.linspace(0.2, 0.8, len(states))
 
-    told = explain(plans, GERMAN.problem, BlackBox(GERMAN.model), surrogate=Believes())  # type: ignore[arg-type]
-    assert "estimated chance" in told.to_text()
-    assert "the model was not asked" in told.to_text()
+    explained = explain(plans, GERMAN.problem, BlackBox(GERMAN.model), surrogate=Believes())  # type: ignore[arg-type]
+    assert "estimated chance" in explained.to_text()
+    assert "the model was not asked" in explained.to_text()
 
 
 def test_the_programs_rule_comes_first(plans: Plans) -> None:
@@ -170,19 +172,19 @@ def test_the_programs_rule_comes_first(plans: Plans) -> None:
         Test(age.index, at_least=0.0), Leaf((Choice(numbers[first.action]),)), Leaf((Choice(problem.transitions.stop),))
     )
     program = Program(problem, {INTERVENE: tree})
-    told = explain(plans, problem, BlackBox(GERMAN.model), program)
-    counted = told.reasons
+    explained = explain(plans, problem, BlackBox(GERMAN.model), program)
+    counted = explained.reasons
     assert counted["rule"] > 0
     assert counted["contrast"] > 0
     assert counted["none"] == 0
-    for plan in told:
+    for plan in explained:
         for t, step in enumerate(plan.steps):
             assert step.because is not None
             assert (step.because.source == "rule") == (t == 0 and step.action == first.action)
-    assert explain(told, problem, BlackBox(GERMAN.model)) == told, "a rule that is there stays"
+    assert explain(explained, problem, BlackBox(GERMAN.model)) == explained, "a rule that is there stays"
 
 
-def test_a_rule_is_no_reason_where_the_program_would_not_have_come() -> None:
+def test_a_rule_is_no_reason_in_states_that_the_program_cannot_reach() -> None:
     """The program only ever makes people highly skilled or unskilled residents: to others, its rules do not apply."""
     problem = GERMAN.problem
     numbers = {str(action): action.index for action in problem.transitions.actions}
@@ -194,14 +196,14 @@ def test_a_rule_is_no_reason_where_the_program_would_not_have_come() -> None:
     after = Split(Test(job.index, among=(high,)), Leaf((Choice(problem.transitions.stop),)), then)
     program = Program(problem, {INTERVENE: start, "CHANGE_JOB": after})
     person = problem.read(GERMAN.refused_test.head(1).assign(job="unskilled_non_resident", saving_accounts="little"))
-    for value, said in ((resident, "rule"), (skilled, "contrast")):
+    for value, expected in ((resident, "rule"), (skilled, "contrast")):
         result = PlanColumns.empty(1, 2)
         result.status[0] = Status.FOUND
         result.actions[0] = numbers[f"CHANGE_JOB={job.values[value]}"], numbers["CHANGE_SAVINGS=rich"]
         plans = Plans.from_columns(problem, person, result)
-        told = explain(plans, problem, BlackBox(GERMAN.model), program)[0].steps[1]
-        assert told.because is not None
-        assert told.because.source == said
+        explained = explain(plans, problem, BlackBox(GERMAN.model), program)[0].steps[1]
+        assert explained.because is not None
+        assert explained.because.source == expected
 
 
 @pytest.mark.parametrize("forbid", [[], ["CHANGE_SAVINGS"], ["CHANGE_JOB", "CHANGE_CREDIT=-5000"]])
@@ -218,25 +220,25 @@ def test_reasons_of_every_planner_are_true(who: str, forbid: list[str]) -> None:
     }.get(who, guided)
     people = GERMAN.refused_test.head(50)
     plans = planner.plan(people, forbid=forbid, **({"budget": 0} if who == "unchecked" else {}))
-    told = explain(plans, problem, box, program)
-    assert told.reasons["none"] == 0
-    assert sum(told.reasons.values()) > 20
-    for plan in told:
+    explained = explain(plans, problem, box, program)
+    assert explained.reasons["none"] == 0
+    assert sum(explained.reasons.values()) > 20
+    for plan in explained:
         truths(problem, model, plan, forbid)
         if not plan.verified:
             assert not any("holds with it" in (step.reason or "") for step in plan.steps)
     if who == "program":
-        assert told.reasons["contrast"] == 0
-        assert any("not open to you" in (step.reason or "") for plan in told for step in plan.steps) or not forbid
+        assert explained.reasons["contrast"] == 0
+        assert any("not open to you" in (step.reason or "") for plan in explained for step in plan.steps) or not forbid
 
 
 def test_a_single_step_claims_nothing_about_today(plans: Plans) -> None:
-    """Whether somebody is refused is only said if it is known."""
+    """That a person is refused is stated only if it is known."""
     one = next(plan for plan in plans if len(plan.steps) == 1)
-    told = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model))[0].steps[0]
-    assert told.reason == "it is the whole plan: without it nothing would change"
-    asked = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model), ask=True)[0].steps[0]
-    assert asked.reason == "without it the decision would still be unfavourable"
+    explained = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model))[0].steps[0]
+    assert explained.reason == "it is the whole plan: without it nothing would change"
+    queried = explain(Plans((one,)), GERMAN.problem, BlackBox(GERMAN.model), ask=True)[0].steps[0]
+    assert queried.reason == "without it the decision would still be unfavourable"
 
 
 @pytest.mark.parametrize(("scale", "in_vain"), [(0.9, True), (0.1, False)])
@@ -268,6 +270,39 @@ def test_a_step_that_does_not_pay_is_called_so(scale: float, in_vain: bool) -> N
     assert ("favourable without it too" in (first.reason or "")) == in_vain
 
 
+def test_explained_plans_stay_columns(plans: Plans) -> None:
+    """Plans from objects and from columns get the same reasons, and columns need no objects."""
+    box = BlackBox(GERMAN.model)
+    explained = explain(plans, GERMAN.problem, box, imitated(), ask=True)
+    assert explained.people is not None
+    read = explain(Plans.from_json(plans.to_json()), GERMAN.problem, box, imitated(), ask=True)
+    assert read.plans == explained.plans
+    again = explain(explained, GERMAN.problem, box, imitated())
+    assert again.reasons == explained.reasons
+
+
+def test_contrasts_compare_weighted_costs(plans: Plans) -> None:
+    """With the same weight for every action, every cost that a reason states is multiplied by it, and nothing else."""
+    assert plans.people is not None
+    columns = replace(plans.columns, weights=np.full(plans.actions.shape, 4.0))
+    weighted = Plans.from_columns(GERMAN.problem, plans.people, columns)
+
+    def savings(of: Plans) -> dict[tuple[int | str, int, str], tuple[float, float]]:
+        """The cost of a later step with and without a step, by person, step and action."""
+        return {
+            (plan.person, t, fact["cheaper"]): (fact["effort"], fact["otherwise"])
+            for plan in explain(of, GERMAN.problem, BlackBox(GERMAN.model), ask=True)
+            for t, step in enumerate(plan.steps)
+            for fact in (step.because.conditions if step.because else ())
+            if "cheaper" in fact
+        }
+
+    found, expected = savings(weighted), savings(plans)
+    assert expected
+    for place, costs in expected.items():
+        assert found[place] == pytest.approx([4 * cost for cost in costs])
+
+
 def test_foreign_plans_are_refused(plans: Plans) -> None:
     with pytest.raises(SettingError, match="expects Plans, as `recommend` returns them, not list"):
         explain([plans[0]], GERMAN.problem, BlackBox(GERMAN.model))  # type: ignore[arg-type]
@@ -290,8 +325,8 @@ def test_holds_in_random_worlds(data: st.DataObject) -> None:
     box = BlackBox(model)
     plans = ExactPlanner(problem, box).plan(table)
     program = random_program(problem, data.draw(st.integers(0, 99)), stops=0.8) if data.draw(st.booleans()) else None
-    told = explain(plans, problem, box, program, ask=data.draw(st.booleans()))
-    assert told.reasons["none"] == 0
-    for plan in told:
+    explained = explain(plans, problem, box, program, ask=data.draw(st.booleans()))
+    assert explained.reasons["none"] == 0
+    for plan in explained:
         if plan.steps:
             truths(problem, model, plan)

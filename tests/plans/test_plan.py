@@ -136,10 +136,10 @@ def test_a_replay_that_fails_is_not_a_plan_that_fails(german: Benchmark, longest
 def test_replay_multiplies_costs_by_the_weights_of_steps(german: Benchmark, longest: Plan) -> None:
     box = BlackBox(german.model)
     weighted = tuple(replace(step, cost=2 * step.cost, weight=2.0) for step in longest.steps)
-    dear = replace(longest, steps=weighted, optimal=False, lower_bound=0.0)
-    assert dear.replay(german.problem, box).ok
-    assert dear.cost == pytest.approx(2 * longest.cost)
-    forgotten = replace(dear, steps=tuple(replace(step, weight=1.0) for step in weighted))
+    expensive = replace(longest, steps=weighted, optimal=False, lower_bound=0.0)
+    assert expensive.replay(german.problem, box).ok
+    assert expensive.cost == pytest.approx(2 * longest.cost)
+    forgotten = replace(expensive, steps=tuple(replace(step, weight=1.0) for step in weighted))
     assert "costs" in str(forgotten.replay(german.problem, box))
 
 

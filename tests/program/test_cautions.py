@@ -1,4 +1,4 @@
-"""A plan that goes around something forbidden says so, and how often such plans held where that was tried."""
+"""Plans that avoid forbidden actions carry a caution, with the figures of a trial if there was one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from counterplan import BlackBox, PlanError, Plans, benchmarks
+from counterplan import BlackBox, CounterplanError, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
 from counterplan.plans import Coded, PlanColumns
 from counterplan.program import Program
@@ -25,7 +25,7 @@ def tried(without: Any) -> Program:
 
 
 def cautions(program: Program, forbid: Any) -> set[str]:
-    """What is said of the plans that are other ones than usual; of no other plan is anything said."""
+    """The cautions of plans that differ from the unconstrained ones; no other plan has a caution."""
     usual, plans = program.recommend(PEOPLE), program.recommend(PEOPLE, forbid=forbid)
     others = [plan for plan, was in zip(plans, usual, strict=True) if plan.steps and plan.actions != was.actions]
     same = [plan for plan, was in zip(plans, usual, strict=True) if not plan.steps or plan.actions == was.actions]
@@ -36,10 +36,10 @@ def cautions(program: Program, forbid: Any) -> set[str]:
 
 def test_figures_from_the_card_where_one_function_is_forbidden() -> None:
     program = tried({"CHANGE_SAVINGS": {"people": 9, "plans": 1_200, "hold": 35}})
-    told = f"{MADE}tried without “Change savings”, 35 of the 1,200 plans that it gave held."
-    assert cautions(program, ["CHANGE_SAVINGS"]) == {told}
+    sentence = f"{MADE}tried without “Change savings”, 35 of the 1,200 plans that it gave held."
+    assert cautions(program, ["CHANGE_SAVINGS"]) == {sentence}
     every = [str(action) for action in GERMAN.problem.transitions.actions if action.function == "CHANGE_SAVINGS"]
-    assert cautions(program, every) == {told}, "it is the same"
+    assert cautions(program, every) == {sentence}, "it is the same"
     assert cautions(program, ["CHANGE_SAVINGS", "CHANGE_JOB"]) == {LESS}
     assert cautions(program, every[:3]) == {LESS}
     assert cautions(program, ["CHANGE_JOB"]) == {LESS}, "that was not tried"
@@ -62,18 +62,18 @@ def test_any_figures_will_do(odd: Any) -> None:
     assert cautions(tried({"CHANGE_SAVINGS": odd}), ["CHANGE_SAVINGS"]) == {LESS}
 
 
-def test_wishes_differ_from_person_to_person() -> None:
+def test_constraints_differ_from_person_to_person() -> None:
     program = tried({"CHANGE_SAVINGS": {"people": 9, "plans": 12, "hold": 3}})
     usual = program.recommend(PEOPLE)
     users = [plan.person for plan in usual if any(step.function == "CHANGE_SAVINGS" for step in plan.steps)]
     given = [plan.person for plan in program.recommend(PEOPLE, forbid=["CHANGE_SAVINGS"]) if plan.caution]
     first, second = [person for person in given if person in users][:2]
     forbid = {first: ["CHANGE_SAVINGS"], second: ["CHANGE_SAVINGS", "CHANGE_CREDIT=-100"]}
-    said = {plan.person: plan.caution for plan in program.recommend(PEOPLE, forbid=forbid) if plan.caution}
-    assert said == {first: f"{MADE}tried without “Change savings”, 3 of the 12 plans that it gave held.", second: LESS}
+    found = {plan.person: plan.caution for plan in program.recommend(PEOPLE, forbid=forbid) if plan.caution}
+    assert found == {first: f"{MADE}tried without “Change savings”, 3 of the 12 plans that it gave held.", second: LESS}
 
 
-def test_a_plan_is_told_with_its_caution() -> None:
+def test_the_text_of_a_plan_has_its_caution() -> None:
     plans = imitated().recommend(PEOPLE, forbid=["CHANGE_SAVINGS"])
     plan = next(plan for plan in plans if plan.caution)
     assert "might change the decision" in str(plan)
@@ -83,7 +83,7 @@ def test_a_plan_is_told_with_its_caution() -> None:
     assert "should change the decision" in str(next(plan for plan in plans if plan.steps and not plan.caution))
 
 
-def test_what_was_checked_needs_no_caution() -> None:
+def test_verified_plans_need_no_caution() -> None:
     box = BlackBox(GERMAN.model)
     planners = [ProgramPlanner(GERMAN.problem, box, imitated()), ExactPlanner(GERMAN.problem, box)]
     alone = planners[0].plan(PEOPLE, refused=True, forbid=["CHANGE_SAVINGS"])
@@ -105,5 +105,5 @@ def test_another_planners_plan_takes_the_caution_away() -> None:
 
 def test_only_names_can_be_forbidden() -> None:
     for wrong in ([3], [("CHANGE_JOB", "skilled")], [None]):
-        with pytest.raises(PlanError, match="name a function or an action, such as 'CHANGE_"):
+        with pytest.raises(CounterplanError, match="name a function or an action, such as 'CHANGE_"):
             imitated().recommend(PEOPLE, forbid=wrong)

@@ -160,12 +160,12 @@ class ColumnSource:
         columns, names = part.columns, self.action_names
         table = part.people.table
         titles = [label_of(name) for name in table.columns]
-        told = [[self.problem.describe(state)] for state in part.people.states]
+        visited = [[self.problem.describe(state)] for state in part.people.states]
         for _, moved, _, after, _ in part._steps():
             for row, state in zip(moved.tolist(), after, strict=True):
-                told[row].append(self.problem.describe(state))
+                visited[row].append(self.problem.describe(state))
         for row, values in enumerate(table.itertuples(index=False, name=None)):
-            states, steps = told[row], []
+            states, steps = visited[row], []
             for t in range(len(states) - 1):
                 function, argument = names[columns.actions[row, t]]
                 reason = None if columns.reasons is None else columns.reasons.get(row, t)
