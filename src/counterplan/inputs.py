@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,12 +9,12 @@ import pandas as pd
 
 from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
-from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError
+from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
+from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
 
-LARGEST_PROGRAM = 50_000_000
 """Bytes of a file that is examined for a program in place of a problem."""
 
 

@@ -635,8 +635,8 @@ def test_nonsense_is_shown_and_not_asked_for_again(body, message):
 
 
 def test_a_huge_answer_is_refused(monkeypatch):
-    monkeypatch.setattr(models_http, "LARGEST_BODY", 2**20)
-    message = "answer of more than 1 MB: 'xxx"
+    monkeypatch.setattr(models_http, "MAX_BODY_BYTES", 2**20)
+    message = "response of more than 1 MB: 'xxx"
     with serving(send(b"x" * (2**20 + 1))) as (url, received), pytest.raises(ModelError, match=message):
         adapt(url).labels(table(1))
     assert len(received) == 1
@@ -645,8 +645,8 @@ def test_a_huge_answer_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (send({"error": "no route"}, 404), "refused the question with HTTP 404: .*no route"),
-        (send({}, 422), "refused the question with HTTP 422"),
+        (send({"error": "no route"}, 404), "refused the query with HTTP 404: .*no route"),
+        (send({}, 422), "refused the query with HTTP 422"),
         (send({}, 302, Location="http://127.0.0.1:9/new"), r"redirects to http://127.0.0.1:9/new \(HTTP 302\)"),
         (send({}, 308, Location="/new"), r"redirects to /new \(HTTP 308\)"),
     ],
@@ -664,8 +664,67 @@ def test_what_is_not_an_address(url):
 
 
 def test_a_host_that_cannot_be():
-    with pytest.raises(ModelError, match=r"http://a\.\.b/ cannot be asked"):
+    with pytest.raises(ModelError, match=r"http://a\.\.b/ cannot be queried"):
         HttpModel("http://a..b/").labels(table(1))
+
+
+def test_control_characters_of_a_service_do_not_reach_a_terminal():
+    body = "\x1b[2J\x9b1m\u202eevil"
+    with serving(send(body.encode(), 404)) as (url, _), pytest.raises(ModelError) as raised:
+        adapt(url).labels(table(1))
+    assert str(raised.value).endswith("'\\x1b[2J\\x9b1m\\u202eevil'")
+    with serving(send({}, 302, Location="/new\x1b[2J\x07")) as (url, _), pytest.raises(ModelError) as raised:
+        adapt(url).labels(table(1))
+    assert "redirects to /new\ufffd[2J\ufffd (HTTP 302)" in str(raised.value)
+
+
+def test_control_characters_of_a_models_exception_do_not_reach_a_terminal(folder):
+    def fail(people):
+        raise ValueError("\x1b]0;evil\x07 over\rwritten\nsecond line\r\nthird")
+
+    with pytest.raises(ModelError) as raised:
+        adapt(fail).labels(table(2))
+    message = "model 'fail' failed on 2 rows: ValueError: \ufffd]0;evil\ufffd over\ufffdwritten\nsecond line\nthird"
+    assert str(raised.value) == message
+    (folder / "evil.py").write_text("raise ImportError('\\x1b[31mred')")
+    with pytest.raises(ModelError) as raised:
+        adapt("evil:model")
+    assert "ImportError: \ufffd[31mred" in str(raised.value)
+
+
+def test_long_or_broken_exceptions_are_shortened():
+    class Broken(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def fail(people):
+        raise (Broken() if people["income"].iloc[0] else ValueError("x" * 10_000_000))
+
+    frame = table(1)
+    with pytest.raises(ModelError, match=r"x…$") as raised:
+        adapt(fail).labels(frame.assign(income=0))
+    assert len(str(raised.value)) < 3_000
+    with pytest.raises(ModelError, match=r"Broken: \(its message cannot be read\)"):
+        adapt(fail).labels(frame.assign(income=1))
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array([0.1, 0.9], mask=[False, True])
+    with pytest.raises(ModelError, match="gave a masked array; fill in the masked values"):
+        adapt(lambda people: masked).labels(table(2))
+
+    class Estimator:
+        classes_ = ("bad", "good")
+
+        def predict(self, people):
+            return np.ma.masked_array(["good", "bad"])
+
+        def predict_proba(self, people):
+            return np.ma.masked_array([[0.1, 0.9], [0.2, 0.8]], mask=[[False, False], [True, True]])
+
+    assert adapt(Estimator()).labels(table(2)).tolist() == ["good", "bad"], "nothing is masked"
+    with pytest.raises(ModelError, match="gave a masked array"):
+        adapt(Estimator()).scores(table(2), {"good"})
 
 
 def test_secrets_stay_out_of_messages():

@@ -211,6 +211,52 @@ def test_a_problem_prints_what_it_is():
     assert repr(benchmark("adult")) == "Problem('adult': 14 features, 5 functions, 47 actions)"
 
 
+def test_a_notebook_shows_features_and_actions() -> None:
+    problem = benchmark("german")
+    html = problem._repr_html_()
+    for feature in problem.features:
+        assert f"<td>{feature.name}</td>" in html
+    for function in problem.transitions.functions:
+        assert f"<td>{function.name}</td>" in html
+    assert "immutable" in html
+    assert "src=" not in html
+    assert "http" not in html
+
+
+def test_a_notebook_escapes_what_a_stranger_wrote() -> None:
+    problem = benchmark("german")
+    data = problem.to_dict()
+    data["name"] = "<script>alert(1)</script>\x1b"
+    data["features"]["<b>'&"] = {"kind": "category", "values": ["<i>", '"']}
+    html = Problem.from_dict(data)._repr_html_()
+    assert not [text for text in ("<script>", "<b>", "<i>", "\x1b") if text in html]
+    assert "&lt;script&gt;" in html
+
+
+def test_people_print_in_one_line() -> None:
+    problem = benchmark("german")
+    people = problem.read(worlds.random_people(problem, 0, 3).assign(note="x"))
+    assert repr(people) == f"People(3 people, {len(problem.features)} features, 1 extra columns)"
+
+
+def test_control_characters_in_messages_are_visible(tmp_path) -> None:
+    problem = benchmark("german")
+    path = tmp_path / "loan.yaml"
+    data = problem.to_dict()
+    data["features"]["evil\x1b[2J"] = {"kind": "\u202enumber"}
+    path.write_text(json.dumps(data))
+    with pytest.raises(ProblemError) as caught:
+        Problem.load(path)
+    _, findings = check(path)
+    for text in (str(caught.value), *(finding.text("loan") for finding in findings)):
+        assert not {"\x1b", "\u202e"} & set(text)
+    assert "features.evil\ufffd[2J.kind: unknown kind '\ufffdnumber'" in str(caught.value)
+    frame = worlds.random_people(problem, 0, 3).rename(columns={problem.features[0].name: "\x1b[2J"})
+    with pytest.raises(PeopleError, match="\ufffd") as caught_people:
+        problem.read(frame)
+    assert "\x1b" not in str(caught_people.value)
+
+
 def test_an_error_lists_everything_with_file_and_line(tmp_path):
     path = tmp_path / "loan.yaml"
     text = benchmark_file("syn").read_text("utf-8")

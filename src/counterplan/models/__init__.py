@@ -1,6 +1,6 @@
-"""Anything that decides about people, in one form: estimators, functions, ONNX files, HTTP services.
+"""Adapters that give every kind of model one interface: estimators, functions, ONNX files, HTTP services.
 
-Knows only `errors` and how values are written; the metering of questions is the black box's affair.
+Imports `counterplan.errors` and `counterplan.problem.values`. Queries are counted and cached in `counterplan.blackbox`.
 """
 
 from counterplan.models.adapters import EstimatorModel, FunctionModel, Model, adapt

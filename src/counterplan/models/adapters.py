@@ -1,4 +1,4 @@
-"""Adapters that let anything act as the black box: estimators, functions, ONNX files, HTTP services."""
+"""The `Model` protocol, and `adapt`, which wraps estimators, functions, ONNX files and HTTP services in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from counterplan.errors import ModelError
 from counterplan.models.http import HttpModel
 from counterplan.models.identity import identity_of
 from counterplan.models.onnx import OnnxModel
-from counterplan.models.outputs import Array, as_scores, asking, favourable_share, one_per_person
+from counterplan.models.outputs import (
+    Array,
+    as_array,
+    as_labels,
+    as_scores,
+    describe_error,
+    favourable_probability,
+    model_errors,
+)
 from counterplan.problem.values import did_you_mean, text_of
 
 ACCEPTED = (
@@ -28,11 +36,18 @@ ACCEPTED = (
 
 
 class Model(Protocol):
-    """Anything that answers about people.
+    """A classifier or scorer of people. `adapt` wraps most objects; one with these members is used unchanged.
 
-    `name` is what messages call it, `batch` the most rows to ask about in one call, and `classes` the labels
-    it can give (as `text_of` texts), if it knows them. It may have an `identity`, a text that changes when its answers
-    do; else that is a digest of what it holds.
+    Attributes
+    ----------
+    name : str
+        The model's name in messages.
+    batch : int
+        The largest number of rows per call.
+    classes : tuple of str or None
+        The labels that it can return, if known.
+    identity : str, optional
+        A text that changes whenever the outputs may change. Without it, a digest of the object's content is computed.
     """
 
     name: str
@@ -40,14 +55,24 @@ class Model(Protocol):
     classes: tuple[str, ...] | None
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """The label of each person [B], just as the model returned it."""
+        """The label of each person [B], as the model returned it."""
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The probability (or score) of the favourable labels for each person, float [B]."""
+        """The probability (or score) of the favourable labels, float [B]."""
 
 
 class EstimatorModel:
-    """An object in scikit-learn's manner: `predict`, and for scores `predict_proba` and `classes_`."""
+    """A model with scikit-learn's interface: `predict`, and `predict_proba` and `classes_` for scores.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    name : str, optional
+        Its name in messages; default: its class.
+    batch : int, default=10_000
+        The largest number of rows per call.
+    """
 
     def __init__(self, estimator: Any, *, name: str | None = None, batch: int = 10_000) -> None:
         self.estimator = estimator
@@ -57,21 +82,21 @@ class EstimatorModel:
 
     @property
     def identity(self) -> str:
-        """A digest of all that was learned."""
+        """A digest of the fitted state."""
         return identity_of(self.estimator)
 
     @property
     def columns(self) -> list[str] | None:
-        """The columns it was trained on, if it knows them: no other column can matter."""
+        """The columns that it was fitted on, if known; other columns do not affect its outputs."""
         names = getattr(self.estimator, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """What `predict` returns [B]."""
+        """The output [B] of `predict`."""
         table = self._as_trained(people)
-        with asking(self.name, people):
-            answer = self.estimator.predict(table)
-        return one_per_person(answer, self.name)
+        with model_errors(self.name, people):
+            labels = self.estimator.predict(table)
+        return as_labels(labels, self.name)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
         """The sum of `predict_proba` over the favourable classes [B]."""
@@ -84,16 +109,15 @@ class EstimatorModel:
         if self.classes is None:
             raise ModelError(f"{self.name} has no classes_, so it is not known which label a probability is of")
         table = self._as_trained(people)
-        with asking(self.name, people):
-            shares = self.estimator.predict_proba(table)
-            shares = shares if isinstance(shares, np.ma.MaskedArray) else np.asarray(shares)
-        return favourable_share(shares, self.classes, favourable, self.name)
+        with model_errors(self.name, people):
+            probabilities = as_array(self.estimator.predict_proba(table), self.name)
+        return favourable_probability(probabilities, self.classes, favourable, self.name)
 
     def _as_trained(self, people: pd.DataFrame) -> pd.DataFrame | Array:
-        """The table in the form the estimator was fitted on: its columns in its order, or a bare array."""
+        """The table as in `fit`: the same columns in the same order, or an array."""
         columns = getattr(self.estimator, "feature_names_in_", None)
         if columns is None:
-            # scikit-learn counts the features of every table but names only those of a DataFrame.
+            # An estimator fitted on an array has n_features_in_ but no feature_names_in_.
             return people.to_numpy(copy=True) if hasattr(self.estimator, "n_features_in_") else people.copy()
         for column in columns:
             if column not in people.columns:
@@ -103,7 +127,17 @@ class EstimatorModel:
 
 
 class FunctionModel:
-    """A function from a DataFrame [B, F] to B labels or B numbers; only numbers serve as scores."""
+    """A function from a DataFrame [B, F] to B labels or B numbers; only numbers serve as scores.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a DataFrame with one row per person.
+    name : str, optional
+        Its name in messages; default: the function's name.
+    batch : int, default=10_000
+        The largest number of rows per call.
+    """
 
     def __init__(self, function: Callable[[pd.DataFrame], Any], *, name: str | None = None, batch: int = 10_000):
         self.function = function
@@ -113,22 +147,47 @@ class FunctionModel:
 
     @property
     def identity(self) -> str:
-        """A digest of its code, and of what it refers to."""
+        """A digest of the function's code and of the objects it refers to."""
         return identity_of(self.function)
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """What the function returns [B]."""
-        with asking(self.name, people):
-            answer = self.function(people.copy())  # a function that adds a column must not change the caller's table
-        return one_per_person(answer, self.name)
+        """The output [B] of the function."""
+        with model_errors(self.name, people):
+            labels = self.function(people.copy())  # a function that adds a column must not change the caller's table
+        return as_labels(labels, self.name)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """What the function returns, as floats [B]; it is the function's own affair what is favourable."""
+        """The output of the function as floats [B]; `favourable` is ignored."""
         return as_scores(self.labels(people), self.name)
 
 
 def adapt(model: object) -> Model:
-    """A `Model` made of an estimator, a function, an address, a file name or MODULE:ATTR; a `Model` stays as it is."""
+    """Wrap anything that can be queried as a `Model`.
+
+    Parameters
+    ----------
+    model : object
+        A fitted estimator with ``predict``, a function of a DataFrame, a `Model`, or a text: the ``http(s)://``
+        address of a service, the path of an ``.onnx`` file, or ``MODULE:ATTR`` for an object in Python code.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ModelError
+        If `model` is none of these, or cannot be loaded.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterplan.models import adapt
+    >>> def decide(people):
+    ...     return people["income"] > 1000
+    >>> adapt(decide).labels(pd.DataFrame({"income": [500, 2000]}))
+    array([False,  True])
+    """
     if not isinstance(model, (str, Path)):
         return _adapt_object(model, None)
     text = str(model)
@@ -143,12 +202,12 @@ def adapt(model: object) -> Model:
 
 def _adapt_object(model: Any, name: str | None) -> Model:
     if isinstance(model, type):
-        what = name or f"'{model.__name__}'"
-        raise ModelError(f"{what} is a class, not a model; make an instance of it and use that")
+        title = name or f"'{model.__name__}'"
+        raise ModelError(f"{title} is a class, not a model; make an instance of it and use that")
     if callable(getattr(model, "labels", None)) and callable(getattr(model, "scores", None)):
         if lacking := [part for part in ("name", "batch", "classes") if not hasattr(model, part)]:
-            what = name or f"model '{type(model).__name__}'"
-            raise ModelError(f"{what} has 'labels' and 'scores' but lacks {', '.join(map(repr, lacking))}")
+            title = name or f"model '{type(model).__name__}'"
+            raise ModelError(f"{title} has 'labels' and 'scores' but lacks {', '.join(map(repr, lacking))}")
         adapted: Model = model
         return adapted
     if hasattr(model, "predict"):
@@ -156,15 +215,13 @@ def _adapt_object(model: Any, name: str | None) -> Model:
     if not callable(model):
         raise ModelError(f"{name or 'this'} is of type '{type(model).__name__}', not a model; {ACCEPTED}")
     function = FunctionModel(model, name=name)
-    if problem := _cannot_take_people(model):
-        raise ModelError(
-            f"{function.name} is {problem}, not a model; if it makes one, keep what it returns and use that"
-        )
+    if mismatch := _signature_mismatch(model):
+        raise ModelError(f"{function.name} is {mismatch}, not a model; if it returns one, call it and use the result")
     return function
 
 
-def _cannot_take_people(function: Callable[..., Any]) -> str:
-    """Why `function` cannot be called with one DataFrame, or nothing if it can (or Python cannot tell)."""
+def _signature_mismatch(function: Callable[..., Any]) -> str:
+    """Why `function` cannot be called with one DataFrame; empty if it can, or if its signature is unknown."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -179,28 +236,28 @@ def _cannot_take_people(function: Callable[..., Any]) -> str:
 
 
 def import_attribute(module: str, attribute: str) -> Any:
-    """Import `module` (the current directory counts) and follow the dotted `attribute` in it."""
-    here = os.getcwd()
-    if here not in sys.path:
-        # It stays there, so that the model can still import its neighbours when it is asked.
-        sys.path.insert(0, here)
+    """Import `module` (also from the current directory) and get the dotted `attribute` of it."""
+    directory = os.getcwd()
+    if directory not in sys.path:
+        # It remains there, so that the model can import neighbouring modules when it is called.
+        sys.path.insert(0, directory)
     importlib.invalidate_caches()
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        raise ModelError(f"cannot import module '{module}': {type(error).__name__}: {error}") from error
+        raise ModelError(f"cannot import module '{module}': {describe_error(error)}") from error
     path = f"module '{module}'"
     for part in attribute.split("."):
         try:
-            found = getattr(found, part)
+            value = getattr(value, part)
         except AttributeError as error:
-            raise ModelError(f"{path} has no attribute '{part}'{did_you_mean(part, dir(found))}") from error
+            raise ModelError(f"{path} has no attribute '{part}'{did_you_mean(part, dir(value))}") from error
         path = f"'{part}' in {path}"
-    return found
+    return value
 
 
 def _classes_of(estimator: Any) -> tuple[str, ...] | None:
     classes = getattr(estimator, "classes_", None)
-    if classes is None or any(np.ndim(label) for label in classes):  # several outputs have a list of classes each
+    if classes is None or any(np.ndim(label) for label in classes):  # one list per output of a multi-output estimator
         return None
     return tuple(text_of(label) for label in classes)

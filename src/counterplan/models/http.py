@@ -1,4 +1,4 @@
-"""A model behind an HTTP service that speaks JSON."""
+"""Models behind HTTP services with a JSON interface."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.identity import digest_of
-from counterplan.models.outputs import Array, as_scores, one_per_person
-from counterplan.problem.values import is_missing
+from counterplan.models.outputs import Array, as_labels, as_scores
+from counterplan.problem.values import cut, is_missing
 
-LARGEST_BODY = 64 * 2**20
-LONGEST_WAIT = 30.0
+MAX_BODY_BYTES = 64 * 2**20
+MAX_WAIT = 30.0
 
 
 class Reply(NamedTuple):
-    """What came back: any status at all, the headers by lower-case name, and the whole body."""
+    """A response of any status: headers by lower-case name, and the whole body."""
 
     status: int
     headers: Mapping[str, str]
@@ -35,10 +35,27 @@ class Reply(NamedTuple):
 
 
 class HttpModel:
-    """Asks a service: POST `{"instances": [{column: value}, …]}`, expect `{"predictions": [...]}` or a bare list.
+    """A model behind an HTTP service: POST `{"instances": [{column: value}, …]}`, returns `{"predictions": [...]}`.
 
-    That is the convention of MLflow, KServe and TF Serving. A prediction is a label, or a number that serves as
-    score. Lost connections, timeouts, HTTP 429 and 5xx are tried again; nothing else is, and no redirect is followed.
+    This is the convention of MLflow, KServe and TF Serving; a bare list is accepted too. A prediction is a label, or a
+    number that serves as a score. Lost connections, timeouts, HTTP 429 and 5xx are retried; redirects are not followed.
+
+    Parameters
+    ----------
+    url : str
+        The address. Its query is not shown in messages, since it may contain a key.
+    timeout : float, default=10.0
+        Seconds for one request.
+    retries : int, default=3
+        Further attempts after a failure.
+    backoff : float, default=0.5
+        Seconds before the first retry; doubles with every retry.
+    batch : int, default=1000
+        The largest number of rows per request.
+    headers : mapping, optional
+        Additional headers, such as an authorization.
+    sleep : callable, optional
+        Replaces `time.sleep` in tests.
     """
 
     def __init__(
@@ -56,7 +73,7 @@ class HttpModel:
         self.name = _checked_name(url)
         query = urlsplit(url).query
         self.identity = digest_of([query.encode()]) if query else ""
-        """Nothing but the address tells a service: what changes behind it is not seen."""
+        """A service is identified by its address; changes behind it are not detected."""
         self.timeout, self.retries, self.backoff, self.batch = timeout, retries, backoff, batch
         self.classes: tuple[str, ...] | None = None
         self.headers = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
@@ -64,26 +81,26 @@ class HttpModel:
             if not re.fullmatch(r"[\t -~\xa0-\xff]*", value):
                 raise ModelError(f"{self.name}: header '{header}' has a character that cannot be sent (a line break?)")
         self._sleep = sleep
-        self._opener = urllib.request.build_opener(_AsItIs)
+        self._opener = urllib.request.build_opener(_AnyStatus)
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """The predictions [B], as the service gave them."""
-        return one_per_person(self._predictions(people), self.name)
+        """The predictions [B] of the service."""
+        return as_labels(self._predictions(people), self.name)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The predictions as floats [B]; it is the service's own affair what is favourable."""
+        """The predictions as floats [B]; `favourable` is ignored."""
         return as_scores(self.labels(people), self.name)
 
     def _predictions(self, people: pd.DataFrame) -> list[Any]:
-        body = self._ask(json.dumps({"instances": self._instances(people)}).encode())
+        body = self._query(json.dumps({"instances": self._instances(people)}).encode())
         try:
-            answer = json.loads(body)
+            response = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise ModelError(f"{self.name} gave an answer that is not JSON: {_start(body)}") from error
-        predictions = answer.get("predictions") if isinstance(answer, dict) else answer
+        predictions = response.get("predictions") if isinstance(response, dict) else response
         if not isinstance(predictions, list):
             raise ModelError(f"{self.name} gave an answer without a list of predictions: {_start(body)}")
-        if any(isinstance(one, (list, dict)) for one in predictions):
+        if any(isinstance(prediction, (list, dict)) for prediction in predictions):
             raise ModelError(f"{self.name} gave predictions that are not one label or number each: {_start(body)}")
         return predictions
 
@@ -97,55 +114,55 @@ class HttpModel:
                 raise ModelError(f"{self.name}: column '{column}' holds {error}, which JSON cannot") from error
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _ask(self, question: bytes) -> bytes:
-        """The body of the first good reply; tries again, at growing intervals, what may be a passing trouble."""
+    def _query(self, payload: bytes) -> bytes:
+        """The body of the first successful response; transient failures are retried with exponential backoff."""
         tries = 0
         while True:
             wait = self.backoff * 2**tries
             cause: Exception | None = None
             try:
-                reply = self._post_in_time(question)
+                reply = self._post_with_deadline(payload)
             except (OSError, http.client.HTTPException) as error:
-                cause, trouble = error, self._reason(error)
+                cause, failure = error, self._reason(error)
             except ValueError as error:
-                raise ModelError(f"{self.name} cannot be asked: {error}") from error
+                raise ModelError(f"{self.name} cannot be queried: {error}") from error
             else:
                 if 200 <= reply.status < 300:
                     return reply.body
-                trouble = f"HTTP {reply.status}: {_start(reply.body)}"
+                failure = f"HTTP {reply.status}: {_start(reply.body)}"
                 if 300 <= reply.status < 400:
-                    where = reply.headers.get("location", "nowhere")
-                    raise ModelError(f"{self.name} redirects to {where} (HTTP {reply.status}); give the final address")
+                    target = cut(reply.headers.get("location", "nowhere"), 200)
+                    raise ModelError(f"{self.name} redirects to {target} (HTTP {reply.status}); give the final address")
                 if reply.status < 500 and reply.status != 429:
-                    raise ModelError(f"{self.name} refused the question with {trouble}")
-                asked_for = reply.headers.get("retry-after", "")
-                if re.fullmatch(r"\d+(\.\d+)?", asked_for):
-                    wait = float(asked_for)
+                    raise ModelError(f"{self.name} refused the query with {failure}")
+                retry_after = reply.headers.get("retry-after", "")
+                if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", retry_after):
+                    wait = float(retry_after)
             tries += 1
             if tries > self.retries:
-                raise ModelError(f"{self.name} gave no answer in {tries} tries; the last: {trouble}") from cause
-            self._sleep(min(wait, LONGEST_WAIT))
+                raise ModelError(f"{self.name} gave no answer in {tries} tries; the last: {failure}") from cause
+            self._sleep(min(wait, MAX_WAIT))
 
-    def _post_in_time(self, question: bytes) -> Reply:
-        """One request, given up after `timeout`.
+    def _post_with_deadline(self, payload: bytes) -> Reply:
+        """One request, abandoned after `timeout`.
 
-        It has a thread of its own, because a socket's timeout covers neither the look-up of a host's name nor
-        headers that arrive byte by byte.
+        It runs in its own thread, because a socket's timeout covers neither name resolution nor headers that arrive
+        byte by byte.
         """
         outcome: Future[Reply] = Future()
         deadline = time.monotonic() + self.timeout
 
         def post() -> None:
             try:
-                outcome.set_result(self._post(question, deadline))
+                outcome.set_result(self._post(payload, deadline))
             except BaseException as error:
                 outcome.set_exception(error)
 
         threading.Thread(target=post, daemon=True).start()
         return outcome.result(self.timeout)
 
-    def _post(self, question: bytes, deadline: float) -> Reply:
-        request = urllib.request.Request(self.url, question, self.headers, method="POST")
+    def _post(self, payload: bytes, deadline: float) -> Reply:
+        request = urllib.request.Request(self.url, payload, self.headers, method="POST")
         with self._opener.open(request, timeout=self.timeout) as response:
             body = bytearray()
             expected = response.length  # None if the service sends chunks or closes the connection at the end
@@ -154,8 +171,10 @@ class HttpModel:
                 if not chunk:
                     break
                 body += chunk
-                if len(body) > LARGEST_BODY:
-                    raise ModelError(f"{self.name} gave an answer of more than {LARGEST_BODY >> 20} MB: {_start(body)}")
+                if len(body) > MAX_BODY_BYTES:
+                    raise ModelError(
+                        f"{self.name} gave a response of more than {MAX_BODY_BYTES >> 20} MB: {_start(body)}"
+                    )
                 if time.monotonic() > deadline:
                     raise TimeoutError
             if expected is not None and len(body) < expected:
@@ -163,15 +182,15 @@ class HttpModel:
             return Reply(response.status, {key.lower(): value for key, value in response.headers.items()}, bytes(body))
 
     def _reason(self, error: Exception) -> str:
-        """Why there was no reply, without urllib's wrapping."""
+        """The cause of a failed request, without urllib's wrapper."""
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
             return f"no answer within {self.timeout:g} s"
-        return f"{type(reason).__name__}: {reason}"
+        return f"{type(reason).__name__}: {cut(reason, 200)}"
 
 
-class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Hands over every reply whatever its status, so no redirect is followed and no error raised."""
+class _AnyStatus(urllib.request.HTTPErrorProcessor):
+    """Returns responses of any status, without following redirects or raising errors."""
 
     def http_response(self, request: Any, response: Any) -> Any:
         return response
@@ -180,7 +199,7 @@ class _AsItIs(urllib.request.HTTPErrorProcessor):
 
 
 def _checked_name(url: str) -> str:
-    """The address as messages show it: without the query, which may hold a key."""
+    """Validate the address and remove the query, which may contain a key."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -194,7 +213,7 @@ def _checked_name(url: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a table as JSON knows it; ValueError if there is no such thing."""
+    """Convert a table's value to JSON; ValueError if that is impossible."""
     if is_missing(value):
         return None
     if isinstance(value, np.generic):
@@ -203,9 +222,9 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, (str, bool, int)) or (isinstance(value, float) and np.isfinite(value)):
         return value
-    raise ValueError(repr(value))
+    raise ValueError(cut(repr(value)))
 
 
 def _start(body: bytes | bytearray) -> str:
-    """The first 80 characters of an answer, quoted so that they cannot upset a terminal."""
+    """The first 80 characters of a response, quoted with escapes."""
     return repr(bytes(body[:320]).decode("utf-8", "replace")[:80])

@@ -1,7 +1,7 @@
-"""What tells a model from another one of the same name: a digest of its content, the same in every process.
+"""Identify a model by a digest of its content, the same in every process.
 
-Nothing is called, pickled or unpickled; objects are only looked into. Code that is installed counts by its name, one's
-own by what it does, so that an edited function, or a retrained estimator that it uses, is another model.
+Objects are inspected, not called, pickled or unpickled. Installed code counts by its name, the user's own by its
+bytecode, so that an edited function, or a retrained estimator that it uses, is another model.
 """
 
 from __future__ import annotations
@@ -19,46 +19,54 @@ import pandas as pd
 _LENGTH = 12
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _LEARNED = ("predict", "transform", "state_dict")
-"""What has one of these was learned from data: everything in it counts."""
-_DECIDING = {"__call__", "predict", "predict_proba", "labels", "scores"}
-"""The methods by which an object decides."""
-_UNTOLD = {
-    "__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__", "__annotations__",
-    "_abc_impl",
-}  # fmt: skip
-"""Parts of a class that say nothing about what it does."""
+"""Objects with one of these were fitted to data: all their content counts."""
+_OUTPUT_METHODS = {"__call__", "predict", "predict_proba", "labels", "scores"}
+"""The methods that compute an object's outputs."""
+_IGNORED = frozenset(
+    [
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__doc__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "__annotations__",
+        "_abc_impl",
+    ]
+)
+"""Members of a class that do not affect its behaviour."""
 
 
 def identity_of(model: object) -> str:
-    """A short digest of everything that `model` decides by; empty if that cannot be found out.
+    """A short digest of everything that affects the outputs of `model`; empty if it cannot be computed.
 
-    A model that has a text `identity` is believed.
+    A text attribute `identity` of the model takes precedence.
     """
     try:
-        if isinstance(said := getattr(model, "identity", None), str):
-            return said
+        if isinstance(identity := getattr(model, "identity", None), str):
+            return identity
         module = type(model).__module__
         return _Walk().digest(model, _installed(module) and not _standard(module)).hex()[:_LENGTH]
-    except Exception:  # whatever somebody's attributes do: there is still the name
+    except Exception:  # foreign attributes may raise anything; the name remains
         return ""
 
 
 def digest_of(parts: Iterable[bytes]) -> str:
-    """A short digest of bytes."""
+    """A short digest of several byte strings."""
     return _joined(*parts).hex()[:_LENGTH]
 
 
 class _Walk:
-    """Digests things by value, each once: whether two parts are one object or two equal ones makes no difference."""
+    """Digests objects by value, each once; shared and equal objects have the same digest."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bool], bytes] = {}
         self._alive: list[object] = []
-        """As long as what was seen is kept alive, no other object has its id."""
+        """Keeps visited objects alive, so that no other object gets their id."""
 
     def digest(self, thing: Any, whole: bool) -> bytes:
-        """The digest of `thing`; unless it is `whole`, objects of installed classes that learned nothing (sessions,
-        connections) count by their type only."""
+        """The digest of `thing`; unless `whole`, unfitted objects of installed classes (sessions, connections) count by
+        their type only."""
         if isinstance(thing, _PLAIN):
             return _joined(type(thing).__name__.encode(), repr(thing).encode())
         key = (id(thing), whole)
@@ -94,7 +102,7 @@ class _Walk:
             if _installed(type(thing.__self__).__module__):
                 yield self.digest(thing.__self__, False)
             else:
-                yield from self._own(thing.__self__, False, _DECIDING | {thing.__func__.__name__})
+                yield from self._own(thing.__self__, False, _OUTPUT_METHODS | {thing.__func__.__name__})
         elif isinstance(thing, types.ModuleType):
             yield thing.__name__.encode()
         elif isinstance(thing, type):
@@ -107,7 +115,7 @@ class _Walk:
             yield from self._object(thing, whole)
 
     def _array(self, array: np.ndarray[Any, Any], whole: bool) -> Iterator[bytes]:
-        if array.dtype.names:  # there may be anything between the fields
+        if array.dtype.names:  # padding between fields is arbitrary
             yield from (self.digest(array[name], whole) for name in array.dtype.names)
         elif array.dtype.hasobject:
             yield self.digest(array.tolist(), whole)
@@ -115,7 +123,7 @@ class _Walk:
             yield from (str((array.dtype.str, array.shape)).encode(), np.ascontiguousarray(array).tobytes())
 
     def _function(self, function: types.FunctionType) -> Iterator[bytes]:
-        """Code, defaults, and what it refers to outside itself, but for what it overwrites: that is its memory."""
+        """Code, defaults and referenced objects, except those that it assigns: they are state, not definition."""
         if _installed(function.__module__):
             yield function.__qualname__.encode()
             return
@@ -142,31 +150,31 @@ class _Walk:
         yield _type_name(kind)
         if not _installed(kind.__module__):
             yield from (self.digest(base, False) for base in kind.__bases__)
-            for name in sorted(vars(kind).keys() - _UNTOLD):
+            for name in sorted(vars(kind).keys() - _IGNORED):
                 part = vars(kind)[name]
                 if not isinstance(part, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                     yield _joined(name.encode(), self.digest(part, False))
 
-    def _own(self, thing: Any, whole: bool, deciding: set[str]) -> Iterator[bytes]:
-        """An object of one's own class, but for what it writes down while it decides: that is its memory."""
+    def _own(self, thing: Any, whole: bool, methods: set[str]) -> Iterator[bytes]:
+        """An object of a user's class, except the attributes that its output methods assign."""
         kind = type(thing)
         yield self.digest(kind, False)
-        written = _written_by(kind, deciding)
+        written = _written_by(kind, methods)
         yield self.digest({key: value for key, value in _attributes(thing).items() if key not in written}, whole)
 
     def _object(self, thing: Any, whole: bool) -> Iterator[bytes]:
-        """Anything else: how it could be rebuilt, or else its attributes."""
+        """Any other object: its reduced form (as for pickling), or else its attributes."""
         kind, learned = type(thing), any(hasattr(thing, name) for name in _LEARNED)
-        if isinstance(said := getattr(thing, "identity", None), str):
-            yield from (str(getattr(thing, "name", "")).encode(), said.encode())
+        if isinstance(identity := getattr(thing, "identity", None), str):
+            yield from (str(getattr(thing, "name", "")).encode(), identity.encode())
         elif not _installed(kind.__module__):
-            yield from self._own(thing, whole, _DECIDING)
-        elif callable(getattr(thing, "get_tree_stats", None)):  # the rest of a tree of neighbours counts its uses
+            yield from self._own(thing, whole, _OUTPUT_METHODS)
+        elif callable(getattr(thing, "get_tree_stats", None)):  # the rest of a neighbours tree is usage statistics
             yield self.digest(thing.get_arrays(), whole)
         elif whole or learned or _standard(kind.__module__):
             try:
                 rebuilt = thing.__reduce_ex__(4)
-            except Exception:  # it holds what belongs to this process only
+            except Exception:  # objects bound to this process cannot be reduced
                 rebuilt = _attributes(thing)
             if isinstance(rebuilt, tuple):
                 rebuilt = [list(part) if isinstance(part, Iterator) else part for part in rebuilt]
@@ -174,7 +182,7 @@ class _Walk:
 
 
 def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """The names that code, and code within it, refers to, and those outside itself that it writes."""
+    """The names that code and nested code refer to, and the outer names that they assign."""
     read, written = set(code.co_names), set()
     for step in dis.get_instructions(code):
         outside = step.argval in code.co_freevars if step.opname == "STORE_DEREF" else step.opname == "STORE_GLOBAL"
@@ -189,7 +197,7 @@ def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
 
 
 def _written_by(kind: type, methods: set[str]) -> set[str]:
-    """The attributes that `methods` of a class, and those that they refer to, assign."""
+    """The attributes that `methods` of a class, and the methods that they refer to, assign."""
     written: set[str] = set()
     seen: set[str] = set()
     while waiting := methods - seen:
@@ -210,7 +218,7 @@ def _content(cell: types.CellType) -> object:
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
-    """The attributes that an object holds itself."""
+    """The instance attributes of an object."""
     held = dict(getattr(thing, "__dict__", {}))
     for kind in type(thing).__mro__:
         slots = vars(kind).get("__slots__", ())
@@ -221,7 +229,7 @@ def _attributes(thing: Any) -> dict[str, Any]:
 
 
 def _installed(module: str | None) -> bool:
-    """Whether a module came with Python or was installed, so that its code is known by its name."""
+    """Whether a module belongs to Python or to an installed package, so that its name identifies its code."""
     if _standard(module):
         return True
     top = str(module).partition(".")[0]
@@ -239,7 +247,7 @@ def _type_name(kind: type) -> bytes:
 
 
 def _joined(*parts: bytes) -> bytes:
-    """One digest of several parts, each with its length, so that no two rows of parts are the same."""
+    """One digest of several parts, each prefixed with its length to avoid ambiguity."""
     total = hashlib.sha256()
     for part in parts:
         total.update(len(part).to_bytes(8, "little"))

@@ -1,4 +1,4 @@
-"""A model in an ONNX file, run by onnxruntime."""
+"""Models in ONNX files, run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.identity import digest_of
-from counterplan.models.outputs import Array, asking, favourable_share, one_per_person
-from counterplan.problem.values import did_you_mean, is_missing, listed, text_of
+from counterplan.models.outputs import Array, as_labels, describe_error, favourable_probability, model_errors
+from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
 
 NUMERIC = {
     "tensor(float)": np.float32,
@@ -26,10 +26,17 @@ NUMERIC = {
 
 
 class OnnxModel:
-    """An ONNX file: its first output is the label, its second the probabilities; one float output is a score.
+    """A model in an ONNX file: the first output is the label, the second the probabilities; a float output is a score.
 
-    It takes either one matrix of all columns in the table's order, or one input per column, matched by name. Only
-    a ZipMap output tells the classes, so `classes` is known once scores were asked for.
+    The input is one matrix of all columns in the table's order, or one input per column, matched by name. Only a ZipMap
+    output contains the classes, so `classes` is known after the first call of `scores`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Needs onnxruntime.
+    batch : int, default=10_000
+        The largest number of rows per call.
     """
 
     def __init__(self, path: str | Path, *, batch: int = 10_000) -> None:
@@ -41,7 +48,7 @@ class OnnxModel:
 
     @property
     def identity(self) -> str:
-        """A digest of the file, and of the one with its weights, if they are apart."""
+        """A digest of the file and of its external weights, if there are any."""
         files = [self._path, *(self._path.with_name(self._path.name + end) for end in (".data", "_data"))]
         try:
             return digest_of(path.read_bytes() for path in files if path.is_file())
@@ -49,33 +56,35 @@ class OnnxModel:
             return ""
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """The model's first output [B]."""
-        return one_per_person(self._run(people, 1)[0], self.name)
+        """The first output [B] of the model."""
+        return as_labels(self._run(people, 1)[0], self.name)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The probability of the favourable labels [B], from the second output; or the only output, if numbers."""
+        """The probability of the favourable labels [B], from the second output, or the only output if it is numeric."""
         outputs = self._run(people, 2)
-        labels = one_per_person(outputs[0], self.name)
+        labels = as_labels(outputs[0], self.name)
         if len(outputs) == 1:
             if labels.dtype.kind != "f":
                 raise ModelError(f"{self.name} gives labels only, no probabilities, so it has no scores")
             return labels.astype(float)
-        shares = outputs[1]
-        if isinstance(shares, list):
-            return self._zipped_scores(shares, favourable)
-        return favourable_share(shares, self._assumed_classes(labels, shares), favourable, self.name)
+        probabilities = outputs[1]
+        if isinstance(probabilities, list):
+            return self._zipped_scores(probabilities, favourable)
+        classes = self._assumed_classes(labels, probabilities)
+        return favourable_probability(probabilities, classes, favourable, self.name)
 
-    def _zipped_scores(self, shares: list[dict[Any, float]], favourable: Collection[str]) -> Array:
-        if not shares:
+    def _zipped_scores(self, rows: list[dict[Any, float]], favourable: Collection[str]) -> Array:
+        if not rows:
             return np.zeros(0)
-        keys = list(shares[0])
+        keys = list(rows[0])
         self.classes = tuple(text_of(key) for key in keys)
-        table = np.array([[one[key] for key in keys] for one in shares])
-        return favourable_share(table, self.classes, favourable, self.name)
+        table = np.array([[row[key] for key in keys] for row in rows])
+        return favourable_probability(table, self.classes, favourable, self.name)
 
-    def _assumed_classes(self, labels: Array, shares: Array) -> Sequence[str]:
-        """A bare table of probabilities does not say whose they are; only for the labels 0 and 1 is that plain."""
-        if labels.dtype.kind in "iu" and shares.ndim == 2 and shares.shape[1] == 2 and np.isin(labels, (0, 1)).all():
+    def _assumed_classes(self, labels: Array, probabilities: Array) -> Sequence[str]:
+        """The classes of a matrix of probabilities [B, C], which does not name them: unambiguous for 0 and 1 only."""
+        binary = probabilities.ndim == 2 and probabilities.shape[1] == 2
+        if binary and labels.dtype.kind in "iu" and np.isin(labels, (0, 1)).all():
             return ("0", "1")
         raise ModelError(
             f"{self.name} does not say which label each probability is of; "
@@ -83,21 +92,21 @@ class OnnxModel:
         )
 
     def _run(self, people: pd.DataFrame, most: int) -> list[Any]:
-        """The model's first outputs, at most `most` of them."""
+        """The first outputs of the model, at most `most`."""
         inputs = self._inputs(people)
         outputs = [output.name for output in self._session.get_outputs()[:most]]
-        with asking(self.name, people):
+        with model_errors(self.name, people):
             return list(self._session.run(outputs, inputs))
 
     def _inputs(self, people: pd.DataFrame) -> dict[str, Array]:
-        """Each input's name and the tensor it takes: [B, 1] for one column, [B, F] for all of them."""
+        """The tensor of each input by name: [B, 1] for one column, [B, F] for all."""
         nodes = self._session.get_inputs()
         if len(nodes) == 1 and not (list(nodes[0].shape[1:]) == [1] and _columns_like(nodes[0].name, people)):
             return {nodes[0].name: self._matrix(people, nodes[0])}
         return {node.name: self._tensor(people[self._column(node.name, people)], node.type) for node in nodes}
 
     def _matrix(self, people: pd.DataFrame, node: Any) -> Array:
-        """All columns side by side [B, F]."""
+        """The matrix [B, F] of all columns."""
         if len(node.shape) != 2:
             raise ModelError(f"{self.name} takes a tensor of shape {node.shape}, not a row of values per person")
         width, has = node.shape[1], len(people.columns)
@@ -114,32 +123,32 @@ class OnnxModel:
         return columns[0]
 
     def _tensor(self, column: pd.Series, wanted: str) -> Array:
-        """A column of the table as the model wants it [B, 1]; nothing is rounded or guessed on the way."""
-        trouble = f"{self.name}: column '{column.name}' holds"
+        """Convert a column to the type of an input [B, 1]; values that would be changed are refused."""
+        prefix = f"{self.name}: column '{column.name}' holds"
         if wanted == "tensor(string)":
             if column.isna().any():
-                raise ModelError(f"{trouble} a missing value, but the model takes text")
+                raise ModelError(f"{prefix} a missing value, but the model takes text")
             return np.array([text_of(value) for value in column], dtype=object).reshape(-1, 1)
         if wanted not in NUMERIC:
             raise ModelError(f"{self.name} takes a {wanted}, which no column of a table can be")
         if not pd.api.types.is_numeric_dtype(column):
             for value in column:
                 if not isinstance(value, (Real, np.bool_)) and not is_missing(value):
-                    raise ModelError(f"{trouble} {value!r}, but the model takes numbers")
+                    raise ModelError(f"{prefix} {cut(repr(value))}, but the model takes numbers")
         numbers = column.to_numpy(dtype=float, na_value=np.nan)
         kind = np.dtype(NUMERIC[wanted])
         if kind.kind in "ib":
             unfit = ~np.isfinite(numbers)
-            with np.errstate(invalid="ignore"):  # too large for the type: it comes back as another number
+            with np.errstate(invalid="ignore"):  # values too large for the type differ after conversion
                 unfit |= np.where(unfit, 0, numbers).astype(kind) != numbers
             if unfit.any():
                 takes = "true or false" if kind.kind == "b" else "whole numbers"
-                raise ModelError(f"{trouble} {numbers[unfit][0]:g}, but the model takes {takes}")
+                raise ModelError(f"{prefix} {numbers[unfit][0]:g}, but the model takes {takes}")
         return numbers.astype(kind).reshape(-1, 1)
 
 
 def _session(path: Path) -> Any:
-    """An onnxruntime session on the CPU that reports its troubles as exceptions only."""
+    """An onnxruntime session on the CPU that reports errors as exceptions only."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -151,11 +160,11 @@ def _session(path: Path) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise ModelError(f"{path}: not a usable ONNX model: {error}") from error
+        raise ModelError(f"{path}: not a usable ONNX model: {describe_error(error)}") from error
 
 
 def _columns_like(name: str, people: pd.DataFrame) -> list[str]:
-    """The column called `name`, or those that are if what cannot stand in an identifier is read as '_'."""
+    """The column `name`, or those with the same name after replacing non-identifier characters by '_'."""
     if name in people.columns:
         return [name]
     return [column for column in people.columns if _identifier(str(column)) == _identifier(name)]

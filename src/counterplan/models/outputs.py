@@ -1,4 +1,4 @@
-"""What a model gives back, brought into one form: an array with one answer per person."""
+"""Convert the outputs of models to arrays with one label or score per person, and their exceptions to ModelError."""
 
 from __future__ import annotations
 
@@ -12,33 +12,43 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.problem.values import did_you_mean, is_missing, listed
+from counterplan.problem.values import cut, did_you_mean, is_missing, listed
 
 Array: TypeAlias = npt.NDArray[Any]
+MAX_ERROR_LENGTH = 2_000
 
 
 @contextmanager
-def asking(name: str, people: pd.DataFrame) -> Iterator[None]:
-    """Turn whatever someone else's model raises into a `ModelError`; Ctrl-C still passes."""
+def model_errors(name: str, people: pd.DataFrame) -> Iterator[None]:
+    """Convert any exception of a model to a `ModelError`; KeyboardInterrupt passes."""
     try:
         yield
     except (Exception, SystemExit) as error:
         rows = "1 row" if len(people) == 1 else f"{len(people)} rows"
-        raise ModelError(f"{name} failed on {rows}: {type(error).__name__}: {error}") from error
+        raise ModelError(f"{name} failed on {rows}: {describe_error(error)}") from error
 
 
-def one_per_person(answer: object, name: str) -> Array:
-    """The answers as an array [B]; a column [B, 1] is flattened, every other shape is refused.
-
-    A list is kept as it is, since NumPy would turn `["yes", True]` into two texts.
-    """
-    if isinstance(answer, np.ma.MaskedArray):
-        raise ModelError(f"{name} returned a masked array; fill it, so that there is one answer per person")
+def describe_error(error: BaseException) -> str:
+    """The type and the message of a foreign exception, at most `MAX_ERROR_LENGTH` characters."""
     try:
-        array: Array = np.array(answer, dtype=object) if isinstance(answer, (list, tuple)) else np.asarray(answer)
+        message = str(error)
+    except Exception:  # foreign code
+        message = "(its message cannot be read)"
+    return cut(f"{type(error).__name__}: {message}", MAX_ERROR_LENGTH)
+
+
+def as_labels(answer: object, name: str) -> Array:
+    """Convert a model's output to an array [B]; a column [B, 1] is flattened, other shapes are refused.
+
+    A list becomes an array of objects, since NumPy would convert `["yes", True]` to two texts.
+    """
+    try:
+        array = np.array(answer, dtype=object) if isinstance(answer, (list, tuple)) else as_array(answer, name)
+    except ModelError:
+        raise
     except Exception as error:
         raise ModelError(
-            f"{name} gave a '{type(answer).__name__}' that is not one answer per person: {error}"
+            f"{name} gave a '{type(answer).__name__}' that is not one answer per person: {describe_error(error)}"
         ) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -53,26 +63,33 @@ def one_per_person(answer: object, name: str) -> Array:
     return array
 
 
-def as_scores(answers: Array, name: str) -> Array:
-    """Answers [B] as floats [B]; a missing answer becomes NaN. Texts and true/false are labels, not scores."""
-    if answers.dtype.kind in "iuf":
-        return answers.astype(float)
-    for value in answers:
+def as_array(output: object, name: str) -> Array:
+    """Convert an output to an array; masked values, which NumPy would silently unmask, are refused."""
+    if np.ma.is_masked(output):
+        raise ModelError(f"{name} gave a masked array; fill in the masked values")
+    return np.asarray(output)
+
+
+def as_scores(labels: Array, name: str) -> Array:
+    """Convert labels [B] to scores [B]; missing values become NaN. Texts and booleans are not scores."""
+    if labels.dtype.kind in "iuf":
+        return labels.astype(float)
+    for value in labels:
         if not is_missing(value) and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise ModelError(f"{name} gives labels (such as {value!r}), not numbers, so it has no scores")
-    return np.array([np.nan if is_missing(value) else float(value) for value in answers], dtype=float)
+            raise ModelError(f"{name} gives labels (such as {cut(repr(value))}), not numbers, so it has no scores")
+    return np.array([np.nan if is_missing(value) else float(value) for value in labels], dtype=float)
 
 
-def favourable_share(shares: Array, classes: Sequence[str], favourable: Collection[str], name: str) -> Array:
-    """The probability [B] of any favourable label, from `shares` [B, C] of the C `classes`."""
+def favourable_probability(
+    probabilities: Array, classes: Sequence[str], favourable: Collection[str], name: str
+) -> Array:
+    """The probability [B] of the favourable labels, from `probabilities` [B, C] of the C `classes`."""
     for label in sorted(favourable):
         if label not in classes:
             hint = did_you_mean(label, classes)
             raise ModelError(f"{name} never gives the label '{label}', only {listed(classes)}{hint}")
-    if isinstance(shares, np.ma.MaskedArray):
-        raise ModelError(f"{name} returned a masked array of probabilities; fill it")
-    if shares.ndim != 2 or shares.shape[1] != len(classes):
-        raise ModelError(f"{name} gave probabilities of shape {shares.shape} for {len(classes)} classes")
-    wanted = [label in favourable for label in classes]
-    total: Array = shares[:, wanted].astype(float).sum(axis=1)
+    if probabilities.ndim != 2 or probabilities.shape[1] != len(classes):
+        raise ModelError(f"{name} gave probabilities of shape {probabilities.shape} for {len(classes)} classes")
+    columns = [label in favourable for label in classes]
+    total: Array = probabilities[:, columns].astype(float).sum(axis=1)
     return total
