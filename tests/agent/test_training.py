@@ -13,7 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, CounterplanError, ModelError, NotFittedError, PlanError, Problem, Recourse, benchmarks
+from counterplan import (
+    BlackBox,
+    CounterplanError,
+    ModelError,
+    NotFittedError,
+    PlanError,
+    Problem,
+    Recourse,
+    SettingError,
+    benchmarks,
+)
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.network import NetworkConfig
 from counterplan.agent.training import CHECKPOINT, METRICS, Training, TrainingSettings
@@ -371,7 +381,7 @@ def test_the_front_door(tmp_path: Path) -> None:
         recourse.recommend(REFUSED)
     with pytest.raises(PlanError, match="nothing to save"):
         recourse.save(tmp_path)
-    with pytest.raises(PlanError, match="did you mean 'search'"):
+    with pytest.raises(SettingError, match="did you mean 'search'"):
         recourse.planner("serch")
     recourse.fit(REFUSED, seed=1, settings=QUICK).save(tmp_path)
     loaded = Recourse.load(tmp_path, SYN.model)

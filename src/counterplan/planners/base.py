@@ -137,7 +137,7 @@ class Planner(ABC):
         if len(rows):
             left = None if budget is None else budget - 1
             columns.put(rows, self.search(replace(task.take(rows), budget=left, refused=True)))
-        columns.questions[known] += 1
+        columns.queries[known] += 1
         return columns
 
     def _query_as_they_are(self, people: People) -> tuple[Bools, Bools]:
@@ -165,10 +165,3 @@ class Planner(ABC):
         -------
         PlanColumns
         """
-
-
-def add_caution(columns: PlanColumns, caution: str) -> None:
-    """Add a sentence to the caution of every plan."""
-    for row, status in enumerate(columns.status):
-        if status is Status.FOUND:
-            columns.cautions[row] = f"{columns.cautions.get(row, '')} {caution}".lstrip()

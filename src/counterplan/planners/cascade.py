@@ -59,8 +59,8 @@ class CascadePlanner(Planner):
             if not len(left):
                 break
             known = [queried[row] for row in left.tolist()]
-            part = self._run(planner, task.take(left), columns.questions[left], known)
-            part.questions += columns.questions[left]
+            part = self._run(planner, task.take(left), columns.queries[left], known)
+            part.queries += columns.queries[left]
             part.lower_bound = np.maximum(part.lower_bound, columns.lower_bound[left])
             columns.put(left, part)
             done = np.array([status is not Status.NOT_FOUND for status in part.status], bool)
@@ -83,21 +83,21 @@ class CascadePlanner(Planner):
             subtask = replace(task.take(rows), budget=limit, progress=no_progress)
             with self._counting(subtask.people, [known[row] for row in rows.tolist()]) as repeated:
                 found = planner.search(subtask)
-            found.questions = np.maximum(found.questions - repeated, 0)
+            found.queries = np.maximum(found.queries - repeated, 0)
             part.put(rows, found)
         unverified = np.flatnonzero([status is Status.FOUND for status in part.status] & ~part.verified)
         if budget == 0:
             return part
         if budget is not None:
-            out_of_budget = unverified[remaining[unverified] - part.questions[unverified] <= 0]
+            out_of_budget = unverified[remaining[unverified] - part.queries[unverified] <= 0]
             self._reject(part, out_of_budget)
             unverified = np.setdiff1d(unverified, out_of_budget)
         if len(unverified):
             with self._counting(people, known) as repeated:
                 favourable = self._verify(people, unverified, part.actions[unverified])
             part.verified[unverified[favourable]] = True
-            part.questions[unverified] += 1
-            part.questions -= repeated
+            part.queries[unverified] += 1
+            part.queries -= repeated
             self._reject(part, unverified[~favourable])
         return part
 

@@ -156,7 +156,7 @@ class EvolutionPlanner(Planner):
             if task.budget != 0 and not oracle.spent:
                 _Evolution(self, task.take(rows), oracle, rows).run(columns)
             task.progress(len(rows))
-        columns.questions = oracle.count
+        columns.queries = oracle.count
         return columns
 
     @property

@@ -103,7 +103,7 @@ class _UniformCostSearch:
 
     def limit_expansions(self) -> None:
         """Bound the actions of one cost applied at once by the number of states that may still be queried."""
-        left = self.max_queries + 1 - self.columns.questions[self.rows]
+        left = self.max_queries + 1 - self.columns.queries[self.rows]
         self.frontier.limit = np.maximum(left, MIN_EXPANSIONS)
 
     def query(self, labels: Labels) -> bool:
@@ -132,7 +132,7 @@ class _UniformCostSearch:
 
     def beyond_budget(self, labels: Labels) -> Bools:
         """Which queries [n] exceed the limit of their person."""
-        left = self.max_queries - self.columns.questions[self.rows[labels.person]]
+        left = self.max_queries - self.columns.queries[self.rows[labels.person]]
         beyond: Bools = _nth_of_person(labels.person) >= left
         return beyond
 
@@ -144,7 +144,7 @@ class _UniformCostSearch:
 
     def answered(self, labels: Labels, favourable: Bools) -> None:
         """Count the queries and store the first favourable state of each person; labels are in order of preference."""
-        self.columns.questions[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
+        self.columns.queries[self.rows] += np.bincount(labels.person, minlength=len(self.rows))
         solutions = labels.take(favourable)
         people, first = np.unique(solutions.person, return_index=True)
         rows = self.rows[people]

@@ -74,7 +74,7 @@ class GuidedPlanner(Planner):
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
-        columns.actions, columns.questions, columns.verified = outcome.actions, outcome.queries, outcome.verified
+        columns.actions, columns.queries, columns.verified = outcome.actions, outcome.queries, outcome.verified
         columns.lower_bound = outcome.lower_bound
         solved = np.isfinite(outcome.cost)
         columns.optimal = outcome.verified & (outcome.lower_bound >= outcome.cost)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask, add_caution
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans.plan import Status
 from counterplan.search.orders import NO_ACTION
@@ -48,6 +48,6 @@ class PolicyPlanner(AgentPlanner):
         found = (columns.actions != NO_ACTION).any(axis=1)
         columns.status = [Status.FOUND if one else Status.NOT_FOUND for one in found.tolist()]
         if task.weights is not None:
-            add_caution(columns, NOT_WEIGHTED)
+            columns.add_caution(NOT_WEIGHTED)
         task.progress(len(people))
         return columns

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
-from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, Planner, PlanningTask, add_caution
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, Planner, PlanningTask
 from counterplan.problem import Problem
 from counterplan.program import Program
 from counterplan.program.recommendation import found
@@ -39,6 +39,6 @@ class ProgramPlanner(Planner):
         """See `Planner.search`."""
         columns = found(self.program, task.people, task.allowed)
         if task.weights is not None:
-            add_caution(columns, NOT_WEIGHTED)
+            columns.add_caution(NOT_WEIGHTED)
         task.progress(len(task))
         return columns

@@ -71,7 +71,7 @@ class SearchPlanner(AgentPlanner):
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
-        columns.actions, columns.questions, columns.verified = outcome.actions, outcome.queries, outcome.verified
+        columns.actions, columns.queries, columns.verified = outcome.actions, outcome.queries, outcome.verified
         solved = np.isfinite(outcome.cost)
         columns.status = [Status.FOUND if found else Status.NOT_FOUND for found in solved.tolist()]
         return columns

@@ -32,7 +32,7 @@ class PlanColumns:
     optimal: Bools
     lower_bound: Floats
     """[B] infinite where it is proved that there is no plan."""
-    questions: Ints
+    queries: Ints
     reasons: dict[int, tuple[StepReason, ...]] = field(default_factory=dict)
     """By row, for those whose steps have any."""
     cautions: dict[int, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class PlanColumns:
     def put(self, rows: Ints, part: PlanColumns | None) -> None:
         """Take over what was found for the people `rows`."""
         if part is not None:
-            for name in ("actions", "verified", "optimal", "lower_bound", "questions"):
+            for name in ("actions", "verified", "optimal", "lower_bound", "queries"):
                 getattr(self, name)[rows] = getattr(part, name)
             for place, (row, status) in enumerate(zip(rows.tolist(), part.status, strict=True)):
                 self.status[row] = status
@@ -65,6 +65,12 @@ class PlanColumns:
                     self.reasons[row] = part.reasons[place]
                 if place in part.cautions:
                     self.cautions[row] = part.cautions[place]
+
+    def add_caution(self, caution: str) -> None:
+        """Append a sentence to the caution of every plan that was found."""
+        for row, status in enumerate(self.status):
+            if status is Status.FOUND:
+                self.cautions[row] = f"{self.cautions.get(row, '')} {caution}".lstrip()
 
 
 def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: Bools | None) -> Bools:
@@ -128,7 +134,7 @@ def plans_from(problem: Problem, people: People, result: PlanColumns) -> tuple[P
                 verified=bool(result.verified[row]),
                 optimal=bool(result.optimal[row]),
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
-                questions=int(result.questions[row]),
+                questions=int(result.queries[row]),
                 row=tuple((name, _plain(value)) for name, value in zip(columns, written[row], strict=True)),
                 caution="" if result.verified[row] else result.cautions.get(row, ""),
             )
