@@ -14,7 +14,7 @@ from counterplan.errors import PlanError
 from counterplan.planners import Planner
 from counterplan.planners.base import is_whole
 from counterplan.planners.registry import NAMES as PLANNERS
-from counterplan.planners.registry import LearnedObjects, create_planner
+from counterplan.planners.registry import create_planner
 from counterplan.plans.plan import Plans
 from counterplan.problem import People
 from counterplan.problem.values import did_you_mean
@@ -278,7 +278,11 @@ class Recourse(Learned):
         NotFittedError
             If the planner requires something that was not learned yet.
         """
-        learned = LearnedObjects(self.surrogate_, self.agent_, self.program_)
+        learned = {
+            "surrogate": lambda: self.surrogate_,
+            "agent": lambda: self.agent_,
+            "program": lambda: self.program_,
+        }
         guide = None if price is None else GuideSettings(min_gain=_price(price))
         return create_planner(name, self.problem, self.box, learned, guide=guide)
 

@@ -76,7 +76,8 @@ class LearningSettings:
     guide: GuideSettings = field(default_factory=GuideSettings)
     """How validation people are planned for."""
     demonstrate: GuideSettings = field(
-        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000)
+        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000),
+        metadata={"key": "teach"},
     )
     """How others are planned for in a round: whatever is asked then is learned from."""
     fit: FitSettings = field(default_factory=FitSettings)
