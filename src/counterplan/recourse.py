@@ -17,7 +17,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
 from counterplan.planners import Planner
 from counterplan.planners.base import is_whole
-from counterplan.planners.registry import LearnedObjects, create_planner
+from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean, visible
@@ -756,7 +756,11 @@ class Recourse:
         SettingError
             If there is no such planner, or it takes no price.
         """
-        learned = LearnedObjects(self.surrogate_, self.agent_, self.program_)
+        learned = {
+            "surrogate": lambda: self.surrogate_,
+            "agent": lambda: self.agent_,
+            "program": lambda: self.program_,
+        }
         guide = None if price is None else GuideSettings(min_gain=_query_price(price))
         return create_planner(name, self.problem, self.box, learned, guide=guide)
 

@@ -413,7 +413,7 @@ def test_the_front_door(tmp_path: Path) -> None:
         recourse.recommend(refused())
     with pytest.raises(PlanError, match="nothing to save"):
         recourse.save(tmp_path)
-    with pytest.raises(PlanError, match="did you mean 'search'"):
+    with pytest.raises(SettingError, match="did you mean 'search'"):
         recourse.planner("serch")
     recourse.fit(refused(), seed=1, settings=QUICK).save(tmp_path)
     loaded = Recourse.load(tmp_path, syn().model)

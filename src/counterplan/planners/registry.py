@@ -6,8 +6,8 @@ A planner class names the learned objects that it needs in `requires`, and gets 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import NotFittedError, SettingError
@@ -17,11 +17,6 @@ from counterplan.plugins import PLANNERS
 from counterplan.problem import Problem
 from counterplan.problem.values import did_you_mean
 from counterplan.surrogate.acquisition import GuideSettings
-
-if TYPE_CHECKING:
-    from counterplan.agent.agent import Agent
-    from counterplan.program import Program
-    from counterplan.surrogate.surrogate import Surrogate
 
 BUILT_IN = ("guided", "program", "search", "policy", "exact", "evolution")
 """Classes that counterplan itself declares as entry points."""
@@ -37,21 +32,15 @@ _SOURCES = {
 }
 """What a planner may require, and how to get it."""
 
-
-@dataclass(frozen=True)
-class LearnedObjects:
-    """Objects that planners may require; None if they were not learned yet."""
-
-    surrogate: Surrogate | None = None
-    agent: Agent | None = None
-    program: Program | None = None
+Learned = Mapping[str, Callable[[], Any]]
+"""By name: functions that return the surrogate, agent or program, or None; called only if a planner requires it."""
 
 
 def create_planner(
     name: str | type[Planner] | None,
     problem: Problem,
     box: BlackBox | object,
-    learned: LearnedObjects | None = None,
+    learned: Learned | None = None,
     *,
     guide: GuideSettings | None = None,
 ) -> Planner:
@@ -65,8 +54,9 @@ def create_planner(
         another package, or a class. None: "guided" if there is a surrogate, else "cascade".
     problem : Problem
     box : BlackBox or model
-    learned : LearnedObjects, optional
-        Objects that the planner may require.
+    learned : mapping of str to callable, optional
+        Functions that return the "surrogate", the "agent" or the "program", or None. Each is called only if the
+        planner requires it.
     guide : GuideSettings, optional
         Settings of the guided planner, also in a cascade.
 
@@ -88,10 +78,10 @@ def create_planner(
     >>> create_planner("exact", syn.problem, syn.model).name
     'exact'
     """
-    learned = learned or LearnedObjects()
+    learned = learned or {}
     box = box if isinstance(box, BlackBox) else BlackBox(box)
     if name is None:
-        name = "cascade" if learned.surrogate is None else "guided"
+        name = "cascade" if _get(learned, "surrogate") is None else "guided"
     if guide is not None and name not in ("guided", "cascade", "cascade+exact"):
         raise SettingError(f"'price' applies to the planner 'guided' and to cascades, not to {name!r}")
     if name in ("cascade", "cascade+exact"):
@@ -166,7 +156,7 @@ def _checked(found: Any, word: str) -> type[Planner]:
 
 
 def _create(
-    planner: type[Planner], name: str, problem: Problem, box: BlackBox, learned: LearnedObjects, **options: Any
+    planner: type[Planner], name: str, problem: Problem, box: BlackBox, learned: Learned, **options: Any
 ) -> Planner:
     """An instance with everything that it requires."""
     required = {}
@@ -175,22 +165,27 @@ def _create(
             raise SettingError(
                 f"planner '{name}' requires '{resource}', which does not exist; there are {', '.join(_SOURCES)}"
             )
-        required[resource] = getattr(learned, resource)
+        required[resource] = _get(learned, resource)
         if required[resource] is None:
             what, way_out = _SOURCES[resource]
             raise NotFittedError(f"planner '{name}' requires {what}: {way_out}")
     return planner(problem, box, **required, **options)
 
 
-def _cascade_parts(
-    problem: Problem, box: BlackBox, learned: LearnedObjects, guide: GuideSettings | None
-) -> list[Planner]:
+def _get(learned: Learned, resource: str) -> Any | None:
+    return learned[resource]() if resource in learned else None
+
+
+def _cascade_parts(problem: Problem, box: BlackBox, learned: Learned, guide: GuideSettings | None) -> list[Planner]:
     """The planners of a cascade for which everything was learned, those with the fewest queries first."""
+    has_program, has_agent, has_surrogate = (
+        _get(learned, resource) is not None for resource in ("program", "agent", "surrogate")
+    )
     available = {
-        "program": learned.program is not None,
-        "policy": learned.agent is not None and learned.program is None,
-        "guided": learned.surrogate is not None,
-        "search": learned.agent is not None,
+        "program": has_program,
+        "policy": has_agent and not has_program,
+        "guided": has_surrogate,
+        "search": has_agent,
     }
     return [
         create_planner(name, problem, box, learned, guide=guide if name == "guided" else None)
