@@ -15,7 +15,8 @@ from common import interval, reachable
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.distillation.policy_search import WORST, PolicySearchSettings
+from counterplan.distillation.evaluation import MAX_COST_LOSS
+from counterplan.distillation.policy_search import PolicySearchSettings
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) 
         if place == 0:
             own_holds, own_least = holds, least
         if refused and np.isfinite(least):
-            lost += weight * np.where(holds, np.clip(cost / least - 1, 0, WORST), penalty)
+            lost += weight * np.where(holds, np.clip(cost / least - 1, 0, MAX_COST_LOSS), penalty)
     best = int(lost.argmin())
     return bool(own_holds[best]), float(cost[best] / own_least)
 
@@ -89,7 +90,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3)
     parser.add_argument("--twins", type=int, default=8, help="most twins of a person")
     options = parser.parse_args()
-    penalty = PolicySearchSettings().penalty
+    penalty = PolicySearchSettings().failure_penalty
     for name in options.names:
         success, ratio = [], []
         for seed in range(options.first, options.first + options.seeds):

@@ -151,7 +151,7 @@ print(program)
 # Its card says how it was made, and how it did for people who were held back, by the model itself.
 
 # %%
-print(f"success {program.card['success']:.0%}, effort {program.card['cost_ratio']:.2f} times the least known")
+print(f"success {program.card.success:.0%}, effort {program.card.cost_ratio:.2f} times the least known")
 print(program.verify(applicants[model.predict(applicants[features]) == "refused"], model))
 
 # %% [markdown]

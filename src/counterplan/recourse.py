@@ -224,13 +224,15 @@ class Recourse(Learned):
 
         Some of the people are held back to try the program on, with real questions: see `program_.card`.
         """
-        from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
+        from counterplan.distillation.distiller import ProgramDistiller
+        from counterplan.distillation.options import DistillOptions
 
         wishes = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
         read, show = self.problem.read(people), progress or (lambda what, done, total: None)
         run = ProgramDistiller(
-            self.problem, read, self.box, self.agent_, self.surrogate_, wishes, show, self.n_queries_
-        )
+            self.problem, read, self.box, self.agent_, self.surrogate_, wishes,
+            progress=show, queries=self.n_queries_,
+        )  # fmt: skip
         self.program_ = run.run()
         return self.program_
 

@@ -15,7 +15,7 @@ from counterplan.distillation.policy_search import PolicySearch, PolicySearchSet
 from counterplan.planners import ExactPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.parts import STOP
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
 from counterplan.search.orders import NO_ACTION
 
 

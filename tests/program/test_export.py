@@ -21,7 +21,7 @@ import worlds
 from counterplan.errors import PeopleError, PlanError
 from counterplan.problem import Problem
 from counterplan.program import export as exporting
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Program
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
 from counterplan.program.io import to_json
 from counterplan.program.text import card_text

@@ -16,7 +16,7 @@ import pytest
 
 import worlds
 from counterplan.problem import Problem
-from counterplan.program.automaton import Program, leaves
+from counterplan.program.parts import Program, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs

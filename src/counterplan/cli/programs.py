@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from counterplan.cli.common import ModelName, Threshold, keeping, load, path_named, people_of, setting_of
 from counterplan.errors import PlanError
 from counterplan.program import Program
+from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
-from counterplan.program.text import card_text
 from counterplan.storage.files import require_writable
 from counterplan.storage.workspace import PROGRAM, load_problem, load_program
 
@@ -100,4 +100,4 @@ def _program(name: str) -> Program:
 
 def _card(program: Program) -> str:
     """A program's card, without what is there for drawings and forms."""
-    return card_text({key: value for key, value in program.card.items() if key not in ("transitions", "examples")})
+    return card_text(program.card)

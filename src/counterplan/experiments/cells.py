@@ -258,7 +258,7 @@ def _distilled(desk: Context, sheet: CellRecord, what: str, program: Program, **
 
     That the people it is made for are refused is known, so that question does not count.
     """
-    asked = program.card["questions"]
+    asked = program.card.queries or {}
     desk.asked(sheet, what, "distillation", asked.get("traces", 0), **point)
     trial = sum(asked.get(purpose, 0) for purpose in ("its_plans", "least_effort", "its_plans_without_something"))
     desk.asked(sheet, what, "trial", trial, **point)
@@ -267,7 +267,7 @@ def _distilled(desk: Context, sheet: CellRecord, what: str, program: Program, **
 def _size(desk: Context, program: Program, method: str, traces: int | None) -> dict[str, Any]:
     """How large a program is."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
-    made = program.card["made_with"].get("traces")
+    made = (program.card.made_with or {}).get("traces")
     return desk.head | {"method": method, "traces": traces, "got": made, "leaves": count}
 
 

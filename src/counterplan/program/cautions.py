@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterplan.problem.transitions import Bools, Ints
-from counterplan.program.automaton import INTERVENE, Program
+from counterplan.program.parts import INTERVENE
+from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
@@ -22,9 +23,9 @@ class Cautions(NamedTuple):
     """Where anything else is."""
 
 
-def cautions(program: Program) -> Cautions:
+def cautions(program: ProgramLike) -> Cautions:
     """What a program has to say, by what it was tried without."""
-    told = program.card.get("without")
+    told = program.card.to_data().get("without")
     told = told if isinstance(told, Mapping) else {}
     made = "This program was made for people who can change everything"
     otherwise = f"{made}; where something is forbidden, its plans are less sure."
@@ -38,7 +39,7 @@ def cautions(program: Program) -> Cautions:
     return Cautions(tuple(said), otherwise)
 
 
-def cautioned(program: Program, actions: Ints, freely: Ints, allowed: Bools) -> dict[int, str]:
+def cautioned(program: ProgramLike, actions: Ints, freely: Ints, allowed: Bools) -> dict[int, str]:
     """By row: what is to be said of plans `actions` [B, T] that would be `freely` [B, T] if nothing were forbidden."""
     said, spans = cautions(program), program.problem.transitions.spans
     rows = np.flatnonzero((actions != freely).any(axis=1) & (actions[:, 0] != NO_ACTION))

@@ -11,12 +11,12 @@ from counterplan.plans.columns import Forbid, PlanColumns, StepReason, allowed_a
 from counterplan.plans.plan import Plans, Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
-from counterplan.program.automaton import Program
 from counterplan.program.cautions import cautioned
+from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
-def recommend(program: Program, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
+def recommend(program: ProgramLike, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
     """The work of `Program.recommend`."""
     problem = program.problem
     read = problem.read(people)
@@ -24,7 +24,7 @@ def recommend(program: Program, people: pd.DataFrame | People, forbid: Forbid, a
     return Plans(plans_from(problem, read, result), f"{problem.name} {problem.fingerprint}")
 
 
-def found(program: Program, people: People, allowed: Bools) -> PlanColumns:
+def found(program: ProgramLike, people: People, allowed: Bools) -> PlanColumns:
     """What a program does for `people`, who may take the actions `allowed` [B, A], with the rule behind every step."""
     run = program.run(people.states, allowed)
     result = PlanColumns.empty(len(people), program.problem.max_actions)
@@ -41,7 +41,7 @@ def found(program: Program, people: People, allowed: Bools) -> PlanColumns:
     return result
 
 
-def _reason(program: Program, node: str, leaf: int, rank: int) -> StepReason:
+def _reason(program: ProgramLike, node: str, leaf: int, rank: int) -> StepReason:
     rule = program.rule(node, leaf, rank)
     return rule.text, rule.because
 
@@ -80,7 +80,7 @@ class Verification:
         return f"{self.plans:,} of {people} got a plan; {told} ({self.share:.1%} of all).{other}"
 
 
-def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
+def verify(program: ProgramLike, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
     """The work of `Program.verify`."""
     from counterplan.blackbox import BlackBox
 
@@ -89,7 +89,7 @@ def verify(program: Program, people: pd.DataFrame | People, model: object, forbi
     run = program.run(read.states, allowed_actions(problem, read, forbid, None))
     rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
     box = model if isinstance(model, BlackBox) else BlackBox(model)
-    same = "model" not in program.card or program.card["model"] == box.fingerprint(problem)
+    same = program.card.model is None or program.card.model == box.fingerprint(problem)
     holds = box.about(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
     failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
     return Verification(len(read), len(rows), failing, same)
