@@ -15,7 +15,8 @@ from common import feasible, interval
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
-from counterplan.distillation.policy_search import WORST, PolicySearchSettings
+from counterplan.distillation.evaluation import MAX_COST_LOSS
+from counterplan.distillation.policy_search import PolicySearchSettings
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) 
         if place == 0:
             own_favourable, own_optimum = favourable, optimum
         if refused and np.isfinite(optimum):
-            loss += weight * np.where(favourable, np.clip(cost / optimum - 1, 0, WORST), penalty)
+            loss += weight * np.where(favourable, np.clip(cost / optimum - 1, 0, MAX_COST_LOSS), penalty)
     best = int(loss.argmin())
     return bool(own_favourable[best]), float(cost[best] / own_optimum)
 
@@ -89,7 +90,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3)
     parser.add_argument("--twins", type=int, default=8, help="maximal number of twins of a person")
     options = parser.parse_args()
-    penalty = PolicySearchSettings().penalty
+    penalty = PolicySearchSettings().failure_penalty
     for name in options.names:
         success, ratio = [], []
         for seed in range(options.first, options.first + options.seeds):

@@ -20,7 +20,7 @@ from common import feasible, interval, measures, summary
 from counterplan import BlackBox, ExactPlanner, Plans, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.program import Program, leaves
-from counterplan.program.rules import longest_rule, mean_rule_length
+from counterplan.program.rule_lengths import longest_rule, mean_rule_length
 
 FORBIDDEN = 20
 """Maximal number of people to whom a function is forbidden: a proof of infeasibility takes seconds."""
@@ -67,7 +67,13 @@ def one(
     plans = program.recommend(read)
     row["program"] = measures(plans, optimum, problem, model)
     row |= {"rule": mean_rule_length(program, run), "longest": longest_rule(program, run), "leaves": count(program)}
-    row |= {"card": {key: program.card[key] for key in ("success", "cost_ratio", "questions")}}
+    row |= {
+        "card": {
+            "success": program.card.success,
+            "cost_ratio": program.card.cost_ratio,
+            "questions": program.card.queries,
+        }
+    }
     if recourse.surrogate_ is not None:
         fresh = Recourse(problem, BlackBox(model), surrogate=recourse.surrogate_, program=program)
         cascade = fresh.recommend(read, "cascade", refused=True)

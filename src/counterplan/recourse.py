@@ -663,13 +663,13 @@ class Recourse:
         NotFittedError
             If the surrogate (default) or the agent ("paper") is missing.
         """
-        from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
+        from counterplan.distillation.distiller import ProgramDistiller
+        from counterplan.distillation.options import DistillOptions
 
         options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
         table, report = self.problem.read(people), progress or (lambda stage, done, total: None)
-        distiller = ProgramDistiller(
-            self.problem, table, self.box, self.agent_, self.surrogate_, options, report, self.n_queries_
-        )
+        learned = (self.problem, table, self.box, self.agent_, self.surrogate_)
+        distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_)
         self.program_ = distiller.run()
         return self.program_
 
@@ -787,7 +787,7 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     path = Workspace(folder).path(PROGRAM)
     if not path.exists():
         raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
-    program = read_program(path, follow_links=False)
+    program = Program(*read_program(path, follow_links=False))
     if problem is not None and program.problem.fingerprint != problem.fingerprint:
         raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
     return program

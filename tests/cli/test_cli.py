@@ -261,8 +261,8 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
     assert "to fit: 5" in ran.out
     assert "INTERVENE" not in ran.out
     program = Program.load(folder / "learned" / "program.json")
-    assert program.card["made_with"]["prefer"] == "short"
-    assert program.card["made_with"]["distilling"]["tree"]["max_conditions"] == 3
+    assert program.card.made_with["prefer"] == "short"
+    assert program.card.made_with["distilling"]["tree"]["max_conditions"] == 3
     shown = run("show", "learned").out
     assert shown.startswith(program.to_text())
     assert "what it cannot do" in shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,13 @@ import pytest
 
 from counterplan import BlackBox, benchmarks
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
-from counterplan.distillation.fallbacks import _choices, _some, _Stuck, _ways, add_fallbacks
+from counterplan.distillation.fallbacks import (
+    FallbackSettings,
+    LeafContext,
+    Stuck,
+    constrained_visits,
+    sample_stuck,
+)
 from counterplan.distillation.policy_search import PolicySearch, PolicySearchSettings
 from counterplan.program import Choice, Leaf, Program, leaves
 from counterplan.search.orders import NO_ACTION
@@ -28,19 +33,17 @@ def fall_back(
     failing: list[list[float]],
     level: list[int],
     before: tuple[int, ...] = (),
-    price: float = 0,
+    penalty: float = 0,
     weight: float = 1,
     stop: int = 99,
 ) -> list[int]:
-    """What a leaf that says choice 0 falls back on, by number, if its `price` is for each of 10 people."""
-    settings = PolicySearchSettings()
-    tree = replace(settings.tree, leaf_price=price)
-    made: Any = SimpleNamespace(lost=0.5, worst=WORST, starts=[None] * 10, settings=replace(settings, tree=tree))
-    made.transitions = SimpleNamespace(stop=stop)
+    """The fallbacks, by number, of a leaf whose first choice is 0; `penalty` is for each of 10 people."""
+    settings = FallbackSettings(16_000, 0.3, 0.5, 0.5 * penalty * 10)
     choices = [Choice(number) for number in range(len(losses[0]))]
     leaf = Leaf(tuple(choices[number] for number in (0, *before)))
     weights = np.full(len(level), float(weight))
-    found = _choices(made, leaf, choices, _Stuck(np.array(losses), np.array(failing), np.array(level), weights))
+    stuck = Stuck(np.array(losses), np.array(failing), np.array(level), weights)
+    found = LeafContext(choices, stop, WORST, settings).leaf(leaf, stuck)
     assert found.choices[0] == choices[0]
     return [choice.action for choice in found.choices[1:]]
 
@@ -55,11 +58,11 @@ def test_the_best_for_those_who_are_stuck_then_for_the_rest() -> None:
 
 def test_a_choice_of_its_own_is_worth_its_words() -> None:
     losses, sure = [[NO, 1, 3], [NO, 1, 3]], [[NO, 0, 0]] * 2  # 4 are saved by choice 1; 10 people times .5 are lost
-    assert fall_back(losses, sure, [1, 1], before=(2,), price=0.7) == [1, 2]
-    assert fall_back(losses, sure, [1, 1], before=(2,), price=0.9) == [2]
-    assert fall_back(losses, sure, [1, 1], before=(2,), price=0.7, weight=0.5) == [2]
-    assert fall_back(losses, sure, [1, 1], price=0.9) == [1], "22 are saved where there is nothing else"
-    assert fall_back(losses, sure, [1, 1], price=9) == []
+    assert fall_back(losses, sure, [1, 1], before=(2,), penalty=0.7) == [1, 2]
+    assert fall_back(losses, sure, [1, 1], before=(2,), penalty=0.9) == [2]
+    assert fall_back(losses, sure, [1, 1], before=(2,), penalty=0.7, weight=0.5) == [2]
+    assert fall_back(losses, sure, [1, 1], penalty=0.9) == [1], "22 are saved where there is nothing else"
+    assert fall_back(losses, sure, [1, 1], penalty=9) == []
 
 
 def test_whoever_can_use_more_functions_decides_first() -> None:
@@ -96,70 +99,75 @@ def test_nobody_counts_who_can_do_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def made() -> tuple[PolicySearch, dict[int, Any]]:
-    """A small distillation for german, with its trees before leaves got what they fall back on."""
+    """A small policy search for german, and its trees with fallbacks."""
     german, random = benchmarks.load("german"), np.random.default_rng(0)
     people = german.problem.read(german.train)
     knows: Any = Knows(german.problem, people, german.model)
-    lessons = demonstrate(german.problem, people, knows, DemonstrationSettings(people=400, steps=20_000), random)
-    settings = PolicySearchSettings(rounds=1, careful=0, rows=400)
-    made = PolicySearch(
-        german.problem, lessons.starts, lessons.least, lessons.plans, knows.logit, settings, random
-    )  # fmt: skip
+    demonstrating = DemonstrationSettings(people=400, max_expansions=20_000)
+    demonstrations = demonstrate(german.problem, people, knows, demonstrating, random)
+    settings = PolicySearchSettings(rounds=1, lookahead_rounds=0, max_rows=400)
+    made = PolicySearch(german.problem, demonstrations, knows.logit, settings, random)
     made.imitate()
-    made.improve(ahead=False)
-    before = dict(made.trees)
-    add_fallbacks(made)
-    return made, before
+    made.improve(lookahead=False)
+    return made, made.with_fallbacks()
 
 
-def test_distilling_ends_with_going_around(made: tuple[PolicySearch, dict[int, Any]]) -> None:
-    now, before = made
-    again = copy(now)
-    again.trees, again.random = dict(before), np.random.default_rng(0)
-    again.settings = replace(now.settings, rounds=0)
+def test_the_search_ends_with_fallbacks(made: tuple[PolicySearch, dict[int, Any]]) -> None:
+    search, _ = made
+    before = dict(search.trees)
+    again, other = copy(search), copy(search)
+    again.settings = replace(search.settings, rounds=0)
     again.imitate = lambda: None  # type: ignore[method-assign]
-    other = copy(again)
-    other.trees, other.random = dict(before), np.random.default_rng(0)
-    add_fallbacks(other)
-    assert again.run() == {now.names[node]: tree for node, tree in other.trees.items()}
-    assert other.trees != before
+    again.random, other.random = np.random.default_rng(0), np.random.default_rng(0)
+    expected = other.with_fallbacks()
+    assert again.run() == {search.names[node]: tree for node, tree in expected.items()}
+    assert expected != before
 
 
-def test_people_are_barred_from_what_they_would_use(made: tuple[PolicySearch, dict[int, Any]]) -> None:
-    now, before = made
-    now = copy(now)
-    now.trees, now.random = before, np.random.default_rng(0)
-    came = _ways(now)
-    barred = now.barred_sets[came.barred].sum(axis=1)
-    assert {0, 1, 3} <= set(barred.tolist()), "nobody, one function, several"
-    begun = came.take((came.node == 0) & (barred > 0))
-    free = came.take(barred == 0)
-    action = now.decide(free, now.trees, now.legal(free))
-    uses = np.zeros((len(now.starts), len(now.transitions.functions) + 1), bool)
-    uses[free.person, now.transitions.function_of[action]] = True
-    assert (uses[begun.person, :-1] & now.barred_sets[begun.barred]).any(axis=1).all()
-    one = begun.barred[begun.barred < uses.shape[1]]
-    assert len(one) == uses[:, :-1].sum(), "from each in turn"
+def test_adding_fallbacks_changes_nothing_else(made: tuple[PolicySearch, dict[int, Any]]) -> None:
+    search = copy(made[0])
+    search.random = np.random.default_rng(0)
+    trees, before, evaluator = search.trees, dict(search.trees), search.evaluator
+    sets = evaluator.forbidden_sets.copy()
+    search.with_fallbacks()
+    assert search.trees is trees
+    assert trees == before
+    assert search.evaluator is evaluator
+    assert (evaluator.forbidden_sets == sets).all()
 
 
-def test_nobody_who_is_free_is_left_out_of_a_sample(made: tuple[PolicySearch, dict[int, Any]]) -> None:
-    now = copy(made[0])
-    now.settings = replace(now.settings, rows=20)
-    everybody = now.begin()
-    stuck = everybody._replace(barred=(np.arange(len(everybody.person)) >= 15).astype(np.intp))
-    rows, weight = _some(now, stuck)
-    assert (rows.barred == 0).sum() == 15
-    assert (rows.barred == 1).sum() == 20
-    assert (weight[rows.barred == 0] == 1).all()
-    assert weight[rows.barred == 1].sum() == pytest.approx(now.settings.barred_weight * (len(stuck.person) - 15))
+def test_people_are_forbidden_functions_that_they_would_use(made: tuple[PolicySearch, dict[int, Any]]) -> None:
+    search, _ = made
+    evaluator, visits = constrained_visits(search.evaluator, search.trees, np.random.default_rng(0))
+    sizes = evaluator.forbidden_sets[visits.forbidden].sum(axis=1)
+    assert {0, 1, 3} <= set(sizes.tolist()), "none, one function, several"
+    begun = visits.take((visits.node == 0) & (sizes > 0))
+    free = visits.take(sizes == 0)
+    action = evaluator.decide(search.trees, free)
+    uses = np.zeros((len(search.starts), len(search.transitions.functions) + 1), bool)
+    uses[free.person, search.transitions.function_of[action]] = True
+    assert (uses[begun.person, :-1] & evaluator.forbidden_sets[begun.forbidden]).any(axis=1).all()
+    one = begun.forbidden[begun.forbidden < uses.shape[1]]
+    assert len(one) == uses[:, :-1].sum(), "each in turn"
+
+
+def test_everyone_without_constraints_is_in_the_sample(made: tuple[PolicySearch, dict[int, Any]]) -> None:
+    settings = FallbackSettings(max_rows=20, forbidden_weight=0.3, min_success=0.5, leaf_penalty=0.0)
+    everyone = made[0].evaluator.begin()
+    stuck = everyone._replace(forbidden=(np.arange(len(everyone.person)) >= 15).astype(np.intp))
+    visits, weight = sample_stuck(stuck, settings, np.random.default_rng(0))
+    assert (visits.forbidden == 0).sum() == 15
+    assert (visits.forbidden == 1).sum() == 20
+    assert (weight[visits.forbidden == 0] == 1).all()
+    assert weight[visits.forbidden == 1].sum() == pytest.approx(0.3 * (len(stuck.person) - 15))
 
 
 def test_only_what_comes_after_the_first_choice_changes(made: tuple[PolicySearch, dict[int, Any]]) -> None:
-    now, before = made
-    assert now.trees.keys() == before.keys()
+    search, trees = made
+    assert search.trees.keys() == trees.keys()
     changed = 0
-    for node, tree in before.items():
-        for (path, leaf), (then, other) in zip(leaves(tree), leaves(now.trees[node]), strict=True):
+    for node, tree in search.trees.items():
+        for (path, leaf), (then, other) in zip(leaves(tree), leaves(trees[node]), strict=True):
             assert path == then
             assert leaf.choices[:1] == other.choices[:1]
             assert len(set(other.choices)) == len(other.choices)
@@ -169,12 +177,12 @@ def test_only_what_comes_after_the_first_choice_changes(made: tuple[PolicySearch
 
 def test_plans_that_go_around_hold_more_often(made: tuple[PolicySearch, dict[int, Any]]) -> None:
     """For people whom the program never saw, by the model itself; whoever can do everything fares no worse."""
-    now, before = made
+    search, with_fallbacks = made
     german = benchmarks.load("german")
     states = german.problem.read(german.refused_test).states
     shares, usual = [], []
-    for trees in (before, now.trees):
-        program = Program(german.problem, {now.names[node]: tree for node, tree in trees.items()})
+    for trees in (search.trees, with_fallbacks):
+        program = Program(german.problem, {search.names[node]: tree for node, tree in trees.items()})
         run = program.run(states)
         holds = BlackBox(german.model).session(german.problem, german.problem.read(german.refused_test))
         usual.append((holds(run.states, np.arange(len(states))) & run.stopped).mean())

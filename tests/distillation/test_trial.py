@@ -7,28 +7,23 @@ import html
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import worlds
-from counterplan import (
-    BlackBox,
-    NotFittedError,
-    PlanError,
-    Problem,
-    Program,
-    Recourse,
-    StorageError,
-    benchmarks,
-)
-from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
-from counterplan.distillation.trial import Trial, card_of
+from counterplan import BlackBox, Problem, Program, Recourse, StorageError, benchmarks
+from counterplan.distillation.distiller import ProgramDistiller
+from counterplan.distillation.options import DistillOptions
+from counterplan.distillation.trial import Origin, Trial, card_of
+from counterplan.errors import NotFittedError, PeopleError, SettingError
 from counterplan.problem import Encoding
+from counterplan.program import ProgramCard
+from counterplan.program.card_text import card_text
 from counterplan.program.export import to_html, to_python
 from counterplan.program.io import to_json
-from counterplan.program.text import card_text
 from program import programs
 from program.random_programs import random_program
 
@@ -49,6 +44,10 @@ SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=Netwo
 SMALL = {"traces": 200, "rounds": 1}
 
 
+def origin(starts: np.ndarray) -> Origin:
+    return Origin(starts, len(starts), made_with={}, seed=0, queries={})
+
+
 @pytest.fixture(scope="module")
 def recourse() -> Recourse:
     made = Recourse(SYN.problem, SYN.model).fit(PEOPLE, method="both", seed=1, settings=(GUIDED, SEARCH))
@@ -63,31 +62,32 @@ def program(recourse: Recourse) -> Program:
 
 
 def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, program: Program) -> None:
-    card = program.card
-    assert card["seed"] == 0
-    assert card["made_with"]["distilling"]["rounds"] == 1
-    assert card["people"]["real"] + card["people"]["invented"] <= 200
-    assert 0 < card["success"] <= 1
-    assert card["cost_ratio"] >= 1
-    assert card["rule_length_mean"] <= card["rule_length_longest"]
-    assert card["protected_tested"] == []
-    assert set(card["protected_avoided"]) == {f.name for f in SYN.problem.features if f.protected}
-    assert set(card["groups"]) == set(card["protected_avoided"])
-    tried = card["tried_on"]["people"]
+    card: Any = program.card
+    assert not card.extra
+    assert card.seed == 0
+    assert card.made_with["distilling"]["rounds"] == 1
+    assert sum(card.people) <= 200
+    assert 0 < card.success <= 1
+    assert card.cost_ratio >= 1
+    assert card.rule_length_mean <= card.rule_length_longest
+    assert card.protected_tested == ()
+    assert set(card.protected_avoided) == {f.name for f in SYN.problem.features if f.protected}
+    assert set(card.groups) == set(card.protected_avoided)
+    tried = card.tried_on.with_plan
     assert tried > 10
-    for group in card["groups"].values():
-        assert sum(part["people"] for part in group.values()) == tried
-    assert card["questions"]["to_fit"] == recourse.n_queries_["guided"]
-    assert card["questions"]["its_plans"] <= tried + card["tried_on"]["without_any_known_plan"]
-    assert card["questions"]["least_effort"] > 0
-    assert "It gives no plan of more than" in card["cannot"][0]
-    assert card["model"] == BlackBox(SYN.model).fingerprint(SYN.problem)
+    for group in card.groups.values():
+        assert sum(part.people for part in group.values()) == tried
+    assert card.queries["to_fit"] == recourse.n_queries_["guided"]
+    assert card.queries["its_plans"] <= tried + card.tried_on.without_plan
+    assert card.queries["least_effort"] > 0
+    assert "It gives no plan of more than" in card.limitations[0]
+    assert card.model == BlackBox(SYN.model).fingerprint(SYN.problem)
 
 
 def test_success_is_what_the_model_says(program: Program) -> None:
     """The card is about people held back; on others the program does about as well."""
     check = program.verify(SYN.refused_test.head(150), SYN.model)
-    assert abs(check.share - program.card["success"]) < 0.25
+    assert abs(check.share - program.card.success) < 0.25
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_clearly_unequal_groups_are_told_of_in_words(men: int, women: int, faili
     assert len(states) == men + women
     holds = np.arange(men + women) < men + women - failing
     trial = Trial(states, program.run(states), holds, np.ones(len(states)), Encoding.of(problem.features, states))
-    card = card_of(program, trial, states, made_with={}, seed=0, real=len(states), questions={})
-    assert [line for line in card["cannot"] if line.startswith("Its plans hold")] == ([told] if told else [])
+    card = card_of(program, trial, origin(states))
+    assert [line for line in card.limitations or () if line.startswith("Its plans hold")] == ([told] if told else [])
     if told:
         shown = replace(program, card=card)
         assert told in " ".join(card_text(card).split())
@@ -121,10 +121,10 @@ def test_clearly_unequal_groups_are_told_of_in_words(men: int, women: int, faili
 
 
 def test_ways_are_counted(program: Program) -> None:
-    ways = program.card["transitions"]
+    ways = program.card.transitions or {}
     out = sum(count for way, count in ways.items() if way.startswith("INTERVENE>"))
     stops = sum(count for way, count in ways.items() if way.endswith(">STOP"))
-    assert out == stops <= sum(program.card["people"].values())
+    assert out == stops <= sum(program.card.people or ())
     for node in program.nodes[1:]:
         inside = sum(count for way, count in ways.items() if way.endswith(f">{node}"))
         outside = sum(count for way, count in ways.items() if way.startswith(f"{node}>"))
@@ -132,9 +132,9 @@ def test_ways_are_counted(program: Program) -> None:
 
 
 def test_examples_are_nobodys_own_data(recourse: Recourse, program: Program) -> None:
-    assert program.card["examples"]
+    assert program.card.examples
     real = {state.tobytes() for state in SYN.problem.read(PEOPLE).states}
-    states = np.stack([SYN.problem.state(person) for person in program.card["examples"]])
+    states = np.stack([SYN.problem.state(person) for person in program.card.examples or ()])
     assert not any(state.tobytes() in real for state in states)
     assert program.run(states).stopped.all()
 
@@ -191,18 +191,18 @@ def test_reasons_hold_when_something_is_forbidden(recourse: Recourse, program: P
 
 
 def test_the_card_tells_how_plans_hold_without_each_function(program: Program) -> None:
-    without = program.card["without"]
+    without = program.card.without or {}
     assert len(without) > 1
-    everybody = sum(program.card["tried_on"].values())
+    everybody = sum(program.card.tried_on or ())
     for tried in without.values():
-        assert 0 <= tried["hold"] <= tried["plans"] <= tried["people"] <= everybody
-        assert tried["people"] > 0
-    people, plans, hold = (sum(tried[what] for tried in without.values()) for what in ("people", "plans", "hold"))
-    assert 0 < program.card["questions"]["its_plans_without_something"] <= plans, "one about each end, once"
+        assert 0 <= tried.hold <= tried.plans <= tried.people <= everybody
+        assert tried.people > 0
+    people, plans, hold = map(sum, zip(*without.values(), strict=True))
+    assert 0 < (program.card.queries or {})["its_plans_without_something"] <= plans, "one about each end, once"
     told = f"without each function in turn, {plans} of {people} people got another plan, and {hold} held."
-    assert any(line.endswith(told) for line in program.card["cannot"])
-    name = next(name for name in without if without[name]["plans"])
-    assert f"{name}: people {without[name]['people']}, plans" in card_text(program.card)
+    assert any(line.endswith(told) for line in program.card.limitations or ())
+    name = next(name for name in without if without[name].plans)
+    assert f"{name}: people {without[name].people}, plans" in card_text(program.card)
 
 
 @pytest.mark.parametrize("budget", [None, 3])
@@ -210,7 +210,7 @@ def test_a_trial_without_a_function_is_what_verify_finds(budget: int | None) -> 
     program, german = programs.imitated("german"), benchmarks.load("german")
     people = german.problem.read(german.refused_test)
     box = BlackBox(german.model, budget=budget)
-    tried = ProgramDistiller(german.problem, people, box, None, None, DistillOptions()).tried_without(program, people)
+    tried = ProgramDistiller(german.problem, people, box, None, None, DistillOptions()).try_without(program, people)
     assert len(tried) == (0 if budget else 6)
     usual = program.recommend(german.refused_test)
     for name, found in tried.items():
@@ -246,27 +246,27 @@ def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
     other = program.verify(REFUSED, lambda frame: np.full(len(frame), "refused"))
     assert not other.same_model
     assert str(other).endswith("The program was made for another model, or for an earlier state of it.")
-    assert replace(program, card={}).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
+    assert replace(program, card=ProgramCard()).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
 
 
 def test_preferences(recourse: Recourse) -> None:
     plain, success, effort, short = (
         DistillOptions(prefer=prefer).settings() for prefer in (None, "success", "effort", "short")
     )
-    assert effort.penalty < plain.penalty < success.penalty
-    assert short.tree.feature_price > plain.tree.feature_price
-    assert short.penalty == plain.penalty
+    assert effort.failure_penalty < plain.failure_penalty < success.failure_penalty
+    assert short.tree.feature_penalty > plain.tree.feature_penalty
+    assert short.failure_penalty == plain.failure_penalty
     for wrong, message in (
         ({"prefer": "sucess"}, "no preference 'sucess'; did you mean 'success'"),
         ({"preset": "papr"}, "no preset 'papr'; did you mean 'paper'"),
-        ({"rounds": 0}, "'rounds' is a whole number"),
-        ({"traces": "many"}, "'traces' is a whole number, one or more, not 'many'"),
-        ({"traces": float("nan")}, "'traces' is a whole number"),
-        ({"seed": -1}, "'seed' is a whole number from 0"),
-        ({"max_conditions": 0}, "'max_conditions' is a whole number"),
-        ({"preset": "paper", "prefer": "short"}, "imitates once"),
+        ({"rounds": 0}, "'rounds' must be an integer"),
+        ({"traces": "many"}, "'traces' must be an integer, one or more, not 'many'"),
+        ({"traces": float("nan")}, "'traces' must be an integer"),
+        ({"seed": -1}, "'seed' must be an integer from 0"),
+        ({"max_conditions": 0}, "'max_conditions' must be an integer"),
+        ({"preset": "paper", "prefer": "short"}, "which imitates an agent once"),
     ):
-        with pytest.raises(PlanError, match=message):
+        with pytest.raises(SettingError, match=message):
             recourse.distil(PEOPLE, **wrong)  # type: ignore[arg-type]
 
 
@@ -277,7 +277,7 @@ def test_examples_have_numbers_as_people_tell_them() -> None:
     people = problem.read(worlds.random_people(problem, 0, 80))
     place = [feature.name for feature in problem.features].index("credit_amount")
     people.states[:, place] += np.random.default_rng(0).normal(0, 0.001, len(people))
-    states = ProgramDistiller(problem, people, BlackBox(SYN.model), None, None, DistillOptions()).invented(50)
+    states = ProgramDistiller(problem, people, BlackBox(SYN.model), None, None, DistillOptions()).synthetic(50)
     spread = people.states[:, place].std()
     assert len({*states[:, place]}) > 10
     step = 10.0 ** (np.floor(np.log10(spread)) - 2)
@@ -292,10 +292,10 @@ def test_whom_nothing_helps_is_told_of() -> None:
     least = np.array([1.0, 1, 1, np.inf, np.inf, np.inf])
     holds = np.array([True, True, False, False, False, True])
     trial = Trial(states, run, holds, least, Encoding.of(german.problem.features, states))
-    card = card_of(program, trial, states, made_with={}, seed=0, real=6, questions={})
-    assert card["tried_on"] == {"people": 4, "without_any_known_plan": 2}
+    card = card_of(program, trial, origin(states))
+    assert card.tried_on == (4, 2)
     told = "For 2 more people it was tried on, no plan is known at all; it gave 2 of them one, which failed."
-    assert told in card["cannot"]
+    assert told in (card.limitations or ())
 
 
 @pytest.mark.parametrize("bins", [[25, 40, 60], [], None])
@@ -307,37 +307,38 @@ def test_everybody_is_in_a_group_of_a_protected_number(bins: list[int] | None) -
     program = random_program(problem, 1, stops=0.8)
     run = program.run(people.states)
     trial = Trial(people.states, run, run.stopped, np.ones(80), problem.encoding(people))
-    card = card_of(program, trial, people.states, made_with={}, seed=0, real=80, questions={})
-    assert sum(group["people"] for group in card["groups"]["age"].values()) == 80
-    assert len(card["groups"]["age"]) > 1
+    card = card_of(program, trial, origin(people.states))
+    groups = (card.groups or {})["age"]
+    assert sum(group.people for group in groups.values()) == 80
+    assert len(groups) > 1
 
 
 @pytest.mark.parametrize("budget", [10, 60])
 def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recourse, budget: int) -> None:
     box = BlackBox(SYN.model, budget=budget)
-    card = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL).card
+    card: Any = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL).card
     assert box.queries == budget
-    assert card["questions"]["people_as_they_are"] + card["questions"]["its_plans"] <= budget
-    assert card["tried_on"]["people"] <= budget
-    assert card["tried_on"]["without_any_known_plan"] == 0, "nobody has looked"
-    assert "the model could not be asked any more" in card["cannot"][-1]
+    assert card.queries["people_as_they_are"] + card.queries["its_plans"] <= budget
+    assert card.tried_on.with_plan <= budget
+    assert card.tried_on.without_plan == 0, "nobody has looked"
+    assert "the model could not be asked any more" in card.limitations[-1]
 
 
 def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> None:
     mine = Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_)
     made = mine.distil(PEOPLE, **SMALL, protected=True)
-    assert made.card["protected_avoided"] == []
-    assert made.card["protected_tested"] == list(made.tests_protected())
+    assert made.card.protected_avoided == ()
+    assert made.card.protected_tested == made.tests_protected()
 
 
 def test_what_is_missing_is_named(recourse: Recourse) -> None:
-    with pytest.raises(PlanError, match=r"distilled with a surrogate: call fit\(people, method='guided'\)"):
+    with pytest.raises(NotFittedError, match=r"distilled with a surrogate: call fit\(people, method='guided'\)"):
         Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
-    with pytest.raises(PlanError, match=r"imitates an agent: call fit\(people, method='search'\)"):
+    with pytest.raises(NotFittedError, match=r"imitates an agent: call fit\(people, method='search'\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
     with pytest.raises(NotFittedError, match=r"requires a program: call distil\(people\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
-    with pytest.raises(PlanError, match="there is nobody"):
+    with pytest.raises(PeopleError, match="there is nobody"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE.head(0))
 
 
@@ -352,9 +353,10 @@ def test_the_papers_program_imitates_what_the_agent_does(recourse: Recourse) -> 
     box = BlackBox(SYN.model)
     mine = Recourse(SYN.problem, box, agent=recourse.agent_)
     made = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60)
-    assert made.card["made_with"]["traces"] <= 60
-    assert made.card["questions"]["traces"] >= made.card["made_with"]["traces"] - 5
-    assert box.queries <= sum(made.card["questions"].values())
+    card: Any = made.card
+    assert card.made_with["traces"] <= 60
+    assert card.queries["traces"] >= card.made_with["traces"] - 5
+    assert box.queries <= sum(card.queries.values())
     assert set(made.trees) <= set(made.nodes)
     assert made.tests_protected() == ()
     assert made.recommend(REFUSED).counts["found"] > 5

@@ -33,7 +33,8 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
-from counterplan.distillation.distiller import DistillOptions, ProgramDistiller
+from counterplan.distillation.distiller import ProgramDistiller
+from counterplan.distillation.options import DistillOptions
 from counterplan.planners.program import ProgramPlanner
 from counterplan.program import Choice, Leaf, Program
 from counterplan.surrogate.acquisition import Logit

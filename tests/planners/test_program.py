@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CascadePlanner, ExactPlanner, ProgramPlanner, SettingError, benchmarks
-from counterplan.program import Program, Run
+from counterplan.program import Program, ProgramRun
 from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
@@ -38,7 +38,7 @@ def test_asks_nothing_and_promises_nothing() -> None:
 def test_runs_once_for_plans_and_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     run, runs = Program.run, []
 
-    def counted(self: Program, states: np.ndarray, allowed: np.ndarray | None = None) -> Run:
+    def counted(self: Program, states: np.ndarray, allowed: np.ndarray | None = None) -> ProgramRun:
         runs.append(len(states))
         return run(self, states, allowed)
 

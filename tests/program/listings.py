@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from counterplan.program import INTERVENE, Choice, Program, text
-from counterplan.program.rules import Condition
+from counterplan.program.condition import Condition
 
 Said = list[Choice | None]
 """Choices in a row; None: no plan is known."""

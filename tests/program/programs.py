@@ -15,7 +15,7 @@ from counterplan.distillation.policy_search import PolicySearch, PolicySearchSet
 from counterplan.planners import ExactPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.parts import STOP
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree
 from counterplan.search.orders import NO_ACTION
 
 
@@ -51,7 +51,7 @@ def imitated(name: str = "german", people: int = 80, depth: int = 4) -> Program:
         "transitions": transited,
         "examples": examples,
     }
-    return Program(problem, trees, card)
+    return Program(problem, trees, ProgramCard.from_data(card))
 
 
 class Knows:
@@ -69,24 +69,19 @@ class Knows:
 
 @cache
 def distilled(name: str, people: int = 250, rounds: int = 2) -> Program:
-    """A small program as `distil` makes it: by policy search, tidied, with aims and second choices."""
+    """A small program as `distil` makes it: by policy search, simplified, with targets and fallbacks."""
     world = suite.load(name)
     problem, rng = world.problem, np.random.default_rng(0)
     learners = problem.read(world.train.head(2000))
     knows: Any = Knows(problem, learners, world.model)
-    lessons = demonstrate(problem, learners, knows, DemonstrationSettings(people=people, steps=20_000), rng)
-    made = PolicySearch(
-        problem,
-        lessons.starts,
-        lessons.least,
-        lessons.plans,
-        knows.logit,
-        PolicySearchSettings(rounds=rounds, rows=people),
-        rng,
+    settings = DemonstrationSettings(people=people, max_expansions=20_000)
+    demonstrations = demonstrate(problem, learners, knows, settings, rng)
+    search = PolicySearch(
+        problem, demonstrations, knows.logit, PolicySearchSettings(rounds=rounds, max_rows=people), rng
     )
     functions = [function.name for function in problem.transitions.functions]
     tried = {name: {"people": 50, "plans": 40 - place, "hold": 30} for place, name in enumerate(functions)}
-    return Program(problem, made.run(), {"without": tried}).simplified()
+    return Program(problem, search.run(), ProgramCard.from_data({"without": tried})).simplified()
 
 
 def transited_to(transited: dict[str, int]) -> set[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import dataclasses
 import itertools
 import json
@@ -18,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.errors import PeopleError, PlanError
+from counterplan.errors import PeopleError, SettingError, StorageError
 from counterplan.problem import Problem
+from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard
 from counterplan.program import export as exporting
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program
+from counterplan.program.card_text import card_text
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
 from counterplan.program.io import to_json
-from counterplan.program.text import card_text
 from program import programs
 from program.random_programs import random_program
 
@@ -142,7 +143,7 @@ def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
     assert imported <= {"__future__", "difflib", "math", "re", "collections.abc", "typing"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "__import__", "open"}
-    person = programs.imitated().card["examples"][0]
+    person = programs.imitated().card.to_data()["examples"][0]
     code = f"import german; print(german.recommend({person!r})['status'], german.__doc__)"
     ran = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = ['.']; {code}"], cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip  # noqa: E501
     assert ran.stdout.startswith("found What would turn the decision around: German Credit.")
@@ -152,7 +153,7 @@ def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
 def test_python_says_what_is_wrong_with_a_person() -> None:
     program = programs.imitated()
     recommend = module_of(program).recommend
-    person = program.card["examples"][0]
+    person = program.card.to_data()["examples"][0]
     for wrong, told in (
         ({"job": "mangaer"}, "job is one of"),
         ({"age": None}, "age is not known"),
@@ -178,7 +179,7 @@ def test_python_takes_the_rows_that_the_program_takes() -> None:
     """A column more is no matter; one that is absent is told, with the name it may have been given by mistake."""
     program = programs.imitated()
     recommend = module_of(program).recommend
-    person = program.card["examples"][0]
+    person = program.card.to_data()["examples"][0]
     more = person | {"risk": "bad", "jobs": "many", 7: None}
     assert answered(recommend(more)) == answered(recommend(person)) == expected(program, pd.DataFrame([more]))[0]
     numpys = pd.DataFrame([person]).iloc[0].map(lambda value: np.int64(value) if isinstance(value, int) else value)
@@ -212,9 +213,9 @@ def test_extension_decides(tmp_path: Path) -> None:
     for extension in exporting.FORMATS:
         export(program, tmp_path / f"german{extension}")
     assert json.loads((tmp_path / "german.json").read_text())["counterplan_program"] == 1
-    with pytest.raises(PlanError, match=r"\.json, \.html, \.py, \.svg, \.dot"):
+    with pytest.raises(SettingError, match=r"\.json, \.html, \.py, \.svg, \.dot"):
         export(program, tmp_path / "german.pdf")
-    with pytest.raises(PlanError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         export(program, tmp_path / "nowhere" / "german.py")
     assert {path.name for path in tmp_path.iterdir()} == {f"german{extension}" for extension in exporting.FORMATS}
 
@@ -264,7 +265,8 @@ def hostile() -> Program:
     name = '"""</title><script>alert(1)</script>'
     read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
     program = random_program(read, 5, stops=0.8)
-    return dataclasses.replace(program, card={HOSTILE: HOSTILE, "cannot": [HOSTILE, '"""'], "made_with": '\\"""'})
+    card = {HOSTILE: HOSTILE, "cannot": [HOSTILE, '"""'], "made_with": '\\"""'}
+    return dataclasses.replace(program, card=ProgramCard.from_data(card))
 
 
 def test_no_text_breaks_out() -> None:
@@ -293,23 +295,40 @@ def test_page_asks_nobody() -> None:
 def test_any_card_can_be_shown(odd: Any) -> None:
     """A card is plain data that anybody may write: nothing on it stops an export."""
     program = programs.imitated()
-    keys = [*program.card, "tried_on", "rule_length_mean", "leaves", "protected_tested", "seed"]
-    for card in (dict.fromkeys(keys, odd), *({**program.card, key: odd} for key in keys)):
+    usual = program.card.to_data()
+    keys = [*usual, "tried_on", "rule_length_mean", "leaves", "protected_tested", "seed"]
+    for card in (dict.fromkeys(keys, odd), *({**usual, key: odd} for key in keys)):
         for write in exporting.FORMATS.values():
-            assert write(dataclasses.replace(program, card=card))
-        assert card_text(card)
+            assert write(dataclasses.replace(program, card=ProgramCard.from_data(card)))
+        assert card_text(ProgramCard.from_data(card))
 
 
 def test_odd_figures_on_a_card_can_be_shown() -> None:
     program = programs.imitated()
-    ways = program.card["transitions"]
+    usual = program.card.to_data()
+    ways = usual["transitions"]
     for card in (
-        {**program.card, "transitions": dict.fromkeys(ways, -1)},
-        {**program.card, "transitions": dict.fromkeys(ways, 10**400)},
-        {**program.card, "leaves": 10**400, "cost_ratio": 10**400},
+        {**usual, "transitions": dict.fromkeys(ways, -1)},
+        {**usual, "transitions": dict.fromkeys(ways, 10**400)},
+        {**usual, "leaves": 10**400, "cost_ratio": 10**400},
         {"cannot": ["\x1b[2Jall", "\u202eall"], "note": "\x1b[31m"},
     ):
         for write in exporting.FORMATS.values():
-            text = write(dataclasses.replace(program, card=card))
+            text = write(dataclasses.replace(program, card=ProgramCard.from_data(card)))
             assert "\u202e" not in text or write is to_json
-        assert not {"\x1b", "\u202e"} & set(card_text(card))
+        assert not {"\x1b", "\u202e"} & set(card_text(ProgramCard.from_data(card)))
+
+
+def test_a_notebook_shows_the_drawing_and_the_card_and_no_text_breaks_out() -> None:
+    program = programs.imitated()
+    shown = program._repr_html_()
+    image = shown.split('src="data:image/svg+xml;base64,')[1].split('"')[0]
+    assert base64.b64decode(image).decode() == to_svg(program)
+    assert "72%" in shown
+    assert "It was made from few people, for a test." in shown
+    odd = hostile()._repr_html_()
+    assert "<script" not in odd
+    assert odd.count("<img") == 1
+    assert {element.tag for element in ET.fromstring(odd).iter()} <= {
+        *("div", "img", "table", "tr", "th", "td", "details", "summary", "ul", "li")
+    }

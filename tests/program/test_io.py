@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import CounterplanError, PlanError, Problem, ProblemError, StorageError
-from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree
+from counterplan import CounterplanError, Problem, ProblemError, StorageError
+from counterplan.errors import SettingError
+from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree
 from counterplan.program.io import DEEPEST, from_data, from_json, to_data, to_json
 from program.random_programs import programs, random_program
 
@@ -46,7 +47,7 @@ PROGRAM = Program(
         INTERVENE: Split(Test(1, at_least=2.0), Leaf((Choice(1),)), Leaf((Choice(4), Choice(0, reach=24.5)))),
         "CHANGE_PURPOSE": STOP,
     },
-    {"b": [1, {"z": None, "a": 0.1}], "a": "ä"},
+    ProgramCard.from_data({"b": [1, {"z": None, "a": 0.1}], "a": "ä"}),
 )
 
 
@@ -105,7 +106,8 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     assert back.card == PROGRAM.card
     back.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
-    shuffled = Program(LOAN, dict(reversed(PROGRAM.trees.items())), dict(reversed(PROGRAM.card.items())))
+    card = ProgramCard.from_data(dict(reversed(PROGRAM.card.to_data().items())))
+    shuffled = Program(LOAN, dict(reversed(PROGRAM.trees.items())), card)
     assert to_json(shuffled) == path.read_text("utf-8")
     with pytest.raises(StorageError, match="cannot be written"):
         PROGRAM.save(tmp_path / "nowhere" / "program.json")
@@ -132,8 +134,8 @@ def test_benchmarks_come_back(benchmark_problem: Problem) -> None:
 
 @pytest.mark.parametrize("card", [{"a": math.nan}, {"a": {1, 2}}, {1: 2}, {"a": object()}])
 def test_a_card_holds_plain_data(card: Any) -> None:
-    with pytest.raises(PlanError, match="plain data only"):
-        to_json(Program(LOAN, PROGRAM.trees, card))
+    with pytest.raises(SettingError, match="plain data only"):
+        to_json(Program(LOAN, PROGRAM.trees, ProgramCard.from_data(card)))
 
 
 def deep(levels: int) -> Tree:
@@ -144,15 +146,15 @@ def deep(levels: int) -> Tree:
 
 
 def test_what_cannot_be_kept_is_refused() -> None:
-    with pytest.raises(PlanError, match="'FLY', which is no function of loan"):
+    with pytest.raises(SettingError, match="'FLY', which is no function of loan"):
         to_json(Program(LOAN, {"FLY": STOP}))
-    with pytest.raises(PlanError, match="more than 100 questions"):
+    with pytest.raises(SettingError, match="more than 100 tests on a path"):
         to_json(Program(LOAN, {INTERVENE: deep(50_000)}))
-    with pytest.raises(PlanError, match="leads from INTERVENE to CHANGE_INCOME, and has no tree for it"):
+    with pytest.raises(SettingError, match="leads from INTERVENE to CHANGE_INCOME, and has no tree for it"):
         to_json(Program(LOAN, {INTERVENE: Leaf((Choice(0),))}))
-    with pytest.raises(PlanError, match="cannot ask for inf"):
+    with pytest.raises(SettingError, match="cannot test for inf"):
         to_json(Program(LOAN, {INTERVENE: Split(Test(0, at_least=math.inf), STOP, STOP)}))
-    with pytest.raises(PlanError, match="a rank of job that no value has"):
+    with pytest.raises(SettingError, match="a rank of job that no value has"):
         to_json(Program(LOAN, {INTERVENE: Split(Test(1, at_least=3), STOP, STOP)}))
     longest = Program(LOAN, {INTERVENE: deep(DEEPEST)})
     assert from_json(to_json(longest)).trees == longest.trees
@@ -185,11 +187,11 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ('{"counterplan_programs": 1}', "not a program of counterplan .'counterplan_program' is missing"),
         (
             '{"counterplan_program": true}',
-            "counterplan_program: the version .* is a whole number .*, not true",
+            "counterplan_program: the version .* is an integer .*, not true",
         ),
-        ('{"counterplan_program": "x"}', 'counterplan_program: the version .* is a whole number .*, not "x"'),
-        ('{"counterplan_program": 0}', "counterplan_program: the version .* is a whole number .*, not 0"),
-        ('{"counterplan_program": [1]}', "counterplan_program: the version .* is a whole number .*, not a list"),
+        ('{"counterplan_program": "x"}', 'counterplan_program: the version .* is an integer .*, not "x"'),
+        ('{"counterplan_program": 0}', "counterplan_program: the version .* is an integer .*, not 0"),
+        ('{"counterplan_program": [1]}', "counterplan_program: the version .* is an integer .*, not a list"),
         ('{"counterplan_program": 9}', "newer counterplan .version 9; this one reads 1"),
         ('{"counterplan_program": 1}', "'problem' is missing"),
         ('{"counterplan_program": 1, "problem": []}', "problem: should be a mapping"),
@@ -204,7 +206,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     ],
 )
 def test_foreign_texts(text: str, message: str) -> None:
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises(StorageError, match=message):
         from_json(text)
 
 
@@ -265,29 +267,29 @@ BOTH = {"then": DO_STOP, "else": DO_STOP}
 def test_what_is_wrong_is_said_with_its_place(tree: Any, message: str) -> None:
     data = to_data(PROGRAM) | {"problem": LOAN.to_dict()}
     data["nodes"]["CHANGE_JOB"] = tree
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises(StorageError, match=message):
         from_data(data, "p.json")
 
 
 def test_nodes_are_checked() -> None:
     data = to_data(PROGRAM) | {"problem": LOAN.to_dict()}
-    with pytest.raises(PlanError, match="nodes: there is no node INTERVENE"):
+    with pytest.raises(StorageError, match="nodes: there is no node INTERVENE"):
         from_data(data | {"nodes": {}})
-    with pytest.raises(PlanError, match="there is no node 'CHANGE_JOBS'; did you mean 'CHANGE_JOB'"):
+    with pytest.raises(StorageError, match="there is no node 'CHANGE_JOBS'; did you mean 'CHANGE_JOB'"):
         from_data(data | {"nodes": {"CHANGE_JOBS": DO_STOP}})
     assert from_data(data | {"$schema": "program.schema.json"}).trees == from_data(data).trees
     second = {"function": "CHANGE_PURPOSE", "argument": 7}
     nodes = {"INTERVENE": {"do": [{"function": "CHANGE_JOB", "argument": "worker"}, second]}, "CHANGE_JOB": DO_STOP}
-    with pytest.raises(PlanError, match="INTERVENE leads to CHANGE_PURPOSE, which is not there"):
+    with pytest.raises(StorageError, match="INTERVENE leads to CHANGE_PURPOSE, which is not there"):
         from_data(data | {"nodes": nodes})
     lacking = {name: tree for name, tree in data["nodes"].items() if name != "CHANGE_PURPOSE"}
     message = "p.json: nodes: CHANGE_INCOME leads to CHANGE_PURPOSE, which is not there.*'counterplan distil'"
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises(StorageError, match=message):
         from_data(data | {"nodes": lacking}, "p.json")
     tree: Any = DO_STOP
     for _ in range(DEEPEST + 1):
         tree = {"if": {"feature": "income", "at_least": 1}, "then": DO_STOP, "else": tree}
-    with pytest.raises(PlanError, match="more than 100 questions in a row"):
+    with pytest.raises(StorageError, match="more than 100 tests on a path"):
         from_data(data | {"nodes": {"INTERVENE": tree}})
 
 
@@ -349,6 +351,6 @@ def test_errors_name_the_file_and_the_way_out(tmp_path: Path) -> None:
         (whole.replace('"counterplan_program": 1', '"counterplan_program": 99'), "update counterplan"),
     ]:
         file.write_text(text)
-        with pytest.raises(CounterplanError, match=way_out) as caught:
+        with pytest.raises(StorageError, match=way_out) as caught:
             Program.load(file)
         assert str(caught.value).startswith(str(file))

@@ -16,7 +16,7 @@ import pytest
 
 import worlds
 from counterplan.problem import Problem
-from counterplan.program.automaton import Program, leaves
+from counterplan.program import Program, ProgramCard, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs
@@ -168,7 +168,7 @@ def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
 
 
 def example_table(program: Program) -> Any:
-    return pd.DataFrame([program.card["examples"][0]])
+    return pd.DataFrame([(program.card.examples or ())[0]])
 
 
 def test_keyboard_alone_is_enough(opened: Open) -> None:
@@ -289,13 +289,13 @@ def test_numbers_beyond_what_the_program_knows_are_remarked_on(opened: Open) -> 
 def test_the_card_is_told_in_order(opened: Open) -> None:
     """How well the program does comes first, groups are a table, settings are folded away."""
     program = programs.imitated()
-    card = dict(program.card) | {
+    card = program.card.to_data() | {
         "people": {"invented": 30, "real": 50},
         "made_with": {"method": "a test", "tree": {"leaf_price": 0.0003}},
         "protected_avoided": ["sex"],
         "questions": {"to_fit": 1200, "its_plans": 50},
     }
-    page = opened(replace(program, card=card))
+    page = opened(replace(program, card=ProgramCard.from_data(card)))
     shown = page.locator("section.wide").inner_text()
     names = page.locator("section.wide > .columns dt").all_inner_texts()
     assert names[:2] == ["People it was made from", "Whose plan held, of people with a known plan"]

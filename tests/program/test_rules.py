@@ -13,7 +13,9 @@ import worlds
 from counterplan.problem import Problem
 from counterplan.problem.binding import Scope, bind
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
-from counterplan.program.rules import Rule, choice_words, longest_rule, mean_rule_length, verb
+from counterplan.program.rule_lengths import longest_rule, mean_rule_length
+from counterplan.program.rules import Rule
+from counterplan.program.wording import choice_words, verb
 from program.random_programs import random_program, states_at
 
 WORLD = Problem.from_dict(

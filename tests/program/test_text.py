@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan.distillation.demonstrations import DemonstrationSettings
-from counterplan.distillation.distiller import DistillOptions
+from counterplan.distillation.options import DistillOptions
 from counterplan.problem import Problem
-from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
-from counterplan.program.text import WIDTH, card_text
+from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree, leaves
+from counterplan.program.card_text import card_text
+from counterplan.program.text import WIDTH
+from counterplan.storage.settings import settings_to_dict
 from program.listings import Listing
 from program.random_programs import programs, random_program, states_at
 
@@ -35,13 +37,14 @@ def test_the_page_on_reading_shows_a_program_made_with_todays_settings() -> None
     assert "counterplan show docs/examples/german-reading.json" in page
     assert "`counterplan fit german --out learned` and `counterplan distil learned --prefer short`" in page
     now = DistillOptions(prefer="short")
-    assert card["seed"] == now.seed
-    assert card["made_with"]["prefer"] == "short"
-    told = asdict(now.settings())
+    assert card.seed == now.seed
+    assert card.made_with is not None
+    assert card.made_with["prefer"] == "short"
+    told = settings_to_dict(now.settings())
     del told["tree"]["max_conditions"]  # there is no limit
-    assert card["made_with"]["distilling"] == told
-    assert card["made_with"]["teaching"] == asdict(DemonstrationSettings()) | {
-        "sure": list(DemonstrationSettings().sure)
+    assert card.made_with["distilling"] == told
+    assert card.made_with["teaching"] == settings_to_dict(DemonstrationSettings()) | {
+        "sure": list(DemonstrationSettings().confidences)
     }
 
 
@@ -217,7 +220,7 @@ def test_the_card() -> None:
         "fair": True,
         "note": None,
     }
-    assert card_text(card).splitlines() == [
+    assert card_text(ProgramCard.from_data(card)).splitlines() == [
         "success                94.3%",
         "effort / least effort  1.284",
         "questions asked        surrogate: 1,234",
@@ -233,7 +236,7 @@ def test_the_card() -> None:
         "fair                   yes",
         "note                   unknown",
     ]
-    long = card_text({"cannot": ["word " * 60]})
+    long = card_text(ProgramCard.from_data({"cannot": ["word " * 60]}))
     assert max(map(len, long.splitlines())) <= WIDTH
-    assert card_text({}) == "Nothing is written on the card."
-    assert card_text({"cannot": []}) == "what it cannot do  none"
+    assert card_text(ProgramCard()) == "Nothing is written on the card."
+    assert card_text(ProgramCard.from_data({"cannot": []})) == "what it cannot do  none"

@@ -13,8 +13,8 @@ from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, resolve
 from counterplan.program import Program
+from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
-from counterplan.program.text import card_text
 from counterplan.recourse import Recourse, load_program
 from counterplan.storage.files import require_writable
 from counterplan.storage.workspace import PROGRAM, Workspace
@@ -104,4 +104,4 @@ def _program(name: str) -> Program:
 
 def _card(program: Program) -> str:
     """A program's card, without the parts that are meant for drawings and forms."""
-    return card_text({key: value for key, value in program.card.items() if key not in ("transitions", "examples")})
+    return card_text(program.card)

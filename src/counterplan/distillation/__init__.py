@@ -1,1 +1,4 @@
-"""How programs are made: demonstrations, policy search, trees, fallbacks, imitation, trial and card."""
+"""Distillation of programs: demonstrations, policy search, fallbacks, imitation, and the trial that makes the card.
+
+May import everything below `planners`, and `planners`; a program itself needs none of it.
+"""

@@ -1,17 +1,14 @@
-"""Whom a program is distilled from: refused people, real and invented, and what a surrogate's plans for them are.
-
-The surrogate answers for free, so that nobody is asked. Teachers differ in how sure they want to be.
-"""
+"""Demonstrations: refused people, real and synthetic, with the plans of a surrogate at several confidence levels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterplan.errors import PlanError
+from counterplan.errors import PeopleError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.search.orders import NO_ACTION
@@ -22,34 +19,46 @@ from counterplan.surrogate.surrogate import Surrogate
 
 @dataclass(frozen=True)
 class DemonstrationSettings:
-    """Whom to teach with, and how carefully."""
+    """Settings of demonstrations.
+
+    Parameters
+    ----------
+    people : int, default=16_000
+        Number of refused people; synthetic ones are added if there are too few.
+    confidences : tuple of float, default=(0.5, 0.9, 0.97)
+        Probability from which on a state is taken to be favourable, one for each set of plans. The first one is meant
+        for the least cost.
+    max_cautious : int, default=4_000
+        Most people with plans at the other confidences, which only initialize the program.
+    max_expansions : int, default=100_000
+        Most expansions (states × actions) for one person.
+    """
 
     people: int = 16_000
-    """So many refused people, if need be invented ones."""
-    sure: tuple[float, ...] = (0.5, 0.9, 0.97)
-    """A teacher for each: how sure it is that its plans work. The first one tells the least effort."""
-    pupils: int = 4_000
-    """Most people for whom the others plan too: from them a program only starts."""
-    steps: int = 100_000
-    """Most steps looked at for one person."""
+    confidences: tuple[float, ...] = field(default=(0.5, 0.9, 0.97), metadata={"key": "sure"})
+    max_cautious: int = field(default=4_000, metadata={"key": "pupils"})
+    max_expansions: int = field(default=100_000, metadata={"key": "steps"})
 
 
 class Demonstrations(NamedTuple):
-    """What `Distillation` learns from: people as they are [B, F], their least effort [B], and plans [P, B, T]."""
+    """Demonstrated plans of B people."""
 
     starts: Floats
-    least: Floats
+    """[B, F] initial states; real people come first."""
+    least_cost: Floats
+    """[B] cost of the cheapest plan."""
     plans: Ints
+    """[P, B, T] plans at each confidence, padded with NO_ACTION; empty where there is none."""
     real: int
-    """How many people really exist; they come first."""
+    """Number of real people."""
 
 
-_TRIES = 20
-"""Times that people are invented, of whom the refused ones are kept."""
+_ATTEMPTS = 20
+"""Times that synthetic people are drawn, of whom the refused ones are used."""
 
 
-class _Nobody:
-    """Is never asked."""
+class _NoOracle:
+    """Stands for the oracle of a search that sends no queries."""
 
     spent = False
 
@@ -62,60 +71,67 @@ def demonstrate(
     random: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Demonstrations:
-    """Refused people like `people`, with the plans of teachers; whoever has none of these is left out.
+    """Plan on the surrogate for refused people like `people`; those without any plan are dropped.
 
-    `progress` is told how many plans are made, and of how many.
+    `progress` is called with the number of plans made so far and of all plans.
     """
-    starts, real = refused(problem, people, surrogate, settings.people, random)
-    pupils = np.arange(len(starts))
-    if len(starts) > settings.pupils:
-        pupils = np.sort(random.choice(len(starts), settings.pupils, replace=False))
-    groups = [np.arange(len(starts)), *[pupils] * (len(settings.sure) - 1)]
+    starts, real = refused_states(problem, people, surrogate, settings.people, random)
+    cautious = np.arange(len(starts))
+    if len(starts) > settings.max_cautious:
+        cautious = np.sort(random.choice(len(starts), settings.max_cautious, replace=False))
+    groups = [np.arange(len(starts)), *[cautious] * (len(settings.confidences) - 1)]
     total, done = sum(len(group) for group in groups), 0
 
-    def advance(some: int) -> None:
+    def advance(count: int) -> None:
         nonlocal done
-        done += some
+        done += count
         progress(done, total)
 
-    nobody: Any = _Nobody()
+    oracle: Any = _NoOracle()
     plans = np.full((len(groups), len(starts), problem.max_actions), NO_ACTION)
     costs = np.full((len(groups), len(starts)), np.inf)
-    for teacher, (sure, group) in enumerate(zip(settings.sure, groups, strict=True)):
-        careful = GuideSettings(confidence=sure, max_expansions=settings.steps)
+    for level, (confidence, group) in enumerate(zip(settings.confidences, groups, strict=True)):
+        guided = GuideSettings(confidence=confidence, max_expansions=settings.max_expansions)
         allowed = np.ones((len(group), len(problem.transitions)), bool)
         found = guide(
-            problem, starts[group], allowed, surrogate.logit, nobody, careful, budget=0, hints=surrogate.hints,
+            problem,
+            starts[group],
+            allowed,
+            surrogate.logit,
+            oracle,
+            guided,
+            budget=0,
+            hints=surrogate.hints,
             progress=advance,
-        )  # fmt: skip
-        plans[teacher, group], costs[teacher, group] = found.actions, found.cost
+        )
+        plans[level, group], costs[level, group] = found.actions, found.cost
     least = costs.min(axis=0)
     helped = np.isfinite(least)
     if not helped.any():
-        raise PlanError(
-            "the surrogate knows no plan for anybody among these people, so there is nothing to distil; "
+        raise PeopleError(
+            "the surrogate has no plan for anyone among these people, so there is nothing to distil; "
             "fit it on more of them"
         )
     return Demonstrations(starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()))
 
 
-def refused(
+def refused_states(
     problem: Problem, people: People, surrogate: Surrogate, most: int, random: np.random.Generator
 ) -> tuple[Floats, int]:
-    """At most so many states [n, F] that the surrogate finds refused, and how many of them (the first) are real.
+    """At most so many states [n, F] that the surrogate predicts to be refused, and how many, the first, are real.
 
-    If there are too few people, others are invented.
+    If there are too few people, synthetic ones are added.
     """
     rows = np.flatnonzero(surrogate.logit(people.states) < 0)
     if not len(rows):
-        raise PlanError(
-            f"the surrogate finds none of the {len(people):,} people refused; "
+        raise PeopleError(
+            f"the surrogate predicts that none of the {len(people):,} people is refused; "
             "a program is distilled from people who are"
         )
     if len(rows) >= most:
         return people.states[np.sort(random.choice(rows, most, replace=False))], most
     states = people.states[rows]
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         more = synthesize(problem, people, 2 * (most - len(states)), random)
         states = np.concatenate([states, more[surrogate.logit(more) < 0]])[:most]
         if len(states) == most:

@@ -1,139 +1,190 @@
-"""What a program's leaves fall back on for people who cannot use a function that they would use.
+"""Fallbacks of leaves for people who cannot take the first choice.
 
-Trees are grown for people who can change everything. Once they stand, everybody is barred from each function of their
-plan in turn, and from several. Wherever somebody cannot do what a leaf says, be it that the function is barred or that
-it is not legal, the leaf gets the next choice that is best for them; and none, rather than plans that mostly fail.
+Trees are grown for people who can use every function. Afterwards everyone is forbidden each function of their plan in
+turn, and sets of several. Wherever the first choice of a leaf is not possible for a person, because its function is
+forbidden or it is not legal, the leaf gets the next choice that is best for such people, or none if that mostly fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from counterplan.distillation.choice_space import NodeOrder
+from counterplan.distillation.evaluation import Evaluator
+from counterplan.distillation.visits import Visits, sample_rows
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.program.automaton import Choice, Leaf, Split, Tree, decide, leaves
+from counterplan.program.parts import Choice, Leaf, Split, Tree, decide, leaves
 from counterplan.search.orders import NO_ACTION
 
-if TYPE_CHECKING:
-    from counterplan.distillation.policy_search import PolicySearch, Rows
-
 _SETS = 64
-"""How many sets of several functions people are barred from; in each is half of all functions, on average."""
+"""Number of sets of several functions that people are forbidden; each holds half of all functions, on average."""
 
 
-def add_fallbacks(made: PolicySearch) -> None:
-    """Give the leaves of `made.trees` what they fall back on, from the last node to the first."""
-    came = _ways(made)
-    for node in made.backwards():
-        rows = came.take(came.node == node)
-        if not len(rows.person):
+@dataclass(frozen=True)
+class FallbackSettings:
+    """Settings of fallbacks; see `PolicySearchSettings`.
+
+    Parameters
+    ----------
+    max_rows : int
+        Most visits of people who can use every function, and of others, for one node.
+    forbidden_weight : float
+        Weight of people who cannot use some function.
+    min_success : float
+        Smallest share of people who cannot use some function for whom a fallback has to succeed.
+    leaf_penalty : float
+        Loss that a choice has to save to replace the fallbacks that a leaf has already.
+    """
+
+    max_rows: int
+    forbidden_weight: float
+    min_success: float
+    leaf_penalty: float
+
+
+def add_fallbacks(
+    evaluator: Evaluator,
+    order: NodeOrder,
+    trees: Mapping[int, Tree],
+    settings: FallbackSettings,
+    random: np.random.Generator,
+) -> dict[int, Tree]:
+    """Trees, by node number, whose leaves have fallbacks: like `trees` up to the first choice of each leaf."""
+    evaluator, visits = constrained_visits(evaluator, trees, random)
+    result = dict(trees)
+    for node in order.backwards:
+        at_node = visits.take(np.flatnonzero(visits.node == node))
+        if not len(at_node.person):
             continue
-        tree = made.trees[node]
-        first = {node: _each(tree, iter([Leaf(leaf.choices[:1]) for _, leaf in leaves(tree)]))}
-        stuck = rows.take(made.decide(rows, first, made.legal(rows)) == NO_ACTION)
-        rows, weight = _some(made, stuck)
-        open_ = np.flatnonzero(made.open(node))
-        losses, failing = (made.losses(node, rows, judge)[:, open_] for judge in (made.losing, made.failing))
-        level = made.barred_sets.sum(axis=1).clip(max=2)[rows.barred]
-        number, everybody = decide(tree, rows.states), _Stuck(losses, failing, level, weight)
-        choices = [made.choices[i] for i in open_]
-        ends = [_choices(made, leaf, choices, everybody.take(number == i)) for i, (_, leaf) in enumerate(leaves(tree))]
-        made.trees[node] = _each(tree, iter(ends))
+        tree = result[node]
+        first = {node: _with_leaves(tree, iter([Leaf(leaf.choices[:1]) for _, leaf in leaves(tree)]))}
+        stuck = at_node.take(np.flatnonzero(evaluator.decide(first, at_node) == NO_ACTION))
+        sampled, weight = sample_stuck(stuck, settings, random)
+        open_ = order.open_choices(node, list(evaluator.choices))
+        outcome = evaluator.outcomes(result, sampled, open_)
+        level = evaluator.forbidden_sets.sum(axis=1).clip(max=2)[sampled.forbidden]
+        everyone = Stuck(outcome.loss[:, open_], outcome.failure[:, open_], level, weight)
+        choices = [evaluator.choices[number] for number in np.flatnonzero(open_).tolist()]
+        leaf_of = decide(tree, sampled.states)
+        context = LeafContext(choices, evaluator.problem.transitions.stop, evaluator.max_loss, settings)
+        ends = [context.leaf(leaf, everyone.take(leaf_of == i)) for i, (_, leaf) in enumerate(leaves(tree))]
+        result[node] = _with_leaves(tree, iter(ends))
+    return result
 
 
-class _Stuck(NamedTuple):
-    """People who cannot do what a leaf says."""
+class Stuck(NamedTuple):
+    """People who cannot take the first choice of a leaf."""
 
     losses: Floats
-    """[n, C] what each choice loses for them; NaN where it cannot be done."""
-    failing: Floats
-    """[n, C] how likely it then is that they get no plan that holds."""
+    """[n, C] expected loss of each choice; NaN where it is not legal."""
+    failures: Floats
+    """[n, C] probability that it leads to no plan that holds."""
     level: Ints
-    """[n] how many functions they cannot use: 0, 1 or several (2)."""
+    """[n] number of functions that they cannot use: 0, 1 or several (2)."""
     weight: Floats
-    """[n] what they count."""
+    """[n]"""
 
-    def take(self, which: Ints | Bools) -> _Stuck:
-        return _Stuck(self.losses[which], self.failing[which], self.level[which], self.weight[which])
+    def take(self, which: Ints | Bools) -> Stuck:
+        """The people selected by an index or a mask."""
+        return Stuck(self.losses[which], self.failures[which], self.level[which], self.weight[which])
 
 
-def _ways(made: PolicySearch) -> Rows:
-    """Where everybody comes by: if they can use every function, if they cannot use one that they would use, and if they
-    cannot use several, by chance, with one of these among them."""
-    seen: list[Rows] = []
-    made.finish(made.begin(), made.trees, seen)
-    came, count = seen[0].join(seen), len(made.transitions.functions)
-    sets = made.random.random((_SETS, count)) < 0.5
-    made.barred_sets = np.concatenate([made.barred_sets[:1], np.eye(count, dtype=bool), sets])
-    function = made.transitions.function_of[made.decide(came, made.trees, made.legal(came))]
-    uses = np.zeros((len(made.starts), count + 1), bool)
-    uses[came.person, function] = True
+def constrained_visits(
+    evaluator: Evaluator, trees: Mapping[int, Tree], random: np.random.Generator
+) -> tuple[Evaluator, Visits]:
+    """The visits of everyone under several constraints, and an evaluator that knows these constraints.
+
+    Everyone can use every function; then, in turn, all but one of those that their plan uses; then all but a random set
+    that holds one of these.
+    """
+    transitions, starts = evaluator.problem.transitions, evaluator.starts
+    passed = [visits for _, visits, _ in evaluator.follow(trees, evaluator.begin())]
+    free, count = Visits.join(passed), len(transitions.functions)
+    sets = random.random((_SETS, count)) < 0.5
+    forbidden_sets = np.concatenate([evaluator.forbidden_sets[:1], np.eye(count, dtype=bool), sets])
+    evaluator = replace(evaluator, forbidden_sets=forbidden_sets)
+    function = transitions.function_of[evaluator.decide(trees, free)]
+    uses = np.zeros((len(starts), count + 1), bool)
+    uses[free.person, function] = True
     person, one = np.nonzero(uses[:, :count])
-    several = made.random.integers(count + 1, len(made.barred_sets), len(made.starts))
-    hit = np.flatnonzero((uses[:, :count] & made.barred_sets[several]).any(axis=1))
-    barred = made.begin().take(np.concatenate([person, hit]))
-    made.finish(barred._replace(barred=np.concatenate([one + 1, several[hit]])), made.trees, seen)
-    return came.join(seen)
+    several = random.integers(count + 1, len(forbidden_sets), len(starts))
+    hit = np.flatnonzero((uses[:, :count] & forbidden_sets[several]).any(axis=1))
+    constrained = evaluator.begin().take(np.concatenate([person, hit]))
+    constrained = constrained._replace(forbidden=np.concatenate([one + 1, several[hit]]))
+    passed += [visits for _, visits, _ in evaluator.follow(trees, constrained)]
+    return evaluator, Visits.join(passed)
 
 
-def _some(made: PolicySearch, stuck: Rows) -> tuple[Rows, Floats]:
-    """At most so many of those who can use every function, and of the others; and what each [n] of them counts."""
+def sample_stuck(stuck: Visits, settings: FallbackSettings, random: np.random.Generator) -> tuple[Visits, Floats]:
+    """A sample of people who can use every function and one of the others, and the weight [n] of each."""
     found, weights = [], []
-    for which, weight in ((stuck.barred == 0, 1.0), (stuck.barred > 0, made.settings.barred_weight)):
-        rows = made.sample(np.flatnonzero(which), made.settings.rows)
+    for which, weight in ((stuck.forbidden == 0, 1.0), (stuck.forbidden > 0, settings.forbidden_weight)):
+        rows = sample_rows(random, np.flatnonzero(which), settings.max_rows)
         found.append(rows)
         weights.append(np.full(len(rows), weight * which.sum() / max(len(rows), 1)))
     return stuck.take(np.concatenate(found)), np.concatenate(weights)
 
 
-def _choices(made: PolicySearch, leaf: Leaf, choices: list[Choice], stuck: _Stuck) -> Leaf:
-    """A leaf with what is best next for those who are `stuck`; then for those of them who cannot do that either, and so
-    on. Whoever can use more functions decides first, for everybody who can do the same.
+@dataclass(frozen=True)
+class LeafContext:
+    """Chooses the fallbacks of the leaves of one node from its `choices`."""
 
-    A choice of its own has to be worth its words: else it is what the leaf fell back on before. The list ends where
-    that mostly fails for people who cannot use some function; whoever can use all is only spared a STOP that does.
-    """
-    price = made.lost * made.settings.tree.leaf_price * len(made.starts)
-    before = [choices.index(choice) for choice in leaf.choices[1:]]
-    stops = np.array([choice.action == made.transitions.stop for choice in choices])
-    order: list[int] = []
-    while len(stuck.level):
-        level = stuck.level.min()
-        some = stuck.take(stuck.level == level)
-        can = ~np.isnan(some.losses)
-        fails = np.where(can, some.failing, 0.0).sum(axis=0) > (1 - made.settings.least_hope) * can.sum(axis=0)
-        fine = can.any(axis=0) & ~(fails & (stops | (level > 0)))
-        fallen = [number for number in before if fine[number]]
-        best = int(np.where(fine, np.where(can, some.losses, made.worst).sum(axis=0), np.inf).argmin())
-        saved = some.weight * (_first(some.losses, fallen, made.worst) - some.losses[:, best])
-        if fine[best] and saved[can[:, best]].sum() > price:
-            order.append(best)
-        elif fallen:
-            order.append(fallen[0])
-        elif level and can[:, before].any():
-            break
+    choices: list[Choice]
+    stop: int
+    max_loss: float
+    settings: FallbackSettings
+
+    def leaf(self, leaf: Leaf, stuck: Stuck) -> Leaf:
+        """`leaf` with the best next choice for those who are `stuck`, then for those of them who cannot take it, etc.
+
+        People who can use more functions decide first. A choice that saves less than the penalty of a leaf gives way to
+        a fallback that the leaf has already. The list ends where a fallback mostly fails for people who cannot use some
+        function; for the others, only a STOP that mostly fails is omitted.
+        """
+        before = [self.choices.index(choice) for choice in leaf.choices[1:]]
+        stops = np.array([choice.action == self.stop for choice in self.choices])
+        order: list[int] = []
+        while len(stuck.level):
+            level = stuck.level.min()
+            least = stuck.take(stuck.level == level)
+            legal = ~np.isnan(least.losses)
+            limit = (1 - self.settings.min_success) * legal.sum(axis=0)
+            fails = np.where(legal, least.failures, 0.0).sum(axis=0) > limit
+            usable = legal.any(axis=0) & ~(fails & (stops | (level > 0)))
+            kept = [number for number in before if usable[number]]
+            total = np.where(legal, least.losses, self.max_loss).sum(axis=0)
+            best = int(np.where(usable, total, np.inf).argmin())
+            saved = least.weight * (_first(least.losses, kept, self.max_loss) - least.losses[:, best])
+            if usable[best] and saved[legal[:, best]].sum() > self.settings.leaf_penalty:
+                order.append(best)
+            elif kept:
+                order.append(kept[0])
+            elif level and legal[:, before].any():
+                break
+            else:
+                stuck = stuck.take(stuck.level > level)
+                continue
+            stuck = stuck.take(np.isnan(stuck.losses[:, order[-1]]))
         else:
-            stuck = stuck.take(stuck.level > level)
-            continue
-        stuck = stuck.take(np.isnan(stuck.losses[:, order[-1]]))
-    else:
-        order += before
-    return Leaf((leaf.choices[0], *(choices[number] for number in dict.fromkeys(order))))
+            order += before
+        return Leaf((leaf.choices[0], *(self.choices[number] for number in dict.fromkeys(order))))
 
 
-def _first(table: Floats, order: list[int], nothing: float) -> Floats:
-    """What is in `table` [n, C] for the first choice of an `order` that can be done; `nothing` if none can."""
-    found = np.full(len(table), np.nan)
+def _first(losses: Floats, order: list[int], default: float) -> Floats:
+    """The loss [n] of the first legal choice of an `order`; `default` if none is legal."""
+    found = np.full(len(losses), np.nan)
     for number in order:
-        found = np.where(np.isnan(found), table[:, number], found)
-    return np.where(np.isnan(found), nothing, found)
+        found = np.where(np.isnan(found), losses[:, number], found)
+    return np.where(np.isnan(found), default, found)
 
 
-def _each(tree: Tree, ends: Iterator[Leaf]) -> Tree:
-    """A tree with other leaves, from yes to no."""
+def _with_leaves(tree: Tree, ends: Iterator[Leaf]) -> Tree:
+    """`tree` with other leaves, from yes to no."""
     if isinstance(tree, Leaf):
         return next(ends)
-    yes = _each(tree.yes, ends)
-    return Split(tree.test, yes, _each(tree.no, ends))
+    yes = _with_leaves(tree.yes, ends)
+    return Split(tree.test, yes, _with_leaves(tree.no, ends))

@@ -1,7 +1,7 @@
-"""The paper's program: in each node a decision tree of scikit-learn that imitates traces, seen as bits.
+"""Imitation as in the paper: a scikit-learn decision tree in each node, fitted to the traces of an agent.
 
-Every outgoing (state, action) pair of a node is stored, and its tree is trained once. Bits are intervals of numbers and
-values of categories, so a tree over bits becomes one of tests on features.
+Each tree is fitted once to all outgoing (state, action) pairs of its node. Its inputs are binary features, intervals of
+numbers and values of categories, so that it can be converted to tests of features.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 
 from counterplan.problem import Encoding, Feature, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Split, Test, Tree
 from counterplan.program.domains import Values, passing, possible
+from counterplan.program.parts import Choice, Leaf, Split, Test, Tree, node_names
 from counterplan.search.orders import NO_ACTION
 
 DEEPEST = 40
-"""Bits on the way to a leaf; each is two tests at most, and files hold a hundred."""
+"""Most binary features on the path to a leaf; each becomes two tests at most, and files hold a hundred."""
 
 
 class Pairs(NamedTuple):
-    """What was seen at nodes: which [n], in which state [n, F], and what was done [n]."""
+    """State-action pairs of traces: nodes [n], states [n, F] and actions [n]."""
 
     node: Ints
     states: Floats
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(problem: Problem, starts: Floats, actions: Ints) -> Pairs:
-    """The pairs of traces `actions` [B, T] from `starts` [B, F], STOP included; 0 is INTERVENE."""
+    """The pairs of traces `actions` [B, T] from `starts` [B, F], STOP included; node 0 is INTERVENE."""
     transitions, states = problem.transitions, starts
     node = np.zeros(len(starts), np.intp)
     parts = []
@@ -46,32 +46,36 @@ def pairs_of(problem: Problem, starts: Floats, actions: Ints) -> Pairs:
 
 
 def imitate(
-    problem: Problem, encoding: Encoding, pairs: Pairs, seed: int = 0, max_conditions: int | None = None,
+    problem: Problem,
+    encoding: Encoding,
+    pairs: Pairs,
+    seed: int = 0,
+    max_conditions: int | None = None,
     avoid: tuple[int, ...] = (),
-) -> dict[str, Tree]:  # fmt: skip
-    """A tree for each node that was seen; `max_conditions` limits the bits in a rule, `avoid` names features.
+) -> dict[str, Tree]:
+    """Fit a tree for each node with pairs; `max_conditions` limits the depth, the features `avoid` are not tested.
 
     A node with one outgoing action is a leaf.
     """
-    names = (INTERVENE, *(function.name for function in problem.transitions.functions))
+    names = node_names(problem)
     bits = _bits(encoding)
     usable = np.array([feature.index not in avoid for feature, _, _ in bits], bool)
     trees = {}
     for node in np.unique(pairs.node).tolist():
-        here = pairs.node == node
-        view = encoding(pairs.states[here])[:, usable]
+        at_node = pairs.node == node
+        inputs = encoding(pairs.states[at_node])[:, usable]
         chosen = [bit for bit, use in zip(bits, usable.tolist(), strict=True) if use]
         depth = min(DEEPEST, max_conditions or DEEPEST)
-        trees[names[node]] = _tree(problem, chosen, view, pairs.action[here], seed, depth)
+        trees[names[node]] = _tree(problem, chosen, inputs, pairs.action[at_node], seed, depth)
     return trees
 
 
 _Bit = tuple[Feature, float, float]
-"""A feature and an interval of it; of a category, a value and the next; of what is missing, NaN."""
+"""A feature and an interval of it; a value and the next one of a category; NaN for a missing value."""
 
 
 def _bits(encoding: Encoding) -> list[_Bit]:
-    """What each bit of an encoding asks, in its order."""
+    """The binary features of an encoding, in its order."""
     bits: list[_Bit] = []
     for feature, cuts in zip(encoding.features, encoding.cuts, strict=True):
         if feature.is_number:
@@ -83,55 +87,56 @@ def _bits(encoding: Encoding) -> list[_Bit]:
     return bits
 
 
-def _tree(problem: Problem, bits: list[_Bit], view: Bools, actions: Ints, seed: int, depth: int) -> Tree:
-    """The tree that scikit-learn makes of `view` [n, K] and `actions` [n], over features."""
+def _tree(problem: Problem, bits: list[_Bit], inputs: Bools, actions: Ints, seed: int, depth: int) -> Tree:
+    """A tree fitted to binary features [n, K] and `actions` [n], as tests of features."""
     done, counts = np.unique(actions, return_counts=True)
     common = done[np.argsort(-counts, kind="stable")].tolist()
     if len(common) == 1 or not bits:
         return Leaf(tuple(Choice(int(action)) for action in common))
     from sklearn.tree import DecisionTreeClassifier
 
-    learned = DecisionTreeClassifier(random_state=seed, max_depth=depth).fit(view, actions)
-    inner = learned.tree_
+    fitted = DecisionTreeClassifier(random_state=seed, max_depth=depth).fit(inputs, actions)
+    inner = fitted.tree_
 
-    def grow(node: int, here: tuple[Values, ...]) -> Tree:
+    def convert(node: int, domain: tuple[Values, ...]) -> Tree:
         if inner.children_left[node] < 0:
             share = inner.value[node][0]
-            likely = [int(learned.classes_[i]) for i in np.argsort(-share, kind="stable") if share[i] > 0]
+            likely = [int(fitted.classes_[i]) for i in np.argsort(-share, kind="stable") if share[i] > 0]
             return Leaf(tuple(Choice(action) for action in [*likely, *(a for a in common if a not in likely)]))
         no, yes = int(inner.children_left[node]), int(inner.children_right[node])
-        return _asked(bits[int(inner.feature[node])], lambda at: grow(yes, at), lambda at: grow(no, at), here)
+        bit = bits[int(inner.feature[node])]
+        return _test_bit(bit, lambda at: convert(yes, at), lambda at: convert(no, at), domain)
 
-    return grow(0, tuple(possible(feature) for feature in problem.features))
-
-
-_Way = Callable[[tuple[Values, ...]], Tree]
+    return convert(0, tuple(possible(feature) for feature in problem.features))
 
 
-def _asked(bit: _Bit, yes: _Way, no: _Way, here: tuple[Values, ...]) -> Tree:
-    """A question about a bit as tests on its feature, where features can be what `here` says."""
+_Branch = Callable[[tuple[Values, ...]], Tree]
+
+
+def _test_bit(bit: _Bit, yes: _Branch, no: _Branch, domain: tuple[Values, ...]) -> Tree:
+    """Tests of a feature that are equivalent to a binary feature, where features have values in `domain`."""
     feature, low, high = bit
     if np.isnan(low):
-        return _split(feature, Test(feature.index), yes, no, here)
+        return _split(feature, Test(feature.index), yes, no, domain)
     if not feature.is_number:
-        return _split(feature, Test(feature.index, among=(int(low),)), yes, no, here)
+        return _split(feature, Test(feature.index, among=(int(low),)), yes, no, domain)
 
     def below(at: tuple[Values, ...]) -> Tree:
         return yes(at) if np.isinf(high) else _split(feature, Test(feature.index, at_least=high), no, yes, at)
 
     if np.isfinite(low):
-        return _split(feature, Test(feature.index, at_least=low), below, no, here)
-    return _split(feature, Test(feature.index), no, below, here)  # what is missing sets no bit
+        return _split(feature, Test(feature.index, at_least=low), below, no, domain)
+    return _split(feature, Test(feature.index), no, below, domain)  # a missing value is in no interval
 
 
-def _split(feature: Feature, test: Test, yes: _Way, no: _Way, here: tuple[Values, ...]) -> Tree:
-    """A test, unless its answer is known already or makes no difference."""
+def _split(feature: Feature, test: Test, yes: _Branch, no: _Branch, domain: tuple[Values, ...]) -> Tree:
+    """A split, unless the outcome of its test is known already or makes no difference."""
     place = feature.index
-    inside, outside = (here[place] & passing(feature, test, way) for way in (True, False))
+    inside, outside = (domain[place] & passing(feature, test, way) for way in (True, False))
     if _none(feature, inside) or _none(feature, outside):
-        return no(here) if _none(feature, inside) else yes(here)
+        return no(domain) if _none(feature, inside) else yes(domain)
     then, otherwise = (
-        way((*here[:place], values, *here[place + 1 :])) for way, values in ((yes, inside), (no, outside))
+        way((*domain[:place], values, *domain[place + 1 :])) for way, values in ((yes, inside), (no, outside))
     )
     return then if then == otherwise else Split(test, then, otherwise)
 

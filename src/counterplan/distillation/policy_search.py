@@ -1,408 +1,254 @@
-"""Distilling a program: policy search over trees, judged by a surrogate that answers for free.
+"""Policy search over programs, evaluated on a surrogate.
 
-One order of functions, causal parents first; a node leads to later functions, to itself if it adds, or to STOP. Trees
-first imitate plans that a teacher found; then, node by node from the last to the first, every row's every action is
-tried out with the rest of the program as it stands, and the tree is mended, or grown anew, by what that loses. In the
-end, leaves get what they fall back on for people who cannot use a function.
+The first trees imitate demonstrated plans. Then, for each node in reverse topological order, estimate the loss of every
+action under the current program, and refine or regrow that node's tree to minimize it. Finally, add fallbacks for
+people who cannot use a function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from counterplan.distillation.fallbacks import add_fallbacks
-from counterplan.distillation.trees import Fallbacks, Grower, TreeSettings, digits_in, roundest
+from counterplan.distillation.candidate_tests import digits_in
+from counterplan.distillation.choice_space import NodeOrder, candidate_choices
+from counterplan.distillation.demonstrations import Demonstrations
+from counterplan.distillation.evaluation import Evaluator
+from counterplan.distillation.fallbacks import FallbackSettings, add_fallbacks
+from counterplan.distillation.leaf_choices import LeafChoices
+from counterplan.distillation.tree_grower import TreeData, TreeGrower, TreeSettings
+from counterplan.distillation.visits import Visits, sample_rows
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.program.automaton import Choice, Leaf, Program, Split, Tree, decide, leaves
+from counterplan.problem.transitions import Floats, Ints
+from counterplan.program.parts import Choice, Leaf, Split, Tree, decide, leaves, node_names
 from counterplan.search.orders import NO_ACTION, rollout
-
-_STOPS = 33
-"""Values tried between where a person is and where a plan leads."""
-_SAMPLED = 1_000
-"""Plans looked at for them."""
-_NEAR = 0.03
-"""How far a round number may be from such a value, in standard deviations."""
-WORST = 5.0
-"""What a plan loses at most for its cost: six times the least is as bad as it gets."""
 
 
 @dataclass(frozen=True)
 class PolicySearchSettings:
-    """How a program is distilled; one setting for every problem."""
+    """Settings of the policy search; one default for every problem.
+
+    Parameters
+    ----------
+    rounds : int, default=4
+        Most passes over all nodes.
+    lookahead_rounds : int, default=2
+        The last rounds, in which trees look ahead while they grow.
+    failure_penalty : float, default=7.0
+        Loss of a plan that fails, in units of the least cost.
+    max_rows : int, default=16_000
+        Most visits from which a tree is grown.
+    demonstration_share : float, default=0.1
+        Share of them that come from demonstrations rather than from the program.
+    targets : int, default=8
+        Most target values of an adding function.
+    max_loss_scale, min_loss_scale : float, default=0.4 and 0.12
+        Penalties on length are shares of the program's loss, clipped to these limits: a poor program should get more
+        rules, and little is left to gain for a good one.
+    forbidden_weight : float, default=0.3
+        Weight of people who cannot use some function when fallbacks are chosen; everyone else has weight 1.
+    min_success : float, default=0.5
+        Fallbacks for people who cannot use some function succeed for at least this share of them, or are omitted.
+    tree : TreeSettings
+
+    Examples
+    --------
+    >>> PolicySearchSettings(rounds=2).lookahead_rounds
+    2
+    """
 
     rounds: int = 4
-    careful: int = 2
-    """The last rounds, in which trees look ahead."""
-    penalty: float = 7.0
-    """What a plan that fails loses, in units of the least effort."""
-    rows: int = 16_000
-    """Most rows from which a tree is grown."""
-    teacher: float = 0.1
-    """The share of them that the teacher came by, rather than the program."""
-    reaches: int = 8
-    """Values that an adding function may aim at: where answers turn, other things being equal."""
-    most_lost: float = 0.4
-    """A program that loses more is priced as if it lost so much: it wants more words, not fewer."""
-    least_lost: float = 0.12
-    """A program that loses less is priced as if it lost so much: little is left to gain by many words."""
-    barred_weight: float = 0.3
-    """What somebody counts who cannot use some function, where leaves get what they fall back on; others count 1."""
-    least_hope: float = 0.5
-    """Nothing is fallen back on for whoever cannot use some function, if fewer of them than this share would get a plan
-    that holds."""
+    lookahead_rounds: int = field(default=2, metadata={"key": "careful"})
+    failure_penalty: float = field(default=7.0, metadata={"key": "penalty"})
+    max_rows: int = field(default=16_000, metadata={"key": "rows"})
+    demonstration_share: float = field(default=0.1, metadata={"key": "teacher"})
+    targets: int = field(default=8, metadata={"key": "reaches"})
+    max_loss_scale: float = field(default=0.4, metadata={"key": "most_lost"})
+    min_loss_scale: float = field(default=0.12, metadata={"key": "least_lost"})
+    forbidden_weight: float = field(default=0.3, metadata={"key": "barred_weight"})
+    min_success: float = field(default=0.5, metadata={"key": "least_hope"})
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
-class Rows(NamedTuple):
-    """People on their way: at which node, in which state, after how many steps and what effort, who they are, and which
-    functions they cannot use (by the number of a set of them; 0 is none)."""
-
-    node: Ints
-    states: Floats
-    steps: Ints
-    cost: Floats
-    person: Ints
-    barred: Ints
-
-    def take(self, which: Ints | Bools) -> Rows:
-        """Some of them."""
-        node, states, steps, cost, person, barred = self
-        return Rows(node[which], states[which], steps[which], cost[which], person[which], barred[which])
-
-    @staticmethod
-    def join(parts: Sequence[Rows]) -> Rows:
-        """All of them."""
-        return Rows(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-class Judge(NamedTuple):
-    """How bad it is where plans end."""
-
-    of: Callable[[Rows], Floats]
-    """[n] for rows that stop."""
-    worst: float
-    """For whoever is left without a plan."""
-
-
 class PolicySearch:
-    """One distillation for people in `starts` [B, F], whose cheapest likely plans cost `least` [B].
+    """Searches a program for the people of `demonstrations`, whose trees do not test the features `avoid`.
 
-    `plans` [P, B, T] are what teachers would do (filled up with NO_ACTION; empty: no plan), the safest last. `logit`
-    says how likely states are favourable.
+    `logit` gives the log odds [n] that states [n, F] are favourable.
     """
 
     def __init__(
-        self, problem: Problem, starts: Floats, least: Floats, plans: Ints, logit: Callable[[Floats], Floats],
-        settings: PolicySearchSettings, random: np.random.Generator, avoid: Sequence[int] = (),
-    ) -> None:  # fmt: skip
+        self,
+        problem: Problem,
+        demonstrations: Demonstrations,
+        logit: Callable[[Floats], Floats],
+        settings: PolicySearchSettings,
+        random: np.random.Generator,
+        avoid: Sequence[int] = (),
+    ) -> None:
         self.problem, self.transitions, self.settings = problem, problem.transitions, settings
-        self.starts, self.least, self.logit, self.random = starts, np.maximum(least, 1e-9), logit, random
-        self.barred_sets = np.zeros((1, len(self.transitions.functions)), bool)
-        """[M, functions] sets of functions that some people cannot use: the first has none."""
+        self.starts, self.random = demonstrations.starts, random
         self.features = [feature for feature in problem.features if feature.index not in avoid]
-        self.names = Program(problem, {}).nodes
-        self.place = np.empty(len(self.transitions.functions) + 1, np.intp)
-        self.place[self.transitions.parents_first] = np.arange(len(self.transitions.functions))
-        self.place[-1] = len(self.transitions.functions)
-        self.choices = self._choices(plans)
-        self.taught = self._taught(plans)
+        self.order = NodeOrder(problem)
+        self.names = node_names(problem)
+        self.choices = candidate_choices(
+            problem, self.starts, demonstrations.plans, logit, settings.targets, self.sample
+        )
+        self.open = [self.order.open_choices(node, self.choices) for node in range(len(self.names))]
+        """By node: the choices [C] that it may have."""
+        self.evaluator = Evaluator(
+            problem=problem,
+            starts=self.starts,
+            least_cost=np.maximum(demonstrations.least_cost, 1e-9),
+            logit=logit,
+            failure_penalty=settings.failure_penalty,
+            choices=self.choices,
+            forbidden_sets=np.zeros((1, len(self.transitions.functions)), bool),
+        )
+        self.demonstrated = [self._visits(plans) for plans in demonstrations.plans]
         self.trees: dict[int, Tree] = {}
-        self.worst = WORST + settings.penalty
-        """What whoever is left without a plan loses: nothing is worse."""
-        self.losing, self.failing = Judge(self.loss, self.worst), Judge(lambda ends: 1 - self.chance(ends), 1.0)
-        self.lost = settings.most_lost
-        """What the program loses on average, within limits: the price of words is a share of it."""
+        self.loss_scale = settings.max_loss_scale
+        """Mean loss of the program, clipped: penalties on length are shares of it."""
 
-    def _choices(self, plans: Ints) -> list[Choice]:
-        """Every action, and what functions that only raise, or only lower, may aim at: the values at which teachers'
-        plans begin to hold."""
-        choices = [Choice(action) for action in range(len(self.transitions))]
-        for index, function in enumerate(self.transitions.functions):
-            both_ways = (function.arguments > 0).any() and (function.arguments < 0).any()
-            if not function.adds or both_ways or len(function.natives) < 2:
-                continue
-            turns = np.concatenate([self._turns(index, some) for some in plans])
-            if len(turns):
-                whole = self.problem.features[function.target].integer
-                wide = max(_NEAR * float(np.std(turns)), 0.5 * whole)
-                sought = np.quantile(turns, np.linspace(0, 1, self.settings.reaches))
-                aims = {roundest(turn - wide, turn + wide, whole) for turn in sought.tolist()}
-                choices += [Choice(self.transitions.spans[index].start, aim) for aim in sorted(aims)]
-        return choices
+    def run(self, progress: Callable[[int], None] = lambda round: None) -> dict[str, Tree]:
+        """The trees of a program by the name of their node; `progress` is called with the number of each round."""
+        self.imitate()
+        improved = True
+        for number in range(self.settings.rounds):
+            progress(number)
+            lookahead = number >= self.settings.rounds - self.settings.lookahead_rounds
+            if improved or lookahead:
+                improved = self.improve(lookahead)
+        trees = self.with_fallbacks()
+        return {self.names[node]: tree for node, tree in sorted(trees.items())}
 
-    def _turns(self, index: int, plans: Ints) -> Floats:
-        """The values of a function's feature at which plans [B, T] that use it begin to hold half as surely as at their
-        ends, all else being as there."""
-        states, touched = self.starts, np.zeros(len(plans), bool)
-        for t in range(plans.shape[1]):
-            action = np.where(plans[:, t] == NO_ACTION, self.transitions.stop, plans[:, t])
-            states = self.transitions.apply(states, action)
-            touched |= self.transitions.function_of[action] == index
-        some = self.sample(np.flatnonzero(touched), _SAMPLED)
-        target = self.transitions.functions[index].target
-        before, after = self.starts[some, target], states[some, target]
-        way = np.linspace(1, 0, _STOPS)  # back from the end
-        tried = np.repeat(states[some, None], _STOPS, axis=1)
-        tried[:, :, target] = before[:, None] + way * (after - before)[:, None]
-        sure = self.logit(tried.reshape(-1, states.shape[1])).reshape(len(some), _STOPS)
-        holds = sure > np.maximum(sure[:, :1], 0) / 2
-        held = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # so many stops on the way back
-        found = (held > 0) & (held < _STOPS)
-        return np.asarray(tried[np.flatnonzero(found), held[found] - 1, target])
-
-    def open(self, node: int) -> Bools:
-        """[C] the choices that a node may have."""
-        function = np.array([self.transitions.function_of[choice.action] for choice in self.choices])
-        if node == 0:
-            return np.asarray(function < len(self.transitions.functions))
-        mine = node - 1
-        later = self.place[function] > self.place[mine]
-        if self.transitions.functions[mine].adds:
-            later |= function == mine
-        return np.asarray(later)
-
-    def _taught(self, plans: Ints) -> list[tuple[Rows, Ints]]:
-        """What each teacher did: the rows it came by, and the action taken at each."""
-        result = []
-        for some in plans:
-            some = self._sorted(some)
-            has = np.flatnonzero((some != NO_ACTION).any(axis=1))
-            rows, taken = [], []
-            now = self.begin().take(has)
-            for t in range(some.shape[1] + 1):
-                action = np.full(len(now.person), self.transitions.stop)
-                if t < some.shape[1]:
-                    given = some[now.person, t]
-                    action = np.where(given == NO_ACTION, self.transitions.stop, given)
-                rows.append(now)
-                taken.append(action)
-                on = action != self.transitions.stop
-                now = self._step(now.take(on), action[on])
-            result.append((Rows.join(rows), np.concatenate(taken)))
-        return result
-
-    def _sorted(self, plans: Ints) -> Ints:
-        """Plans [B, T] in the order of functions; those that would not be legal so are left out."""
-        place = np.where(plans == NO_ACTION, len(self.place), self.place[self.transitions.function_of[plans]])
-        order = np.argsort(place, axis=1, kind="stable")
-        tidy = plans[np.arange(len(plans))[:, None], order]
-        _, _, legal = rollout(self.transitions, self.starts, tidy)
-        return np.where(legal[:, None], tidy, NO_ACTION)
-
-    def _step(self, rows: Rows, action: Ints) -> Rows:
-        """`rows` after an action each [n]."""
-        after, price, _ = self.transitions.step(rows.states, action)
-        node = self.transitions.function_of[action] + 1
-        return Rows(node, after, rows.steps + 1, rows.cost + price, rows.person, rows.barred)
-
-    def legal(self, rows: Rows) -> Bools:
-        """[n, A] what may be done; STOP not at the very beginning, and nothing else at the very end."""
-        legal = self.transitions.legal(rows.states)
-        legal[:, :-1] &= ~self.barred_sets[rows.barred][:, self.transitions.function_of[:-1]]
-        legal[:, self.transitions.stop] = rows.steps > 0
-        legal[rows.steps >= self.problem.max_actions, :-1] = False
-        return legal
-
-    def finish(
-        self, rows: Rows, trees: Mapping[int, Tree], seen: list[Rows] | None = None, judge: Judge | None = None
-    ) -> Floats:
-        """What `rows` lose [n] if the program takes over, or what else a `judge` says; `seen` collects where they come
-        by."""
-        judge = judge or self.losing
-        loss = np.full(len(rows.person), judge.worst)
-        going = np.arange(len(rows.person))
-        ends: list[tuple[Ints, Rows]] = []
-        while len(going):
-            if seen is not None:
-                seen.append(rows)
-            action = self.decide(rows, trees, self.legal(rows))
-            stop = action == self.transitions.stop
-            ends.append((going[stop], rows.take(stop)))
-            on = ~stop & (action != NO_ACTION)
-            going, rows = going[on], self._step(rows.take(on), action[on])
-        if ends:
-            loss[np.concatenate([which for which, _ in ends])] = judge.of(Rows.join([end for _, end in ends]))
-        return loss
-
-    def loss(self, ends: Rows) -> Floats:
-        """What plans that stop at `ends` lose [n]: effort beyond the least if they hold, else the penalty.
-
-        So a plan that fails gains nothing by being cheap.
-        """
-        dear = np.clip(ends.cost / self.least[ends.person] - 1, 0, WORST)
-        chance = self.chance(ends)
-        return chance * dear + (1 - chance) * self.settings.penalty
-
-    def chance(self, ends: Rows) -> Floats:
-        """How likely it is [n] that plans hold which stop at `ends`."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50))))
-
-    def decide(self, rows: Rows, trees: Mapping[int, Tree], legal: Bools) -> Ints:
-        """The action [n] that the program takes; NO_ACTION if it knows none."""
-        action = np.full(len(rows.person), NO_ACTION, np.intp)
-        for node in np.unique(rows.node).tolist():
-            tree = trees.get(node)
-            if tree is None:
-                continue
-            here = np.flatnonzero(rows.node == node)
-            number = decide(tree, rows.states[here])
-            for index, (_, leaf) in enumerate(leaves(tree)):
-                some = here[number == index]
-                for choice in leaf.choices:
-                    some = some[action[some] == NO_ACTION]
-                    if not len(some):
-                        break
-                    action[some] = choice.pick(self.transitions, rows.states[some], legal[some])
-        return action
-
-    def picks(self, rows: Rows, legal: Bools) -> Ints:
-        """[n, C] the action that each choice means; NO_ACTION where it cannot be done."""
-        return np.stack([choice.pick(self.transitions, rows.states, legal) for choice in self.choices], axis=1)
+    def _visits(self, plans: Ints) -> tuple[Visits, Ints]:
+        """The visits of demonstrated plans [B, T] in order, and the action taken at each; illegal plans are dropped."""
+        plans = self.order.sort(plans)
+        _, _, legal = rollout(self.transitions, self.starts, plans)
+        plans = np.where(legal[:, None], plans, NO_ACTION)
+        parts, taken = [], []
+        visits = self.evaluator.begin().take(np.flatnonzero((plans != NO_ACTION).any(axis=1)))
+        for t in range(plans.shape[1] + 1):
+            action = np.full(len(visits.person), self.transitions.stop)
+            if t < plans.shape[1]:
+                given = plans[visits.person, t]
+                action = np.where(given == NO_ACTION, self.transitions.stop, given)
+            parts.append(visits)
+            taken.append(action)
+            going = action != self.transitions.stop
+            visits = self.evaluator.step(visits.take(going), action[going])
+        return Visits.join(parts), np.concatenate(taken)
 
     def imitate(self) -> None:
-        """The first trees: do as the safest teacher does."""
+        """Grow the first trees: imitate the demonstrations of the highest confidence."""
         self.trees = {}
-        rows, taken = self.taught[-1]
+        visits, taken = self.demonstrated[-1]
         for node in range(len(self.names)):
-            here = np.flatnonzero(rows.node == node)
-            if not len(here):
+            at_node = np.flatnonzero(visits.node == node)
+            if not len(at_node):
                 self.trees[node] = Leaf((Choice(self.transitions.stop),))
                 continue
-            here = self.sample(here, self.settings.rows)
-            some = rows.take(here)
-            picks = self.picks(some, self.legal(some))
-            losses = (picks != taken[here][:, None]).astype(float)
-            (self.trees[node],) = self.grown(node, some, losses, int((rows.node == node).sum()), ahead=False)
+            rows = self.sample(at_node, self.settings.max_rows)
+            sampled = visits.take(rows)
+            losses = (self.evaluator.picks(sampled) != taken[rows][:, None]).astype(float)
+            (self.trees[node],) = self.candidate_trees(node, sampled, losses, len(at_node), lookahead=False)
 
-    def grown(self, node: int, rows: Rows, losses: Floats, visits: int, ahead: bool) -> Iterator[Tree]:
-        """Trees for a node from what each choice loses [n, C], NaN where it cannot be done (an imitation does not say):
-        the one that stands, if there is one, mended; and one grown anew. `visits` is how many rows these stand for;
-        `ahead` is whether the new one looks ahead as it grows.
+    def candidate_trees(self, node: int, visits: Visits, losses: Floats, count: int, lookahead: bool) -> Iterator[Tree]:
+        """Trees for a node from the losses [n, C] of its choices: the current one refined, and a new one.
 
-        For want of anything else that can be done they say STOP only where that loses less than half of what a failure
-        does (as far as the losses of an imitation tell).
+        Losses are NaN where a choice is not legal (those of an imitation do not tell). `count` is the number of visits
+        that the given ones were sampled from.
         """
-        open_ = np.flatnonzero(self.open(node))
-        losses, choices = losses[:, open_], [self.choices[i] for i in open_]
-        people = max(1, round(len(self.starts) * len(rows.person) / max(visits, 1)))
-        fall_backs = self._fall_backs(node, choices, losses)
-        grower = Grower(self.features, rows.states, losses, fall_backs, people, self.settings.tree, self.lost)
-        stands = self.trees.get(node)
-        if isinstance(stands, Split) or (stands is not None and ahead):  # a leaf mended is a tree grown anew
-            yield grower.finish(grower.mend(stands), choices)
-        yield grower.finish(grower.grow(ahead), choices)
+        open_ = np.flatnonzero(self.open[node])
+        losses, choices = losses[:, open_], [self.choices[number] for number in open_]
+        people = max(1, round(len(self.starts) * len(visits.person) / max(count, 1)))
+        data = TreeData(self.features, visits.states, losses, people)
+        leaf_choices = self.leaf_choices(node, choices, losses)
+        grower = TreeGrower(data, leaf_choices, self.settings.tree, self.loss_scale)
+        current = self.trees.get(node)
+        if isinstance(current, Split) or (current is not None and lookahead):  # to refine a leaf is to grow a new tree
+            yield grower.finish(grower.refine(current), choices)
+        yield grower.finish(grower.grow(lookahead), choices)
 
-    def _fall_backs(self, node: int, choices: Sequence[Choice], losses: Floats) -> Fallbacks:
-        """What a node's leaves fall back on."""
+    def leaf_choices(self, node: int, choices: Sequence[Choice], losses: Floats) -> LeafChoices:
+        """The fallbacks of the leaves of a node: the best choice of each function on average, then STOP.
+
+        STOP is a fallback only where it loses less than half of the penalty of a failure.
+        """
         stops = np.array([choice.action == self.transitions.stop for choice in choices])
-        at_most = np.where(stops, self.settings.penalty / 2, np.inf)
-        again = np.array([self.transitions.function_of[choice.action] == node - 1 for choice in choices])
-        mean = np.where(np.isnan(losses), self.worst, losses).mean(axis=0)
-        return Fallbacks(self._spare(choices, mean, at_most), at_most, again, self.worst)
-
-    def _spare(self, choices: Sequence[Choice], mean: Floats, at_most: Floats) -> list[int]:
-        """What all leaves of a node fall back on in the end, by number: of each function the choice that loses least on
-        average, STOP last; none that loses more than `at_most` [C]."""
+        limits = np.where(stops, self.settings.failure_penalty / 2, np.inf)
+        functions = np.array([self.transitions.function_of[choice.action] for choice in choices])
+        max_loss = self.evaluator.max_loss
+        mean = np.where(np.isnan(losses), max_loss, losses).mean(axis=0)
         best: dict[int, int] = {}
         for number in mean.argsort(kind="stable").tolist():
-            if mean[number] <= at_most[number]:
-                best.setdefault(int(self.transitions.function_of[choices[number].action]), number)
-        return sorted(best.values(), key=lambda number: choices[number].action == self.transitions.stop)
+            if mean[number] <= limits[number]:
+                best.setdefault(int(functions[number]), number)
+        defaults = sorted(best.values(), key=lambda number: bool(stops[number]))
+        return LeafChoices(defaults, limits, functions == node - 1, max_loss)
 
-    def improve(self, ahead: bool) -> bool:
-        """One round over all nodes, last to first, with trees that look `ahead` or not; whether anything got better."""
-        better = False
-        seen: list[Rows] = []
-        lost = self.finish(self.begin(), self.trees, seen)
-        self.lost = min(max(float(lost.mean()), self.settings.least_lost), self.settings.most_lost)
-        now = self.price(self.trees, lost, seen)
-        for node in self.backwards():
-            came = Rows.join(seen)
-            here = np.flatnonzero(came.node == node)
-            taught = np.flatnonzero(self.taught[0][0].node == node)
-            if not len(here) and not len(taught):
+    def improve(self, lookahead: bool) -> bool:
+        """One pass over all nodes, the last one first; whether the objective decreased."""
+        improved = False
+        passed: list[Visits] = []
+        loss = self.evaluator.rollout(self.trees, self.evaluator.begin(), passed).loss
+        self.loss_scale = min(max(float(loss.mean()), self.settings.min_loss_scale), self.settings.max_loss_scale)
+        objective = self.objective(self.trees, loss, passed)
+        for node in self.order.backwards:
+            own = Visits.at_node(passed, node)
+            demonstrated = Visits.at_node([self.demonstrated[0][0]], node)
+            if not len(own.person) and not len(demonstrated.person):
                 continue
-            share = self.settings.teacher if len(here) else 1.0
-            mine = self.sample(here, round((1 - share) * self.settings.rows))
-            theirs = self.sample(taught, min(round(share * self.settings.rows), max(len(mine), 50)))
-            rows = Rows.join([came.take(mine), self.taught[0][0].take(theirs)])
-            visits = max(len(here), len(rows.person))
-            for tree in self.grown(node, rows, self.losses(node, rows), visits, ahead):
+            visits = self._training_visits(own, demonstrated)
+            losses = self.evaluator.outcomes(self.trees, visits, self.open[node]).loss
+            count = max(len(own.person), len(visits.person))
+            for tree in self.candidate_trees(node, visits, losses, count, lookahead):
                 if tree == self.trees.get(node):
                     continue
-                trial, passed = {**self.trees, node: tree}, list[Rows]()
-                then = self.price(trial, self.finish(self.begin(), trial, passed), passed)
-                if then < now - 1e-6:
-                    self.trees, now, seen, better = trial, then, passed, True
-        return better
+                trees, then = {**self.trees, node: tree}, list[Visits]()
+                loss = self.evaluator.rollout(trees, self.evaluator.begin(), then).loss
+                value = self.objective(trees, loss, then)
+                if value < objective - 1e-6:
+                    self.trees, objective, passed, improved = trees, value, then, True
+        return improved
 
-    def losses(self, node: int, rows: Rows, judge: Judge | None = None) -> Floats:
-        """[n, C] what each choice loses at `node`, or what else a `judge` says, if the program as it stands then goes
-        on; NaN where it cannot be done."""
-        legal = self.legal(rows)
-        picks = self.picks(rows, legal)
-        picks[:, ~self.open(node)] = NO_ACTION
-        by_action = np.full((len(rows.person), len(self.transitions) + 1), np.nan)
-        wanted = np.zeros(by_action.shape, bool)
-        np.put_along_axis(wanted, picks, True, axis=1)
-        wanted[:, NO_ACTION] = False
-        row, action = np.nonzero(wanted)
-        stop = action == self.transitions.stop
-        if stop.any():
-            by_action[row[stop], action[stop]] = (judge or self.losing).of(rows.take(row[stop]))
-        on = np.flatnonzero(~stop)
-        after = self._step(rows.take(row[on]), action[on])
-        by_action[row[on], action[on]] = self.finish(after, self.trees, judge=judge)
-        return np.take_along_axis(by_action, picks, axis=1)
+    def _training_visits(self, own: Visits, demonstrated: Visits) -> Visits:
+        """A sample of the visits of the program and of those in demonstrations."""
+        share = self.settings.demonstration_share if len(own.person) else 1.0
+        rows = self.sample(np.arange(len(own.person)), round((1 - share) * self.settings.max_rows))
+        most = min(round(share * self.settings.max_rows), max(len(rows), 50))
+        more = self.sample(np.arange(len(demonstrated.person)), most)
+        return Visits.join([own.take(rows), demonstrated.take(more)])
 
-    def price(self, trees: Mapping[int, Tree], loss: Floats, seen: list[Rows]) -> float:
-        """The mean loss of everybody, and the price of the program's words."""
-        words, count, digits, settings = 0.0, 0, 0, self.settings.tree
-        came = Rows.join(seen)
+    def objective(self, trees: Mapping[int, Tree], loss: Floats, passed: Sequence[Visits]) -> float:
+        """The mean of the loss [B] of a program plus the penalties on its length."""
+        features, count, digits, settings = 0.0, 0, 0, self.settings.tree
         for node, tree in trees.items():
-            here = came.states[came.node == node]
+            states = np.concatenate([visits.states[visits.node == node] for visits in passed])
             lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
             count += len(lengths)
             digits += self._digits(tree)
-            words += float(lengths[decide(tree, here)].sum())
-        told = settings.feature_price * words / len(self.starts)
-        told += settings.leaf_price * count + settings.digit_price * digits
-        return float(loss.mean()) + self.lost * told
+            features += float(lengths[decide(tree, states)].sum())
+        penalty = settings.feature_penalty * features / len(self.starts)
+        penalty += settings.leaf_penalty * count + settings.digit_penalty * digits
+        return float(loss.mean()) + self.loss_scale * penalty
 
     def _digits(self, tree: Tree) -> int:
-        """How many digits it takes to write the cut points of a tree."""
+        """The number of digits in the thresholds of a tree."""
         if isinstance(tree, Leaf):
             return 0
-        here = digits_in(tree.test, self.problem.features[tree.test.feature])
-        return here + self._digits(tree.yes) + self._digits(tree.no)
+        digits = digits_in(tree.test, self.problem.features[tree.test.feature])
+        return digits + self._digits(tree.yes) + self._digits(tree.no)
 
-    def begin(self) -> Rows:
-        """Everybody as they are."""
-        count = len(self.starts)
-        zeros = np.zeros(count, np.intp)
-        return Rows(zeros, self.starts, zeros.copy(), np.zeros(count), np.arange(count), zeros.copy())
-
-    def backwards(self) -> list[int]:
-        """All nodes, the last first."""
-        return [int(function) + 1 for function in self.transitions.parents_first[::-1]] + [0]
+    def with_fallbacks(self) -> dict[int, Tree]:
+        """The trees with fallbacks for people who cannot use some function."""
+        settings = self.settings
+        penalty = self.loss_scale * settings.tree.leaf_penalty * len(self.starts)
+        fallback = FallbackSettings(settings.max_rows, settings.forbidden_weight, settings.min_success, penalty)
+        return add_fallbacks(self.evaluator, self.order, self.trees, fallback, self.random)
 
     def sample(self, rows: Ints, most: int) -> Ints:
-        """At most so many of them."""
-        return rows if len(rows) <= most else np.sort(self.random.choice(rows, most, replace=False))
-
-    def run(self, progress: Callable[[int], None] = lambda round: None) -> dict[str, Tree]:
-        """The trees of all nodes that people come to."""
-        self.imitate()
-        better = True
-        for number in range(self.settings.rounds):
-            progress(number)
-            ahead = number >= self.settings.rounds - self.settings.careful
-            if better or ahead:
-                better = self.improve(ahead)
-        add_fallbacks(self)
-        return {self.names[node]: tree for node, tree in sorted(self.trees.items())}
+        """At most so many of `rows` [n], in order."""
+        return sample_rows(self.random, rows, most)

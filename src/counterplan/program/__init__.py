@@ -1,8 +1,23 @@
-"""The program: what was learned, written down so that anybody can read it, audit it and run it.
+"""Programs: policies that people can read, audit and run without a model.
 
-Running one needs `problem`, `paths`, `plan` and `results`, and neither an agent, a planner nor a black box.
+May import `problem`, `storage.files`, `search` and `plans`; no model, black box, agent, surrogate or planner.
 """
 
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Run, Split, Test, Tree, decide, leaves
+from counterplan.program.card import ProgramCard
+from counterplan.program.interpreter import ProgramRun
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, decide, leaves
+from counterplan.program.program import Program
 
-__all__ = ["INTERVENE", "Choice", "Leaf", "Program", "Run", "Split", "Test", "Tree", "decide", "leaves"]
+__all__ = [
+    "INTERVENE",
+    "Choice",
+    "Leaf",
+    "Program",
+    "ProgramCard",
+    "ProgramRun",
+    "Split",
+    "Test",
+    "Tree",
+    "decide",
+    "leaves",
+]

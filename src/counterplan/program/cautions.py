@@ -13,7 +13,8 @@ import numpy as np
 
 from counterplan.plans import Coded
 from counterplan.problem.transitions import Bools, Ints
-from counterplan.program.automaton import INTERVENE, Program
+from counterplan.program.parts import INTERVENE
+from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
@@ -26,9 +27,9 @@ class Cautions(NamedTuple):
     """For all other constraints."""
 
 
-def cautions(program: Program) -> Cautions:
+def cautions(program: ProgramLike) -> Cautions:
     """The sentences of a program, with the figures of its card."""
-    trials = program.card.get("without")
+    trials = program.card.to_data().get("without")
     trials = trials if isinstance(trials, Mapping) else {}
     made = "This program was made for people who can change everything"
     otherwise = f"{made}; where something is forbidden, its plans are less sure."
@@ -42,7 +43,7 @@ def cautions(program: Program) -> Cautions:
     return Cautions(tuple(without), otherwise)
 
 
-def cautions_for(program: Program, actions: Ints, unconstrained: Ints, allowed: Bools) -> Coded[str]:
+def cautions_for(program: ProgramLike, actions: Ints, unconstrained: Ints, allowed: Bools) -> Coded[str]:
     """Cautions [B] about plans `actions` [B, T] that differ from those without the constraints `allowed` [B, A]."""
     sentences, spans = cautions(program), program.problem.transitions.spans
     rows = np.flatnonzero((actions != unconstrained).any(axis=1) & (actions[:, 0] != NO_ACTION))

@@ -13,7 +13,7 @@ import numpy as np
 from counterplan.problem import Feature, Problem
 from counterplan.problem.binding import Expression
 from counterplan.problem.conditions import Node
-from counterplan.program.automaton import Choice, Test
+from counterplan.program.parts import Choice, Test
 
 MOST_TRIED = 5_000
 """Combinations of values for which a precondition is tried out."""

@@ -1,4 +1,4 @@
-"""A program as a file: versioned JSON with its problem, its trees and its card. Nothing in it is executable."""
+"""Serialization of programs: versioned JSON with problem, trees and card. Nothing in it is executable."""
 
 from __future__ import annotations
 
@@ -8,34 +8,47 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from counterplan.errors import PlanError, StorageError
+from counterplan.errors import SettingError, StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.source import Location, format_location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Test, Tree, leaves
+from counterplan.program.card import ProgramCard
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, leaves, node_names
+from counterplan.program.protocol import ProgramParts
 from counterplan.storage.files import MissingFileError, write_whole
 from counterplan.storage.json_files import parse_json, read_json
 
 VERSION = 1
 DEEPEST = 100
-"""Tests on the way to a leaf. Nobody reads that far."""
+"""Most tests on the path to a leaf."""
 LARGEST_FILE = 50_000_000
 _AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
 _PARTS = ("problem", "nodes", "card")
 _INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
-"""JSON has no infinity; a number that is too large is read as one, in every language."""
+"""Markers of infinite numbers: JSON has none, and 1e999 is parsed as one in every language."""
 
 
-def save(program: Program, path: str | Path) -> None:
+class StoredProgram(NamedTuple):
+    """The contents of a file: the arguments of `Program`."""
+
+    problem: Problem
+    trees: dict[str, Tree]
+    card: ProgramCard
+
+
+def save(program: ProgramParts, path: str | Path) -> None:
     """Write `program` to a file, whole or not at all."""
     text = to_json(program)
     write_whole(path, text)
 
 
-def load(path: str | Path, *, follow_links: bool = True) -> Program:
-    """The program in a file; a StorageError, PlanError or ProblemError says where it goes wrong."""
+def load(path: str | Path, *, follow_links: bool = True) -> StoredProgram:
+    """Read a program from a file; a StorageError or ProblemError names the place of a mistake.
+
+    The file of a workspace is read with `follow_links=False`.
+    """
     try:
         data = read_json(
             path,
@@ -52,91 +65,94 @@ def load(path: str | Path, *, follow_links: bool = True) -> Program:
     return from_data(data, str(path))
 
 
-def to_json(program: Program) -> str:
-    """The text of the file: the same for equal programs."""
+def to_json(program: ProgramParts) -> str:
+    """Serialize `program`; equal programs give equal texts."""
     try:
         text = json.dumps(to_data(program), ensure_ascii=False, indent=1, allow_nan=False)
+    except SettingError:
+        raise
     except (TypeError, ValueError) as error:
-        raise PlanError(f"the card of a program holds plain data only: {error}") from None
+        raise SettingError(f"the card of a program holds plain data only: {error}") from None
     for marker in _INFINITE.values():
         text = text.replace(json.dumps(marker), marker[2 if "+" in marker else 1 :])
     return text + "\n"
 
 
-def to_data(program: Program) -> dict[str, Any]:
-    """The program as plain data, the numbers of features and actions written as their names."""
-    for name, tree in program.trees.items():
-        if name not in program.nodes:
-            raise PlanError(f"the program has a tree for '{name}', which is no function of {program.problem.name}")
+def to_data(program: ProgramParts) -> dict[str, Any]:
+    """The program as plain data: names instead of the numbers of features and actions."""
+    problem, trees, nodes = program.problem, program.trees, node_names(program.problem)
+    for name, tree in trees.items():
+        if name not in nodes:
+            raise SettingError(f"the program has a tree for '{name}', which is no function of {problem.name}")
         if _depth(tree) > DEEPEST:
-            raise PlanError(f"the tree of {name} asks more than {DEEPEST} questions in a row")
-    for node, missing in _leading_nowhere(program):
-        raise PlanError(f"the program leads from {node} to {missing}, and has no tree for it")
+            raise SettingError(f"the tree of {name} has more than {DEEPEST} tests on a path")
+    for node, missing in _dangling(problem, trees):
+        raise SettingError(f"the program leads from {node} to {missing}, and has no tree for it")
     return {
         "counterplan_program": VERSION,
-        "problem": _finite(program.problem.to_dict()),
-        "nodes": {name: _tree(program.problem, program.trees[name]) for name in program.nodes if name in program.trees},
-        "card": _sorted(program.card),
+        "problem": _finite(problem.to_dict()),
+        "nodes": {name: _tree(problem, trees[name]) for name in nodes if name in trees},
+        "card": _sorted(program.card.to_data()),
     }
 
 
-def from_json(text: str, name: str = "program") -> Program:
+def from_json(text: str, name: str = "program") -> StoredProgram:
     """The inverse of `to_json`; `name` stands for the file in messages."""
     try:
         data = parse_json(text, name, what="program", infinite=True, pairs_hook=partial(_once, name))
     except StorageError as error:
-        raise PlanError(f"{error}. {_AGAIN}") from None
+        raise StorageError(f"{error}. {_AGAIN}") from None
     return from_data(data, name)
 
 
-def from_data(data: Any, name: str = "program") -> Program:
+def from_data(data: Any, name: str = "program") -> StoredProgram:
     """The inverse of `to_data`."""
     if not isinstance(data, dict) or "counterplan_program" not in data:
-        raise PlanError(
+        raise StorageError(
             f"{name}: this is not a program of counterplan ('counterplan_program' is missing); give the program.json "
             "that 'counterplan distil' made"
         )
     version = data["counterplan_program"]
     if type(version) is not int or version < 1:
         shown = f"a {type(version).__name__}" if isinstance(version, (dict, list)) else cut(json.dumps(version))
-        raise PlanError(
-            f"{name}: counterplan_program: the version of a program is a whole number from 1 on, not {shown}. {_AGAIN}"
+        raise StorageError(
+            f"{name}: counterplan_program: the version of a program is an integer from 1 on, not {shown}. {_AGAIN}"
         )
     if version > VERSION:
-        raise PlanError(
+        raise StorageError(
             f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION}): "
             "update counterplan, or distil the program again"
         )
     for key in _PARTS:
         if not isinstance(data.get(key), dict):
-            raise PlanError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
+            raise StorageError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
     for key in data:
         if key not in ("counterplan_program", "$schema", *_PARTS):
             hint = did_you_mean(key, _PARTS) or f"; there are {listed(_PARTS)}"
-            raise PlanError(f"{name}: '{cut(key)}' is no part of a program{hint}")
+            raise StorageError(f"{name}: '{cut(key)}' is no part of a program{hint}")
     try:
         problem = Problem.from_dict(data["problem"], f"{name}: problem")
     except RecursionError:
-        raise PlanError(f"{name}: problem: nested too deeply") from None
+        raise StorageError(f"{name}: problem: nested too deeply") from None
     return _Reader(name, problem).program(data["nodes"], data["card"])
 
 
 def _once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping in which every key is there once: which of two is meant nobody knows. `name` is that of the file."""
+    """A mapping from key-value pairs; a repeated key is an error. `name` stands for the file in messages."""
     data = dict(pairs)
     if len(data) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise PlanError(f"{name}: '{cut(twice)}' is there twice in one mapping. {_AGAIN}")
+        raise StorageError(f"{name}: '{cut(twice)}' is there twice in one mapping. {_AGAIN}")
     return data
 
 
-def _leading_nowhere(program: Program) -> Iterator[tuple[str, str]]:
-    """The nodes that lead to one without a tree, with its name."""
-    transitions = program.problem.transitions
-    for node, tree in program.trees.items():
+def _dangling(problem: Problem, trees: Mapping[str, Tree]) -> Iterator[tuple[str, str]]:
+    """The nodes with a choice that leads to a node without a tree, and the name of that node."""
+    transitions = problem.transitions
+    for node, tree in trees.items():
         for choice in (choice for _, leaf in leaves(tree) for choice in leaf.choices):
             function = transitions.actions[choice.action].function
-            if choice.action != transitions.stop and function not in program.trees:
+            if choice.action != transitions.stop and function not in trees:
                 yield node, function
 
 
@@ -150,10 +166,10 @@ def _finite(data: Any) -> Any:
 
 
 def _sorted(data: Any) -> Any:
-    """`data` with the keys of every mapping in order, so that equal data are one text."""
+    """`data` with sorted keys, so that equal data give equal texts."""
     if isinstance(data, Mapping):
         if not all(isinstance(key, str) for key in data):
-            raise PlanError("the card of a program holds plain data only: keys are texts")
+            raise SettingError("the card of a program holds plain data only: keys are strings")
         return {key: _sorted(data[key]) for key in sorted(data)}
     return [_sorted(item) for item in data] if isinstance(data, (list, tuple)) else data
 
@@ -179,7 +195,7 @@ def test_data(problem: Problem, test: Test) -> dict[str, Any]:
     if test.at_least is not None:
         rank = math.ceil(max(test.at_least, 0)) if not feature.is_number else 0
         if rank >= len(feature.natives) and not feature.is_number:
-            raise PlanError(f"a tree asks for a rank of {feature.name} that no value has")
+            raise SettingError(f"a tree tests for a rank of {feature.name} that no value has")
         bound = number_data(test.at_least) if feature.is_number else feature.natives[rank]
         return {"feature": feature.name, "at_least": bound}
     if test.among is not None:
@@ -198,14 +214,14 @@ def choice_data(problem: Problem, choice: Choice) -> dict[str, Any]:
 
 
 def number_data(number: float) -> int | float:
-    """A number as it is written: whole if it is, and never changed."""
+    """A number as it is written: an integer if it is one, and never rounded."""
     if not math.isfinite(number):
-        raise PlanError(f"a program cannot ask for {number}")
+        raise SettingError(f"a program cannot test for {number}")
     return int(number) if float(number).is_integer() and abs(number) < 2**53 else float(number)
 
 
 class _Reader:
-    """Reads trees, and says where something is wrong in them."""
+    """Reads trees; an error names the place of the mistake."""
 
     def __init__(self, name: str, problem: Problem) -> None:
         self.name = name
@@ -216,21 +232,21 @@ class _Reader:
         self.arguments = {function.name: _places(function.natives) for function in problem.transitions.functions}
 
     def wrong(self, place: Location, message: str) -> NoReturn:
-        raise PlanError(f"{self.name}: {format_location(place)}: {message}")
+        raise StorageError(f"{self.name}: {format_location(place)}: {message}")
 
-    def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> Program:
+    def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> StoredProgram:
         for node in nodes:
             self.known(node, (INTERVENE, *self.functions), "node", ("nodes",))
         if INTERVENE not in nodes:
-            self.wrong(("nodes",), f"there is no node {INTERVENE}, where everybody starts")
-        program = Program(self.problem, {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}, card)
-        for node, missing in _leading_nowhere(program):
+            self.wrong(("nodes",), f"there is no node {INTERVENE}, where every run starts")
+        trees = {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}
+        for node, missing in _dangling(self.problem, trees):
             self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
-        return program
+        return StoredProgram(self.problem, trees, ProgramCard.from_data(card))
 
     def tree(self, data: Any, place: Location) -> Tree:
         if len(place) > DEEPEST + 2:
-            self.wrong(place[:6], f"more than {DEEPEST} questions in a row")
+            self.wrong(place[:6], f"more than {DEEPEST} tests on a path")
         self.mapping(data, (("do",), ("if", "then", "else")), place)
         if "do" in data:
             if not isinstance(data["do"], list):
@@ -301,7 +317,7 @@ class _Reader:
         return data
 
     def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Location) -> None:
-        """Refuse what is not a mapping with the keys of one of the `shapes`."""
+        """Require a mapping with the keys of one of the `shapes`."""
         if not isinstance(data, dict) or not any({*data} == {*shape} for shape in shapes):
             found = f"{{{cut(', '.join(map(str, data)))}}}" if isinstance(data, dict) else f"'{cut(data)}'"
             wanted = " or ".join("{" + ", ".join(shape) + "}" for shape in shapes)

@@ -8,19 +8,20 @@ import pandas as pd
 from counterplan.plans import Coded, Forbid, PlanColumns, Plans, Status, StepReason, allowed_actions
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools
-from counterplan.program.automaton import Program, Run
 from counterplan.program.cautions import cautions_for
+from counterplan.program.interpreter import ProgramRun
+from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
-def recommend(program: Program, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
+def recommend(program: ProgramLike, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
     """Plans of a program without queries; see `Program.recommend`."""
     read = program.problem.read(people)
     mask = allowed_actions(program.problem, read, forbid, allowed)
     return Plans.from_columns(program.problem, read, columns_of(program, read, mask))
 
 
-def columns_of(program: Program, people: People, allowed: Bools | None = None) -> PlanColumns:
+def columns_of(program: ProgramLike, people: People, allowed: Bools | None = None) -> PlanColumns:
     """The plans of a program for `people` who may take the actions `allowed` [B, A], with reasons."""
     if allowed is not None and allowed.all():
         allowed = None
@@ -34,7 +35,7 @@ def columns_of(program: Program, people: People, allowed: Bools | None = None) -
     return columns
 
 
-def _reasons(program: Program, run: Run) -> Coded[StepReason]:
+def _reasons(program: ProgramLike, run: ProgramRun) -> Coded[StepReason]:
     """The rule [B, T] behind each step; each distinct rule is put into words once."""
     reasons: Coded[StepReason] = Coded.empty(run.actions.shape)
     taken = run.actions != NO_ACTION

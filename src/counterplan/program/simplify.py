@@ -1,60 +1,54 @@
-"""A program without what can never happen: choices that nobody comes to, tests that are settled, branches that agree.
+"""Simplification of programs: remove unreachable choices, tests with one possible outcome and equal branches.
 
-What it does is the same for everybody, whatever they may or may not do; its rules and its listing become shorter.
+The program takes the same actions in every state and under every constraint; its rules and its listing get shorter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from counterplan.problem import Problem
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Tree, leaves
 from counterplan.program.domains import Values, after_values, needs, passing
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Tree, choices_in
 
 
-def simplified(program: Program) -> Program:
-    """The same program, with nothing in it that never happens."""
-    return replace(program, trees=simplified_trees(program))
-
-
-def simplified_trees(program: Program) -> dict[str, Tree]:
-    """The trees of `program`, tidied, by node."""
-    choices = {choice for tree in program.trees.values() for _, leaf in leaves(tree) for choice in leaf.choices}
-    tidy = Simplifier(program.problem)
-    return {
-        name: tidy(name, tree, after_values(program.problem, name, choices)) for name, tree in program.trees.items()
-    }
+def simplified_trees(problem: Problem, trees: Mapping[str, Tree]) -> dict[str, Tree]:
+    """Equivalent `trees`, by the name of their node, without choices, tests and branches that make no difference."""
+    simplify, choices = Simplifier(problem), choices_in(trees)
+    return {name: simplify(name, tree, after_values(problem, name, choices)) for name, tree in trees.items()}
 
 
 class Simplifier:
-    """What can happen in the trees of a problem's programs."""
+    """Simplifies trees of programs for one problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.needs: dict[Choice, dict[int, Values]] = {}
 
-    def __call__(self, node: str, tree: Tree, here: Sequence[Values]) -> Tree:
-        """The tree of `node`, where features can be what `here` says."""
+    def __call__(self, node: str, tree: Tree, domain: Sequence[Values]) -> Tree:
+        """The simplified tree of `node`, where features can have the values `domain`."""
         if isinstance(tree, Leaf):
-            return Leaf(tuple(self.firing(node, tree.choices, here)))
+            return Leaf(tuple(self.firing(node, tree.choices, domain)))
         feature = self.problem.features[tree.test.feature]
         sides: list[tuple[Tree, list[Values]]] = []
         for way, side in ((True, tree.yes), (False, tree.no)):
-            values = here[feature.index] & passing(feature, tree.test, way)
+            values = domain[feature.index] & passing(feature, tree.test, way)
             if values.some(feature):
-                inside = [*here[: feature.index], values, *here[feature.index + 1 :]]
+                inside = [*domain[: feature.index], values, *domain[feature.index + 1 :]]
                 sides.append((self(node, side, inside), inside))
-        if len(sides) < 2:  # the test is settled, or nobody comes here at all
-            return sides[0][0] if sides else self(node, tree.yes, here)
+        if len(sides) < 2:  # one outcome only, or an unreachable branch
+            return sides[0][0] if sides else self(node, tree.yes, domain)
         (yes, _), (no, _) = sides
         for both in (yes, no, tree.yes, tree.no):
-            if yes == no or all(isinstance(both, Leaf) and self(node, both, there) == one for one, there in sides):
-                return self(node, both, here) if isinstance(both, Leaf) else yes
+            if yes == no or all(
+                isinstance(both, Leaf) and self(node, both, narrowed) == one for one, narrowed in sides
+            ):
+                return self(node, both, domain) if isinstance(both, Leaf) else yes
         return replace(tree, yes=yes, no=no)
 
-    def firing(self, node: str, choices: Sequence[Choice], here: Sequence[Values]) -> Iterator[Choice]:
-        """The choices that can be taken by somebody for whom those before cannot."""
+    def firing(self, node: str, choices: Sequence[Choice], domain: Sequence[Values]) -> Iterator[Choice]:
+        """The choices that some state can take in which none of those before is legal."""
         transitions, features = self.problem.transitions, self.problem.features
         settled: set[int] = set()
         for choice in choices:
@@ -67,7 +61,7 @@ class Simplifier:
                 self.needs[choice] = needs(self.problem, choice)
             span = transitions.spans[int(transitions.function_of[choice.action])]
             meant = {choice.action} if choice.reach is None else {*range(span.start, span.stop)}
-            fits = all((here[index] & values).some(features[index]) for index, values in self.needs[choice].items())
+            fits = all((domain[index] & values).some(features[index]) for index, values in self.needs[choice].items())
             if fits and not meant <= settled:
                 yield choice
             settled |= meant

@@ -6,15 +6,14 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from counterplan.problem import Problem
-from counterplan.problem.parts import format_number
 from counterplan.problem.values import visible
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Split, Tree, leaves
+from counterplan.program.condition import Condition
 from counterplan.program.domains import Values, after_values, passing
-from counterplan.program.rules import Condition, choice_words
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Tree, choices_in, leaves, node_names
 from counterplan.program.simplify import Simplifier, simplified_trees
+from counterplan.program.wording import choice_words
 
 WIDTH = 110
 PAGE = 66
@@ -26,24 +25,24 @@ _LONGEST = 8
 _NO_PLAN = ", or else no plan is known"
 
 
-def program_text(program: Program) -> str:
-    """The whole program: what is asked at each node, and what to do then. What never happens is left out."""
-    trees = simplified_trees(program)
-    roomy = "\n".join(_lines(program, trees, close=False))
-    return visible(roomy if roomy.count("\n") < PAGE else "\n".join(_lines(program, trees, close=True)))
+def program_text(problem: Problem, trees: Mapping[str, Tree]) -> str:
+    """The listing of a program: the tests and choices of each node, simplified."""
+    trees = simplified_trees(problem, trees)
+    roomy = "\n".join(_lines(problem, trees, close=False))
+    return visible(roomy if roomy.count("\n") < PAGE else "\n".join(_lines(problem, trees, close=True)))
 
 
-def _lines(program: Program, trees: Mapping[str, Tree], close: bool) -> Iterator[str]:
-    problem, most = program.problem, program.problem.max_actions
+def _lines(problem: Problem, trees: Mapping[str, Tree], close: bool) -> Iterator[str]:
+    most = problem.max_actions
     ends = [leaf for tree in trees.values() for _, leaf in leaves(tree)]
-    choices = {choice for leaf in ends for choice in leaf.choices}
+    choices = choices_in(trees)
     limit = "at most 1 step" if most == 1 else f"at most {most} steps"
     counts = [f"{len(trees)} node{'s' * (len(trees) > 1)}", f"{len(ends)} {'leaves' if len(ends) > 1 else 'leaf'}"]
     yield f"{problem.name}: {', '.join(counts)}, {limit}"
     if any(choice.reach is not None for choice in choices):
         yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
     yield "Where nothing of what is said is possible, no plan is known."
-    for name in program.nodes:
+    for name in node_names(problem):
         if name not in trees:
             continue
         here = after_values(problem, name, choices)
@@ -183,90 +182,3 @@ def _with(here: list[Values], condition: Condition) -> list[Values]:
 
 def _wrapped(line: str, indent: str) -> list[str]:
     return textwrap.wrap(line, max(WIDTH, len(indent) + 60), subsequent_indent=indent + "    ")
-
-
-DRAWN = ("transitions", "examples")
-"""What is on a card for drawings and forms."""
-_TITLES = {
-    "people": "made from people",
-    "tried_on": "tried on",
-    "success": "success",
-    "cost_ratio": "effort / least effort",
-    "questions": "questions asked",
-    "rule_length_mean": "features in a rule",
-    "rule_length_longest": "longest rule",
-    "leaves": "leaves",
-    "groups": "by group",
-    "without": "without a function",
-    "protected_tested": "protected, asked about",
-    "protected_avoided": "protected, never asked about",
-    "cannot": "what it cannot do",
-    "model": "fingerprint of the model",
-    "made_with": "made with",
-    "seed": "seed",
-}
-
-
-def card_text(card: Mapping[str, Any]) -> str:
-    """A program's card, a line for each thing: what is known first and in order, then what else is there.
-
-    What is on the card for drawings and forms is left out.
-    """
-    known = [key for key in _TITLES if key in card]
-    keys = [*known, *(key for key in card if key not in _TITLES and key not in DRAWN)]
-    if not keys:
-        return "Nothing is written on the card."
-    titles = {key: _TITLES.get(key, key.replace("_", " ")) for key in keys}
-    width = max(len(title) for title in titles.values()) + 2
-    lines = []
-    for key in keys:
-        said = list(_said(key, card[key])) or ["none"]
-        fitting = [part for line in said for part in _within(line, WIDTH - width)]
-        lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
-    return visible("\n".join(lines))
-
-
-def _within(line: str, width: int) -> list[str]:
-    """A line, broken where it is too long, the rest further in."""
-    inside = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(line, max(width, len(inside) + 40), subsequent_indent=inside) or [line]
-
-
-def _said(key: str, value: Any) -> Iterator[str]:
-    """A thing on the card, line by line."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            if isinstance(inner, Mapping) and not any(isinstance(part, Mapping) for part in inner.values()):
-                told = (f"{_title(part)} {', '.join(_said(part, item))}" for part, item in inner.items())
-                yield f"{name}: {', '.join(told)}"
-            else:
-                lines = list(_said(name, inner))
-                yield f"{_title(name)}: {lines[0] if len(lines) == 1 else ''}".rstrip()
-                yield from (f"  {line}" for line in lines if len(lines) > 1)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _said(key, item)
-    else:
-        yield _plain(key, value)
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _plain(key: str, value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "unknown", True: "yes", False: "no"}[value]
-    if not isinstance(value, (int, float)) or key == "seed":
-        return str(value)
-    if key == "success" and 0 <= value <= 1:
-        return f"{value:.1%}"
-    return say_shortly(value)
-
-
-def say_shortly(number: float) -> str:
-    """A figure with three decimals, or with two digits if that would change it by more than a hundredth."""
-    if isinstance(number, int):
-        return f"{number:,}"
-    near = round(float(number), 3)
-    return format_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterplan.plans import Forbid, allowed_actions, label_of
 from counterplan.problem import People
-from counterplan.program.automaton import Program
+from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
@@ -58,7 +58,7 @@ class Verification:
         return f"{self.plans:,} of {people} got a plan; {hold}, {fail} ({self.share:.1%} of all).{other}"
 
 
-def verify(program: Program, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
+def verify(program: ProgramLike, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
     """Query `model`, a BlackBox or anything that it wraps, about the program's plans; see `Program.verify`."""
     from counterplan.blackbox import BlackBox
 
@@ -67,7 +67,7 @@ def verify(program: Program, people: pd.DataFrame | People, model: object, forbi
     run = program.run(read.states, allowed_actions(problem, read, forbid))
     rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
     box = model if isinstance(model, BlackBox) else BlackBox(model)
-    same = "model" not in program.card or program.card["model"] == box.fingerprint(problem)
+    same = program.card.model is None or program.card.model == box.fingerprint(problem)
     holds = box.session(problem, read)(run.states[rows], rows) if len(rows) else np.zeros(0, bool)
     failing = tuple(label_of(read.table.index[row]) for row in rows[~holds].tolist())
     return Verification(len(read), len(rows), failing, same)

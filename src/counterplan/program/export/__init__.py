@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from counterplan.errors import PlanError
-from counterplan.program.automaton import Program
+from counterplan.errors import SettingError, StorageError
 from counterplan.program.export.dot import to_dot
 from counterplan.program.export.html import to_html
 from counterplan.program.export.python import to_python
 from counterplan.program.export.svg import to_svg
 from counterplan.program.io import to_json
+from counterplan.program.protocol import ProgramLike
 from counterplan.storage.files import write_whole
 
-FORMATS: dict[str, Callable[[Program], str]] = {
+FORMATS: dict[str, Callable[[ProgramLike], str]] = {
     ".json": to_json,
     ".html": to_html,
     ".py": to_python,
@@ -27,12 +27,12 @@ FORMATS: dict[str, Callable[[Program], str]] = {
 __all__ = ["FORMATS", "export", "to_dot", "to_html", "to_python", "to_svg"]
 
 
-def export(program: Program, path: str | Path) -> None:
+def export(program: ProgramLike, path: str | Path) -> None:
     """Write `program` to `path` in the format that its extension names, whole or not at all."""
     write = FORMATS.get(Path(path).suffix.lower())
     if write is None:
-        raise PlanError(f"{path}: cannot tell what to write; a program is exported to {', '.join(FORMATS)}")
+        raise SettingError(f"{path}: cannot tell what to write; a program is exported to {', '.join(FORMATS)}")
     try:
         write_whole(path, write(program).encode("utf-8", "replace"))
     except OSError as error:
-        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from None

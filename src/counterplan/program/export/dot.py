@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from counterplan.problem.parts import STOP
-from counterplan.program.automaton import INTERVENE, Program
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.resolved import title
+from counterplan.program.parts import INTERVENE
+from counterplan.program.protocol import ProgramLike
 
 
-def to_dot(program: Program) -> str:
+def to_dot(program: ProgramLike) -> str:
     """The nodes and transitions as a directed graph; lines are as thick as their counts are large."""
     nodes, edges, people = drawing(program)
     most = max((edge.taken for edge in edges), default=0) or 1

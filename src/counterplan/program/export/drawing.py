@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from counterplan.problem.parts import STOP
-from counterplan.program.automaton import INTERVENE, Program, leaves
+from counterplan.program.parts import INTERVENE, leaves
+from counterplan.program.protocol import ProgramLike
 
 
 class Edge(NamedTuple):
@@ -26,7 +27,7 @@ class Drawing(NamedTuple):
     people: bool
 
 
-def drawing(program: Program) -> Drawing:
+def drawing(program: ProgramLike) -> Drawing:
     """The nodes that a run can come to, causes before what they make easier, and every way between them."""
     transitions = program.problem.transitions
     first: Counter[tuple[str, str]] = Counter()
@@ -35,8 +36,10 @@ def drawing(program: Program) -> Drawing:
             ways = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
             first.update(ways[:1])
             first.update(dict.fromkeys(ways[1:], 0))
-    told = program.card.get("transitions")
-    seen = {way: n for way, n in told.items() if isinstance(n, int) and n >= 0} if isinstance(told, Mapping) else {}
+    counted = program.card.to_data().get("transitions")
+    seen = (
+        {way: n for way, n in counted.items() if isinstance(n, int) and n >= 0} if isinstance(counted, Mapping) else {}
+    )
     counts = {way: seen.get(">".join(way), 0) for way in first} if seen else first
     order = (INTERVENE, *(transitions.functions[i].name for i in transitions.parents_first), STOP)
     reached, waiting = {INTERVENE, STOP}, [INTERVENE]

@@ -14,12 +14,14 @@ from typing import Any
 from counterplan.errors import CounterplanError
 from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Floats
-from counterplan.program.automaton import Leaf, Program, Tree, leaves
-from counterplan.program.export.about import about, counted, groups, limits, listed, making, used
+from counterplan.program.export.card_summary import counted, groups, limits, listed, making, summary, used
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import resolved, title
 from counterplan.program.export.svg import figure
+from counterplan.program.parts import Leaf, Tree, leaves
+from counterplan.program.protocol import ProgramLike
+from counterplan.program.text import program_text
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _STEPS = 200
@@ -28,7 +30,7 @@ _ROWS = 6
 """A longer table of groups is folded away."""
 
 
-def to_html(program: Program) -> str:
+def to_html(program: ProgramLike) -> str:
     """The page as text: no network, no code but ours (the page's policy holds its hash), no markup of others."""
     style = _read("drawing.css") + _read("page.css")
     script = _read("engine.js") + _read("page.js")
@@ -45,17 +47,17 @@ def to_html(program: Program) -> str:
         "drawing": figure(program),
         "counted": counted(program),
         "rules": _rules(program),
-        "about": _pairs(about(program)),
+        "about": _pairs(summary(program)),
         "groups": "".join(_table(*group) for group in groups(program)),
         "making": _details("How it was made", _pairs(making(program))),
         "limits": "".join(f"<li>{escape(line)}</li>" for line in limits(program)),
-        "listing": escape(program.to_text()),
+        "listing": escape(program_text(program.problem, program.trees)),
         "unused": f"<p>It does not ask about {escape(listed(unused))}.</p>" if unused else "",
     }
     return _SLOT.sub(lambda match: parts[match.group(1)], _read("page.html"))
 
 
-def _rules(program: Program) -> str:
+def _rules(program: ProgramLike) -> str:
     """How many rules there are, in words."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
     return "1 plain rule" if count == 1 else f"{count:,} plain rules"
@@ -82,7 +84,7 @@ def _details(summary: str, inside: str) -> str:
     return f"<details><summary>{summary}</summary>{inside}</details>" if inside else ""
 
 
-def page_data(program: Program) -> dict[str, Any]:
+def page_data(program: ProgramLike) -> dict[str, Any]:
     """What the page's script works with: the program in numbers, its reasons, and what its form shows."""
     examples = _examples(program)
     fields = [_field(program, feature, examples) for feature in used(program)]
@@ -115,10 +117,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _examples(program: Program) -> list[Floats]:
+def _examples(program: ProgramLike) -> list[Floats]:
     """The people on the card, as far as they fit the problem."""
     found = []
-    told = program.card.get("examples")
+    told = program.card.to_data().get("examples")
     for person in told if isinstance(told, list | tuple) else ():
         try:
             found.append(program.problem.state(person))
@@ -131,7 +133,7 @@ def _finite(state: Floats) -> list[float | None]:
     return [None if math.isnan(number) else number for number in state.tolist()]
 
 
-def _field(program: Program, feature: Feature, examples: list[Floats]) -> dict[str, Any]:
+def _field(program: ProgramLike, feature: Feature, examples: list[Floats]) -> dict[str, Any]:
     """A field of the form; a number's slider goes a little beyond everything that the program asks about."""
     if not feature.is_number:
         return {"feature": feature.index}
@@ -139,7 +141,7 @@ def _field(program: Program, feature: Feature, examples: list[Floats]) -> dict[s
     return {"feature": feature.index, "low": low, "high": high, "step": step}
 
 
-def _range(program: Program, feature: Feature, examples: list[Floats]) -> tuple[float, float, float]:
+def _range(program: ProgramLike, feature: Feature, examples: list[Floats]) -> tuple[float, float, float]:
     """Where a number's slider begins, ends, and how it moves."""
     marks = [example[feature.index] for example in examples if not math.isnan(example[feature.index])]
     marks += [edge for edge in feature.bins or () if math.isfinite(edge)]
@@ -166,7 +168,7 @@ def _thresholds(tree: Tree, feature: int) -> list[float]:
     return [*here, *_thresholds(tree.yes, feature), *_thresholds(tree.no, feature)]
 
 
-def _middle(program: Program, feature: Feature, examples: list[Floats]) -> float | None:
+def _middle(program: ProgramLike, feature: Feature, examples: list[Floats]) -> float | None:
     """A value to begin with where no example tells."""
     if feature.kind == "category":
         return 0.0

@@ -9,12 +9,13 @@ from importlib.resources import files
 from typing import Any
 
 from counterplan.problem.parts import Cause, Feature, Function
-from counterplan.program.automaton import INTERVENE, Choice, Leaf, Program, Test, Tree
 from counterplan.program.cautions import cautions
-from counterplan.program.export.about import about, limits
+from counterplan.program.export.card_summary import limits, summary
 from counterplan.program.export.expressions import Resolver, number, numbers, python
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import bases, title
+from counterplan.program.parts import INTERVENE, Choice, Leaf, Test, Tree
+from counterplan.program.protocol import ProgramLike
 
 _HEAD = '''from __future__ import annotations
 
@@ -43,7 +44,7 @@ def recommend(person: dict, cannot: set = frozenset()) -> dict:
 '''
 
 
-def to_python(program: Program) -> str:
+def to_python(program: ProgramLike) -> str:
     """The module as text."""
     transitions = program.problem.transitions
     nodes = _identifiers(program.nodes)
@@ -75,21 +76,21 @@ def _quoted(text: str) -> str:
     return repr(text)[1:-1].replace('"', '\\"')
 
 
-def _docstring(program: Program) -> str:
+def _docstring(program: ProgramLike) -> str:
     lines = [f"What would turn the decision around: {title(program.problem)}.", ""]
-    lines += [f"{name}: {value}" for name, value in about(program)]
+    lines += [f"{name}: {value}" for name, value in summary(program)]
     lines += ["", "What it cannot do:", *(f"- {line}" for line in limits(program))]
     lines += ["", "Written by counterplan; it runs by itself and asks nobody."]
     return '"""' + "\n".join(_quoted(line) for line in lines) + '\n"""'
 
 
-def _node(program: Program, name: str, identifier: str) -> str:
+def _node(program: ProgramLike, name: str, identifier: str) -> str:
     head = "Where everybody begins." if name == INTERVENE else f"After {_quoted(name)}."
     body = "\n".join(_branch(program, program.trees[name], itertools.count(), "    "))
     return f'def after_{identifier}(p):\n    """{head}"""\n{body}\n'
 
 
-def _branch(program: Program, tree: Tree, numbered: Iterator[int], indent: str, word: str = "if") -> Iterator[str]:
+def _branch(program: ProgramLike, tree: Tree, numbered: Iterator[int], indent: str, word: str = "if") -> Iterator[str]:
     if isinstance(tree, Leaf):
         yield f"{indent}return {next(numbered)}, [{', '.join(_choice(program, choice) for choice in tree.choices)}]"
         return
@@ -115,7 +116,7 @@ def _test(feature: Feature, test: Test) -> str:
     return f"isnan({value}):"
 
 
-def _choice(program: Program, choice: Choice) -> str:
+def _choice(program: ProgramLike, choice: Choice) -> str:
     transitions = program.problem.transitions
     if choice.action == transitions.stop:
         return "stop"
@@ -125,18 +126,18 @@ def _choice(program: Program, choice: Choice) -> str:
     return f"do({action.function!r}, {action.argument!r})"
 
 
-def _can(program: Program, function: Function, identifier: str) -> str:
+def _can(program: ProgramLike, function: Function, identifier: str) -> str:
     resolve = Resolver(program.problem.features, function, bases(program.problem, function))
     said = f'"""{_quoted(str(function.when))}"""'
     return f"def {identifier}(p, x):\n    {said}\n    return {_source(program, resolve(function.when.tree))}\n"
 
 
-def _source(program: Program, data: Any) -> str:
+def _source(program: ProgramLike, data: Any) -> str:
     text = python(data, [feature.name for feature in program.problem.features])
     return text[1:-1] if text.startswith("(") and isinstance(data, list) else text
 
 
-def _formulas(program: Program) -> Iterator[str]:
+def _formulas(program: ProgramLike) -> Iterator[str]:
     for i, cause in enumerate(program.problem.transitions.causes):
         if cause.formula is not None:
             source = _source(program, Resolver(program.problem.features)(cause.formula.tree))
@@ -168,7 +169,7 @@ def _runtime() -> str:
     return text.split("# --- from here on\n", 1)[1]
 
 
-def _world(program: Program, nodes: dict[str, str]) -> str:
+def _world(program: ProgramLike, nodes: dict[str, str]) -> str:
     transitions = program.problem.transitions
     names = [feature.name for feature in program.problem.features]
     lines = ["_WORLD = _World(", f"    longest={program.problem.max_actions},", "    features={"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from counterplan.program.automaton import Program, leaves
+from counterplan.program.parts import leaves
+from counterplan.program.protocol import ProgramLike
 
 
-def reasons(program: Program) -> dict[str, list[list[str]]]:
+def reasons(program: ProgramLike) -> dict[str, list[list[str]]]:
     """The reason of each choice of each leaf of each node, in their order: `reasons(program)[node][leaf][rank]`."""
     return {
         name: [

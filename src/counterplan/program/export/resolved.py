@@ -9,12 +9,13 @@ from typing import Any
 from counterplan.problem import Problem
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.values import text_of
-from counterplan.program.automaton import Choice, Leaf, Program, Test, Tree
 from counterplan.program.cautions import cautions, spoken
 from counterplan.program.export.expressions import Resolver
+from counterplan.program.parts import Choice, Leaf, Test, Tree
+from counterplan.program.protocol import ProgramLike
 
 
-def resolved(program: Program) -> dict[str, Any]:
+def resolved(program: ProgramLike) -> dict[str, Any]:
     """Features, functions, causes and trees, as JSON can hold them; null is missing, or a bound that is not there."""
     problem = program.problem
     transitions = problem.transitions
@@ -96,7 +97,7 @@ def _cause(problem: Problem, cause: Cause) -> dict[str, Any]:
     }
 
 
-def _node(program: Program, name: str) -> dict[str, Any] | None:
+def _node(program: ProgramLike, name: str) -> dict[str, Any] | None:
     tree = program.trees.get(name)
     if tree is None:
         return None
@@ -104,7 +105,7 @@ def _node(program: Program, name: str) -> dict[str, Any] | None:
     return _tree(program, tree, counter)
 
 
-def _tree(program: Program, tree: Tree, counter: Any) -> dict[str, Any]:
+def _tree(program: ProgramLike, tree: Tree, counter: Any) -> dict[str, Any]:
     """A tree with its leaves numbered from yes to no."""
     if isinstance(tree, Leaf):
         return {"leaf": next(counter), "do": [_choice(program, choice) for choice in tree.choices]}
@@ -118,7 +119,7 @@ def _test(test: Test) -> dict[str, Any]:
     return {"at": test.feature, "among": None if test.among is None else list(test.among)}
 
 
-def _choice(program: Program, choice: Choice) -> dict[str, Any]:
+def _choice(program: ProgramLike, choice: Choice) -> dict[str, Any]:
     """A function and one of its arguments by number, or a goal; or nothing, which is STOP."""
     transitions = program.problem.transitions
     if choice.action == transitions.stop:

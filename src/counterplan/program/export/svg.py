@@ -11,23 +11,24 @@ from html import escape
 from importlib.resources import files
 
 from counterplan.problem.parts import STOP
-from counterplan.program.automaton import INTERVENE, Program
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import Drawing, Edge, drawing
 from counterplan.program.export.resolved import title
+from counterplan.program.parts import INTERVENE
+from counterplan.program.protocol import ProgramLike
 
 _ROW, _TALL, _TOP, _SIDE = 72, 46, 14, 20
 _LETTER, _LONGEST = 7.7, 30
 _STEP = 27
 
 
-def to_svg(program: Program) -> str:
+def to_svg(program: ProgramLike) -> str:
     """The drawing as a file of its own, for light and dark."""
     style = files(__package__).joinpath("page", "drawing.css").read_text(encoding="utf-8")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + figure(program, style) + "\n"
 
 
-def figure(program: Program, style: str = "") -> str:
+def figure(program: ProgramLike, style: str = "") -> str:
     """The drawing as an `svg` element; nodes and edges carry their numbers (`data-node="2"`, `data-way="0-2"`)."""
     drawn = drawing(program)
     names = [_cut(spoken(name)) for name in drawn.nodes]
@@ -71,7 +72,7 @@ def figure(program: Program, style: str = "") -> str:
     return "\n".join(filter(None, [*lines, "</svg>"]))
 
 
-def _under(program: Program, name: str) -> str:
+def _under(program: ProgramLike, name: str) -> str:
     """What stands below a node's name: the feature that it changes."""
     if name in (INTERVENE, STOP):
         return "everybody starts here" if name == INTERVENE else "should be favourable now"

@@ -1,4 +1,4 @@
-"""A program's card in plain words: what it is, and what it cannot do."""
+"""The card of a program in plain words, for pages and modules."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from counterplan.problem.parts import Feature
 from counterplan.problem.values import visible
-from counterplan.program.automaton import Leaf, Program, Tree
+from counterplan.program.card_text import DRAWN, say_shortly
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
-from counterplan.program.text import DRAWN, say_shortly
+from counterplan.program.parts import tested_features
+from counterplan.program.protocol import ProgramLike
 
 _TITLES = {
     "people": "people it was made from",
@@ -25,44 +26,46 @@ _TITLES = {
 _ELSEWHERE = (*DRAWN, "cannot", "groups", "without", "protected_tested", "protected_avoided")
 """What the page says, or draws, in another place."""
 _HEADINGS = {
-    "people": "people", "success": "whose plan held", "mean_effort": "mean effort", "plans": "got another plan",
+    "people": "people",
+    "success": "whose plan held",
+    "mean_effort": "mean effort",
+    "plans": "got another plan",
     "hold": "whose other plan held",
-}  # fmt: skip
+}
 
 
-def about(program: Program) -> list[tuple[str, str]]:
+def summary(program: ProgramLike) -> list[tuple[str, str]]:
     """What a card says of the program as names and values: how well it does, first."""
-    card = program.card
+    card = program.card.to_data()
     return [(title, _said(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
 
 
-def counted(program: Program) -> str:
+def counted(program: ProgramLike) -> str:
     """What the numbers in the drawing count, and how many of these people are invented, as far as the card knows."""
     if not drawing(program).people:
         return "rules"
-    people = program.card.get("people")
-    told = people if isinstance(people, Mapping) else {}
-    real, invented = (told.get(kind) for kind in ("real", "invented"))
-    if type(real) is not int or type(invented) is not int or not invented:
+    people = program.card.people
+    if people is None or not people.synthetic:
         return "people whom the program was made from"
-    return f"people whom the program was made from: {real:,} real and {invented:,} invented"
+    return f"people whom the program was made from: {people.real:,} real and {people.synthetic:,} invented"
 
 
-def making(program: Program) -> list[tuple[str, str]]:
+def making(program: ProgramLike) -> list[tuple[str, str]]:
     """What else is on the card, such as how the program was made; what lies within is named by its way there."""
-    told = {key: value for key, value in program.card.items() if key not in _TITLES and key not in _ELSEWHERE}
-    questions = program.card.get("questions")
-    return list(_entries(told | ({"questions": questions} if isinstance(questions, Mapping) else {}), ""))
+    card = program.card.to_data()
+    others = {key: value for key, value in card.items() if key not in _TITLES and key not in _ELSEWHERE}
+    queries = card.get("questions")
+    return list(_entries(others | ({"questions": queries} if isinstance(queries, Mapping) else {}), ""))
 
 
-def groups(program: Program) -> list[tuple[str, list[str], list[list[str]]]]:
+def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]:
     """By protected feature, and by what cannot be done: the name, the headings of a table, and its rows, the group's
     name first."""
-    told, without = program.card.get("groups"), program.card.get("without")
+    card = program.card.to_data()
     labels = {feature.name: feature.label for feature in program.problem.features}
     every: list[tuple[str, Any, Callable[[str], str]]] = []
-    every += [(labels.get(name, str(name)), inside, str) for name, inside in _items(told)]
-    every += [("without", without, spoken)]
+    every += [(labels.get(name, str(name)), inside, str) for name, inside in _items(card.get("groups"))]
+    every += [("without", card.get("without"), spoken)]
     tables = []
     for name, inside, say in every:
         rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
@@ -112,10 +115,10 @@ def _said(key: str, value: Any) -> str:
     return visible(str(value))
 
 
-def limits(program: Program) -> list[str]:
+def limits(program: ProgramLike) -> list[str]:
     """What a program cannot do, in sentences."""
     protected = [feature for feature in program.problem.features if feature.protected]
-    tested = {index for tree in program.trees.values() for index in tested_in(tree)}
+    tested = {index for tree in program.trees.values() for index in tested_features(tree)}
     looked = [feature.label for feature in protected if feature.index in tested]
     spared = [feature.label for feature in protected if feature.index not in tested]
     said = [
@@ -132,21 +135,14 @@ def limits(program: Program) -> list[str]:
     needed = [feature.label for feature in used(program) if feature.label in spared]
     if needed:
         said.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
-    more = program.card.get("cannot", ())
+    more = program.card.to_data().get("cannot", ())
     return [*said, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
 
 
-def tested_in(tree: Tree) -> set[int]:
-    """The features that a tree asks about."""
-    if isinstance(tree, Leaf):
-        return set()
-    return {tree.test.feature} | tested_in(tree.yes) | tested_in(tree.no)
-
-
-def used(program: Program) -> list[Feature]:
+def used(program: ProgramLike) -> list[Feature]:
     """The features on which what a program does can depend: tested, changed, or needed to know what is legal."""
     transitions, reached = program.problem.transitions, drawing(program).nodes
-    found = {index for name in reached if name in program.trees for index in tested_in(program.trees[name])}
+    found = {index for name in reached if name in program.trees for index in tested_features(program.trees[name])}
     for function in transitions.functions:
         if function.name in reached:
             found |= {function.target} | transitions.read_by(function, transitions.changed_by(function))

@@ -13,43 +13,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan.distillation.trees import (
-    Fallbacks,
-    Grower,
-    TreeSettings,
-    candidate_tests,
-    cut_points,
-    digits_in,
-    roundest,
-)
+from counterplan.distillation.candidate_tests import candidate_tests, digits_in, roundest, thresholds
+from counterplan.distillation.leaf_choices import LeafChoices
+from counterplan.distillation.tree_grower import TreeData, TreeGrower, TreeSettings
 from counterplan.program import Choice, Leaf, Split, Test, Tree, decide, leaves
 
 PROBLEM = worlds.benchmark("german")
 FEATURES = {feature.name: feature for feature in PROBLEM.features}
 STATES = PROBLEM.read(worlds.random_people(PROBLEM, 3, 600)).states
 WORST = 11.0
-CHEAP = TreeSettings(feature_price=0.001, leaf_price=0.0001)
+CHEAP = TreeSettings(feature_penalty=0.001, leaf_penalty=0.0001)
 
 
-def fall_backs(choices: int, spare: Sequence[int] = (), again: int = -1, **at_most: float) -> Fallbacks:
-    """`c2=3.0` is that the choice 2 may lose three at most."""
-    limits = np.array([at_most.get(f"c{number}", np.inf) for number in range(choices)])
-    return Fallbacks(spare, limits, np.arange(choices) == again, WORST)
+def fall_backs(choices: int, defaults: Sequence[int] = (), loop: int = -1, **limits: float) -> LeafChoices:
+    """`c2=3.0` limits the mean loss of choice 2 to three."""
+    most = np.array([limits.get(f"c{number}", np.inf) for number in range(choices)])
+    return LeafChoices(defaults, most, np.arange(choices) == loop, WORST)
 
 
 def grower_of(
-    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: Fallbacks | None = None
-) -> Grower:
+    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: LeafChoices | None = None
+) -> TreeGrower:
     backs = backs or fall_backs(losses.shape[1])
-    return Grower(PROBLEM.features, states, losses, backs, len(states), settings)
+    return TreeGrower(TreeData(PROBLEM.features, states, losses, len(states)), backs, settings)
 
 
-def finished(grower: Grower, branch: Any) -> Tree:
+def finished(grower: TreeGrower, branch: Any) -> Tree:
     return grower.finish(branch, [Choice(number) for number in range(grower.losses.shape[1])])
 
 
 def grown(
-    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: Fallbacks | None = None
+    losses: np.ndarray, settings: TreeSettings = CHEAP, states: np.ndarray = STATES, backs: LeafChoices | None = None
 ) -> Tree:
     grower = grower_of(losses, settings, states, backs)
     return finished(grower, grower.grow())
@@ -87,8 +81,8 @@ def test_digits_cost() -> None:
     states = np.repeat(STATES[:1], 400, axis=0)
     states[:, amount] = np.concatenate([np.linspace(5_000, 6_990, 199), [7_001, 7_011], np.linspace(7_020, 9_000, 199)])
     best = (states[:, amount] >= 7_012).astype(int)  # two people stand between 7,000 and where it turns
-    exact = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_price=0.0), states)
-    round_one = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_price=0.01), states)
+    exact = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_penalty=0.0), states)
+    round_one = grown(1.0 - np.eye(2)[best], replace(CHEAP, digit_penalty=0.01), states)
     assert isinstance(exact, Split)
     assert isinstance(round_one, Split)
     assert 7_011 < (exact.test.at_least or 0) <= 7_020
@@ -101,11 +95,11 @@ def test_of_two_tests_that_do_the_same_the_one_with_fewer_digits_is_chosen() -> 
     states[:, amount] = np.where(np.arange(400) < 200, 6_993, 6_994)
     states[:, age] = np.where(np.arange(400) < 200, 39, 40)
     losses = 1.0 - np.eye(2)[(np.arange(400) >= 200).astype(int)]
-    grower = grower_of(losses, replace(CHEAP, digit_price=0.001), states)
+    grower = grower_of(losses, replace(CHEAP, digit_penalty=0.001), states)
     long = Split(Test(amount, at_least=6_994), Leaf((Choice(1),)), Leaf((Choice(0),)))
-    mended = finished(grower, grower.mend(long))
-    assert isinstance(mended, Split)
-    assert (mended.test.feature, mended.test.at_least) == (age, 40)
+    refined = finished(grower, grower.refine(long))
+    assert isinstance(refined, Split)
+    assert (refined.test.feature, refined.test.at_least) == (age, 40)
 
 
 def test_finds_a_rule_that_is_there() -> None:
@@ -118,18 +112,18 @@ def test_finds_a_rule_that_is_there() -> None:
 
 def test_words_cost() -> None:
     _, losses = planted()
-    assert isinstance(grown(losses, replace(CHEAP, feature_price=10.0)), Leaf)
-    assert isinstance(grown(losses, replace(CHEAP, leaf_price=10.0)), Leaf)
+    assert isinstance(grown(losses, replace(CHEAP, feature_penalty=10.0)), Leaf)
+    assert isinstance(grown(losses, replace(CHEAP, leaf_penalty=10.0)), Leaf)
     assert isinstance(grown(np.ones((len(STATES), 3))), Leaf)
     noise = np.random.default_rng(0).random((len(STATES), 4))
-    few, many = (sum(1 for _ in leaves(grown(noise, replace(CHEAP, feature_price=p)))) for p in (0.05, 0.0))
+    few, many = (sum(1 for _ in leaves(grown(noise, replace(CHEAP, feature_penalty=p)))) for p in (0.05, 0.0))
     assert few < many
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_no_rule_has_more_features_than_allowed(most: int) -> None:
     noise = np.random.default_rng(1).random((len(STATES), 5))
-    tree = grown(noise, TreeSettings(feature_price=0.0, leaf_price=0.0, max_conditions=most))
+    tree = grown(noise, TreeSettings(feature_penalty=0.0, leaf_penalty=0.0, max_conditions=most))
     assert isinstance(tree, Split)
     assert max(len({test.feature for test, _ in path}) for path, _ in leaves(tree)) <= most
 
@@ -139,7 +133,7 @@ FEW = STATES[:, 0] > np.quantile(STATES[:, 0], 0.9)
 
 
 @pytest.mark.parametrize(("most", "kept"), [(np.inf, [[0, 2, 1], [1, 3, 2]]), (0.3, [[0, 2, 1], [1, 2]])])
-def test_leaves_fall_back_on_the_next_best_and_then_on_what_is_to_spare(most: float, kept: list[list[int]]) -> None:
+def test_leaves_fall_back_on_the_next_best_and_then_on_the_defaults(most: float, kept: list[list[int]]) -> None:
     losses = np.where(HALF, [[0.0, 1.0, 0.5, 0.6]], [[1.0, 0.0, 0.5, 0.4]])
     assert said(grown(losses, backs=fall_backs(4, [2, 1], c3=most))) == kept
 
@@ -152,7 +146,7 @@ def test_a_leaf_falls_back_on_nothing_that_loses_too_much_there() -> None:
 
 def test_what_leads_round_in_circles_comes_last() -> None:
     losses = np.where(HALF, [[0.0, 0.1, 0.5, 0.6]], [[0.1, 0.0, 0.5, 0.6]])
-    assert said(grown(losses, backs=fall_backs(4, [0, 1, 3], again=0))) == [[0, 1, 3], [1, 2, 3, 0]]
+    assert said(grown(losses, backs=fall_backs(4, [0, 1, 3], loop=0))) == [[0, 1, 3], [1, 2, 3, 0]]
 
 
 def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
@@ -162,11 +156,11 @@ def test_what_cannot_be_done_loses_what_is_done_instead() -> None:
     assert np.allclose(fall_backs(3, [1, 2]).fill(losses), filled, atol=0.3)
     filled[4] = [WORST, 4, WORST]
     assert np.allclose(fall_backs(3, [1, 2], c1=3.0).fill(losses), filled, atol=0.3)
-    assert np.allclose(fall_backs(3, [1, 2], again=1).fill(losses)[1], [2, 1, 2], atol=0.3), "one's own comes last"
+    assert np.allclose(fall_backs(3, [1, 2], loop=1).fill(losses)[1], [2, 1, 2], atol=0.3), "one's own comes last"
     assert fall_backs(3, [1, 2]).fill(losses).max() == WORST, "nothing is worse"
     vain = fall_backs(3, [1, 2]).fill(losses)[1]
     assert vain[0] > vain[1], "what can be done is to be named rather"
-    mine = Fallbacks([0, 2], np.full(3, np.inf), np.array([True, True, False]), WORST)
+    mine = LeafChoices([0, 2], np.full(3, np.inf), np.array([True, True, False]), WORST)
     assert np.allclose(mine.fill(np.array([[1, nan, 5]])), [[1, 1, 5]], atol=0.3), "one's own may follow one's own"
 
 
@@ -179,15 +173,15 @@ def test_the_next_best_is_what_is_best_for_those_who_need_it() -> None:
 def test_a_choice_that_few_cannot_make_needs_no_split_if_another_does_for_them() -> None:
     losses = np.tile([0.0, 1.0, 3.0], (len(STATES), 1))
     losses[FEW, 0] = np.nan
-    dear = replace(CHEAP, feature_price=0.2)
+    dear = replace(CHEAP, feature_penalty=0.2)
     assert said(grown(losses, dear, backs=fall_backs(3, [1, 2]))) == [[0, 1, 2]]
-    assert isinstance(grown(losses, dear, backs=fall_backs(3)), Split), "with nothing to spare it pays to tell people"
+    assert isinstance(grown(losses, dear, backs=fall_backs(3)), Split), "without defaults it pays to tell people"
 
 
 def test_the_next_best_is_one_that_can_be_done() -> None:
     losses = np.tile([np.nan, 0.1, 0.4, 2.0], (len(STATES), 1))
     losses[FEW, 1] = np.nan
-    dear = replace(CHEAP, feature_price=5.0)
+    dear = replace(CHEAP, feature_penalty=5.0)
     assert said(grown(losses, dear, backs=fall_backs(4, [1, 3]))) == [[1, 2, 3]]
     losses[:, 1] = 0.1
     assert said(grown(losses, dear, backs=fall_backs(4, [1, 3]))) == [[1, 2, 3]], "also where nobody needs it"
@@ -214,42 +208,43 @@ def test_cuts_are_round_and_in_between(low: float, width: float, integer: bool) 
 
 def test_a_few_good_cuts_are_tried() -> None:
     column = np.repeat([1.0, 2.0, 3.0], 4)
-    assert cut_points(np.unique(column), column, True, 24) == [2.0, 3.0]
+    assert thresholds(np.unique(column), column, True, 24) == [2.0, 3.0]
     wide = np.arange(1_000.0)
-    assert len(cut_points(wide, wide, True, 24)) <= 24
+    assert len(thresholds(wide, wide, True, 24)) <= 24
     tests = candidate_tests(PROBLEM.features, STATES, 24)
     for test in tests:
         passed = test(STATES)
         assert 0 < passed.sum() < len(STATES), test
 
 
-def test_looking_ahead_finds_what_no_single_test_shows_and_mending_keeps_it() -> None:
+def test_looking_ahead_finds_what_no_single_test_shows_and_refining_keeps_it() -> None:
     old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
     male = STATES[:, FEATURES["sex"].index] == 1
     best = (old ^ male).astype(int)
-    grower = grower_of(1.0 - np.eye(2)[best], replace(CHEAP, foresight=0.0, passes=0, ahead=len(FEATURES)))
-    blind, far = (finished(grower, grower.grow(ahead)) for ahead in (False, True))
+    settings = replace(CHEAP, variance_weight=0.0, refinement_passes=0, lookahead_features=len(FEATURES))
+    grower = grower_of(1.0 - np.eye(2)[best], settings)
+    blind, far = (finished(grower, grower.grow(lookahead)) for lookahead in (False, True))
     assert (first_choices(blind) == best).mean() < 0.9
     assert (first_choices(far) == best).mean() > 0.95
-    assert (first_choices(finished(grower, grower.mend(far))) == best).mean() > 0.95
+    assert (first_choices(finished(grower, grower.refine(far))) == best).mean() > 0.95
 
 
-def test_a_mended_tree_grows_on_where_it_ended() -> None:
+def test_a_refined_tree_grows_on_where_it_ended() -> None:
     best, losses = planted()
     grower = grower_of(losses)
-    assert (first_choices(finished(grower, grower.mend(Leaf((Choice(0),))))) == best).mean() > 0.98
+    assert (first_choices(finished(grower, grower.refine(Leaf((Choice(0),))))) == best).mean() > 0.98
 
 
-def test_a_mended_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
+def test_a_refined_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
     best, losses = planted()
     old = STATES[:, FEATURES["age"].index] >= np.nanmedian(STATES[:, FEATURES["age"].index])
     stood = grown(losses)
     assert isinstance(stood, Split)
     assert stood.test.feature == FEATURES["age"].index
-    grower = grower_of(losses[old], replace(CHEAP, passes=0), STATES[old])
-    mended = finished(grower, grower.mend(stood))
-    assert {test.feature for path, _ in leaves(mended) for test, _ in path} == {FEATURES["housing"].index}
-    assert (first_choices(mended, STATES[old]) == best[old]).all()
+    grower = grower_of(losses[old], replace(CHEAP, refinement_passes=0), STATES[old])
+    refined = finished(grower, grower.refine(stood))
+    assert {test.feature for path, _ in leaves(refined) for test, _ in path} == {FEATURES["housing"].index}
+    assert (first_choices(refined, STATES[old]) == best[old]).all()
 
 
 @hypothesis.settings(max_examples=15)
@@ -261,29 +256,31 @@ def test_every_leaf_is_about_somebody(seed: int) -> None:
     settings = replace(CHEAP, min_rows=1)
     stood = grown(first, settings)
     grower = grower_of(second, settings, STATES[some])
-    mended = finished(grower, grower.mend(stood))
-    assert set(decide(mended, STATES[some])) == set(range(len(said(mended))))
+    refined = finished(grower, grower.refine(stood))
+    assert set(decide(refined, STATES[some])) == set(range(len(said(refined))))
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.sampled_from([None, 2]))
-def test_a_mended_tree_costs_no_more_than_the_one_that_stood(seed: int, akin: bool, most: int | None) -> None:
+def test_a_refined_tree_costs_no_more_than_the_one_that_stood(seed: int, akin: bool, most: int | None) -> None:
     random = np.random.default_rng(seed)
-    settings = replace(CHEAP, passes=0, feature_price=0.02, leaf_price=0.002, max_conditions=most)
+    settings = replace(CHEAP, refinement_passes=0, feature_penalty=0.02, leaf_penalty=0.002, max_conditions=most)
     first = random.random((len(STATES), 4))
     second = first + 0.2 * random.random(first.shape) if akin else random.random(first.shape)
     before, grower = grower_of(first, settings), grower_of(second, settings)
-    stood = finished(before, before.grow(ahead=False))
-    mended = finished(grower, grower.mend(stood))
-    assert cost(mended, second, settings) <= cost(stood, second, settings) + 1e-4
+    stood = finished(before, before.grow(lookahead=False))
+    refined = finished(grower, grower.refine(stood))
+    assert cost(refined, second, settings) <= cost(stood, second, settings) + 1e-4
     if most is not None:
-        assert max(len({test.feature for test, _ in path}) for path, _ in leaves(mended)) <= most
+        assert max(len({test.feature for test, _ in path}) for path, _ in leaves(refined)) <= most
 
 
 def cost(tree: Tree, losses: np.ndarray, settings: TreeSettings) -> float:
     """What a tree loses on average, words included."""
     lengths = np.array([len({test.feature for test, _ in path}) for path, _ in leaves(tree)])
-    lost = losses[np.arange(len(STATES)), first_choices(tree)] + settings.feature_price * lengths[decide(tree, STATES)]
-    return float(lost.mean() + settings.leaf_price * len(lengths) + settings.digit_price * digits(tree))
+    lost = (
+        losses[np.arange(len(STATES)), first_choices(tree)] + settings.feature_penalty * lengths[decide(tree, STATES)]
+    )
+    return float(lost.mean() + settings.leaf_penalty * len(lengths) + settings.digit_penalty * digits(tree))
 
 
 def digits(tree: Tree) -> int:

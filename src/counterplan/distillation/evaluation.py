@@ -1,0 +1,151 @@
+"""Evaluation of programs on a surrogate: rollouts, and the expected loss of every choice at a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from counterplan.distillation.visits import Visits
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.program.interpreter import decide_actions
+from counterplan.program.parts import Choice, Tree
+from counterplan.search.orders import NO_ACTION
+
+MAX_COST_LOSS = 5.0
+"""Largest loss of a plan for its cost: six times the least cost is as bad as it gets."""
+
+
+class Outcome(NamedTuple):
+    """How plans end."""
+
+    loss: Floats
+    """Expected loss: relative cost above the least one if the plan holds, else the penalty of a failure."""
+    failure: Floats
+    """Probability that there is no plan that holds."""
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Evaluates programs for people on a surrogate.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : array of shape [B, F]
+        Initial states.
+    least_cost : array of shape [B]
+        Cost of the cheapest likely plan of each person.
+    logit : callable
+        Log odds [n] that states [n, F] are favourable.
+    failure_penalty : float
+        Loss of a plan that fails.
+    choices : sequence of Choice
+        Choices that leaves may have.
+    forbidden_sets : bool array of shape [M, functions]
+        Sets of functions that visits refer to; the first one is empty.
+    """
+
+    problem: Problem
+    starts: Floats
+    least_cost: Floats
+    logit: Callable[[Floats], Floats]
+    failure_penalty: float
+    choices: Sequence[Choice]
+    forbidden_sets: Bools
+
+    @property
+    def max_loss(self) -> float:
+        """Loss of a person without a plan; no plan loses more."""
+        return MAX_COST_LOSS + self.failure_penalty
+
+    def begin(self) -> Visits:
+        """Everyone at INTERVENE."""
+        count = len(self.starts)
+        zeros = np.zeros(count, np.intp)
+        return Visits(zeros, self.starts, zeros.copy(), np.zeros(count), np.arange(count), zeros.copy())
+
+    def legal(self, visits: Visits) -> Bools:
+        """[n, A] legal actions: STOP except at the start, and nothing else after the longest plan."""
+        transitions = self.problem.transitions
+        legal = transitions.legal(visits.states)
+        if visits.forbidden.any():
+            legal[:, :-1] &= ~self.forbidden_sets[visits.forbidden][:, transitions.function_of[:-1]]
+        legal[:, transitions.stop] = visits.steps > 0
+        legal[visits.steps >= self.problem.max_actions, :-1] = False
+        return legal
+
+    def step(self, visits: Visits, action: Ints) -> Visits:
+        """`visits` after one action each [n]."""
+        transitions = self.problem.transitions
+        after, cost, _ = transitions.step(visits.states, action)
+        node = transitions.function_of[action] + 1
+        return Visits(node, after, visits.steps + 1, visits.cost + cost, visits.person, visits.forbidden)
+
+    def decide(self, trees: Mapping[int, Tree], visits: Visits) -> Ints:
+        """The action [n] of a program, with `trees` by node number; NO_ACTION if it has none."""
+        legal = self.legal(visits)
+        return decide_actions(self.problem.transitions, trees, visits.node, visits.states, legal).actions
+
+    def follow(self, trees: Mapping[int, Tree], visits: Visits) -> Iterator[tuple[Ints, Visits, Ints]]:
+        """Follow a program step by step: the rows of `visits` still on their way, their visits and their actions."""
+        stop, running = self.problem.transitions.stop, np.arange(len(visits.person))
+        while len(running):
+            action = self.decide(trees, visits)
+            yield running, visits, action
+            going = np.flatnonzero((action != stop) & (action != NO_ACTION))
+            running, visits = running[going], self.step(visits.take(going), action[going])
+
+    def rollout(self, trees: Mapping[int, Tree], visits: Visits, passed: list[Visits] | None = None) -> Outcome:
+        """The outcome [n] of following a program from `visits`; `passed` collects the visits on the way."""
+        outcome = Outcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
+        rows: list[Ints] = []
+        ends: list[Visits] = []
+        for running, current, action in self.follow(trees, visits):
+            if passed is not None:
+                passed.append(current)
+            stopped = np.flatnonzero(action == self.problem.transitions.stop)
+            rows.append(running[stopped])
+            ends.append(current.take(stopped))
+        if ends:
+            where = np.concatenate(rows)
+            outcome.loss[where], outcome.failure[where] = self.outcome_at(Visits.join(ends))
+        return outcome
+
+    def outcome_at(self, ends: Visits) -> Outcome:
+        """The outcome [n] of stopping at `ends`.
+
+        The cost of a plan counts only as far as it holds, so that a plan that fails gains nothing by being cheap.
+        """
+        excess = np.clip(ends.cost / self.least_cost[ends.person] - 1, 0, MAX_COST_LOSS)
+        chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
+        return Outcome(chance * excess + (1 - chance) * self.failure_penalty, 1 - chance)
+
+    def picks(self, visits: Visits, open_: Bools | None = None) -> Ints:
+        """[n, C] the action that each choice, or each one `open_` [C], means; NO_ACTION where it is not legal."""
+        legal = self.legal(visits)
+        picks = np.full((len(visits.person), len(self.choices)), NO_ACTION, np.intp)
+        for number in range(len(self.choices)) if open_ is None else np.flatnonzero(open_).tolist():
+            picks[:, number] = self.choices[number].pick(self.problem.transitions, visits.states, legal)
+        return picks
+
+    def outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> Outcome:
+        """The outcome [n, C] of each choice `open_` [C] at `visits`, followed by the program; NaN where not legal."""
+        stop, count = self.problem.transitions.stop, len(self.problem.transitions)
+        picks = self.picks(visits, open_)
+        wanted = np.zeros((len(picks), count + 1), bool)
+        np.put_along_axis(wanted, picks, True, axis=1)
+        wanted[:, NO_ACTION] = False
+        row, action = np.nonzero(wanted)
+        by_action = Outcome(*(np.full(wanted.shape, np.nan) for _ in Outcome._fields))
+        stopped, going = np.flatnonzero(action == stop), np.flatnonzero(action != stop)
+        parts = [(stopped, self.outcome_at(visits.take(row[stopped])))] if len(stopped) else []
+        after = self.step(visits.take(row[going]), action[going])
+        parts.append((going, self.rollout(trees, after)))
+        for where, outcome in parts:
+            for table, values in zip(by_action, outcome, strict=True):
+                table[row[where], action[where]] = values
+        return Outcome(*(np.take_along_axis(table, picks, axis=1) for table in by_action))

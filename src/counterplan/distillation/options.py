@@ -1,0 +1,76 @@
+"""Options of a distillation, as `Recourse.distil` takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from counterplan.distillation.policy_search import PolicySearchSettings
+from counterplan.errors import SettingError
+from counterplan.planners.base import is_whole
+from counterplan.problem.values import did_you_mean
+
+PRESETS = ("default", "paper")
+PREFER = ("success", "effort", "short")
+
+
+@dataclass(frozen=True)
+class DistillOptions:
+    """Options of a distillation.
+
+    Parameters
+    ----------
+    traces : int, optional
+        Number of people to distil from; with preset "paper", number of the agent's traces.
+    rounds : int, optional
+        Most rounds of policy search.
+    max_conditions : int, optional
+        Most features that a rule tests.
+    prefer : {"success", "effort", "short"}, optional
+        Favour plans that hold, cheap plans or short rules; None is a balance.
+    preset : {"default", "paper"}, default="default"
+        Policy search on a surrogate, or imitation of an agent as in the paper.
+    protected : bool, default=False
+        Whether rules may test protected features.
+    seed : int, default=0
+
+    Raises
+    ------
+    SettingError
+        If a value is out of range, or options do not go together.
+
+    Examples
+    --------
+    >>> DistillOptions(prefer="success").settings().failure_penalty
+    11.2
+    """
+
+    traces: int | None = None
+    rounds: int | None = None
+    max_conditions: int | None = None
+    prefer: str | None = None
+    preset: str = "default"
+    protected: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
+            if name is not None and name not in known:
+                hint = did_you_mean(str(name), known) or f"; there are {', '.join(known)}"
+                raise SettingError(f"there is no {what} '{name}'{hint}")
+        for what, number in (("traces", self.traces), ("rounds", self.rounds), ("max_conditions", self.max_conditions)):
+            if number is not None and not is_whole(number, 1):
+                raise SettingError(f"'{what}' must be an integer, one or more, not {number!r}")
+        if not is_whole(self.seed) or self.seed >= 2**32:
+            raise SettingError(f"'seed' must be an integer from 0 to {2**32 - 1:,}, not {self.seed!r}")
+        if self.preset == "paper" and (self.prefer or self.rounds):
+            raise SettingError("'prefer' and 'rounds' are not for the preset 'paper', which imitates an agent once")
+
+    def settings(self) -> PolicySearchSettings:
+        """The settings of the policy search."""
+        default = PolicySearchSettings()
+        tree = replace(default.tree, max_conditions=self.max_conditions)
+        if self.prefer == "short":
+            tree = replace(tree, feature_penalty=4 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
+        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.prefer or "", 1.0)
+        rounds = default.rounds if self.rounds is None else self.rounds
+        return replace(default, tree=tree, failure_penalty=penalty, rounds=rounds)

@@ -1,0 +1,96 @@
+"""The card of a program as text, a line for each entry."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from counterplan.problem.parts import format_number
+from counterplan.problem.values import visible
+from counterplan.program.card import ProgramCard
+from counterplan.program.text import WIDTH
+
+DRAWN = ("transitions", "examples")
+"""Entries of a card that drawings and forms show."""
+_TITLES = {
+    "people": "made from people",
+    "tried_on": "tried on",
+    "success": "success",
+    "cost_ratio": "effort / least effort",
+    "questions": "questions asked",
+    "rule_length_mean": "features in a rule",
+    "rule_length_longest": "longest rule",
+    "leaves": "leaves",
+    "groups": "by group",
+    "without": "without a function",
+    "protected_tested": "protected, asked about",
+    "protected_avoided": "protected, never asked about",
+    "cannot": "what it cannot do",
+    "model": "fingerprint of the model",
+    "made_with": "made with",
+    "seed": "seed",
+}
+
+
+def card_text(card: ProgramCard) -> str:
+    """The card as text: known entries first, in a fixed order, then the others; those in `DRAWN` are omitted."""
+    data = card.to_data()
+    known = [key for key in _TITLES if key in data]
+    keys = [*known, *(key for key in data if key not in _TITLES and key not in DRAWN)]
+    if not keys:
+        return "Nothing is written on the card."
+    titles = {key: _TITLES.get(key, key.replace("_", " ")) for key in keys}
+    width = max(len(title) for title in titles.values()) + 2
+    lines = []
+    for key in keys:
+        said = list(_said(key, data[key])) or ["none"]
+        fitting = [part for line in said for part in _within(line, WIDTH - width)]
+        lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
+    return visible("\n".join(lines))
+
+
+def _within(line: str, width: int) -> list[str]:
+    """A line, broken where it is too long, the rest further in."""
+    inside = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, max(width, len(inside) + 40), subsequent_indent=inside) or [line]
+
+
+def _said(key: str, value: Any) -> Iterator[str]:
+    """A thing on the card, line by line."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if isinstance(inner, Mapping) and not any(isinstance(part, Mapping) for part in inner.values()):
+                told = (f"{_title(part)} {', '.join(_said(part, item))}" for part, item in inner.items())
+                yield f"{name}: {', '.join(told)}"
+            else:
+                lines = list(_said(name, inner))
+                yield f"{_title(name)}: {lines[0] if len(lines) == 1 else ''}".rstrip()
+                yield from (f"  {line}" for line in lines if len(lines) > 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _said(key, item)
+    else:
+        yield _plain(key, value)
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _plain(key: str, value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "unknown", True: "yes", False: "no"}[value]
+    if not isinstance(value, (int, float)) or key == "seed":
+        return str(value)
+    if key == "success" and 0 <= value <= 1:
+        return f"{value:.1%}"
+    return say_shortly(value)
+
+
+def say_shortly(number: float) -> str:
+    """A figure with three decimals, or with two digits if that would change it by more than a hundredth."""
+    if isinstance(number, int):
+        return f"{number:,}"
+    near = round(float(number), 3)
+    return format_number(near if abs(near - number) <= 0.01 * abs(number) else float(f"{number:.2g}"))

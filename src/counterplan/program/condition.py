@@ -1,0 +1,157 @@
+"""Conditions of rules: the values of one feature that a rule requires, in words and as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from counterplan.problem import Feature
+from counterplan.problem.conditions import Node
+from counterplan.problem.parts import format_number
+from counterplan.problem.transitions import Bools, Floats
+from counterplan.program.domains import Values
+from counterplan.program.wording import joined, plain_number, quoted, verb
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule asks of one feature: its value is among `values`, of those that are possible `here`."""
+
+    feature: Feature
+    values: Values
+    here: Values
+
+    @cached_property
+    def _both(self) -> Values:
+        return self.values & self.here
+
+    @property
+    def always(self) -> bool:
+        """Whether every value that is possible here will do."""
+        return self._both == self.here
+
+    @property
+    def never(self) -> bool:
+        """Whether none will."""
+        return not self._known and not self._both.missing
+
+    @property
+    def _known(self) -> bool:
+        """Whether some value will do that is not missing."""
+        return bool(self._both.low < self._both.high if self.feature.is_number else self._both.among)
+
+    @property
+    def _any_known(self) -> bool:
+        """Whether every value will do that is not missing."""
+        here, both = self.here, self._both
+        return (both.low, both.high, both.among) == (here.low, here.high, here.among)
+
+    def __call__(self, states: Floats) -> Bools:
+        """Where it holds in `states` [n, F]."""
+        column, values = states[:, self.feature.index], self._both
+        if self.feature.is_number:
+            known = (column >= values.low) & (column < values.high)
+        else:
+            known = np.isin(column, sorted(values.among))
+        return known | (np.isnan(column) & values.missing)
+
+    @property
+    def text(self) -> str:
+        """`your income is below 50,000 €`"""
+        label, is_ = self.feature.label, verb(self.feature.label)
+        if not self._known:
+            return f"{label} {is_} unknown"
+        if self._any_known:
+            return f"{label} {is_} known"
+        said = self._number_text() if self.feature.is_number else self._category_text()
+        return f"{label} {is_} {said}{' or unknown' if self._both.missing else ''}"
+
+    def _number_text(self) -> str:
+        feature, both = self.feature, self._both
+        below, above = both.high < self.here.high, both.low > self.here.low
+        unit = f" {feature.unit}" if feature.unit else ""
+        if feature.integer and both.high - both.low == 1:
+            return feature.format_value(both.low)
+        if below and above and feature.integer:
+            return f"between {format_number(both.low)} and {format_number(both.high - 1)}{unit}"
+        if below and above:
+            return f"at least {format_number(both.low)} and below {format_number(both.high)}{unit}"
+        return f"below {format_number(both.high)}{unit}" if below else f"at least {format_number(both.low)}{unit}"
+
+    def _category_text(self) -> str:
+        shape, places = self._shape
+        said = [quoted(self.feature, place) for place in places]
+        if shape in ("at least", "at most"):
+            return f"{shape} {said[0]}"
+        if shape == "between":
+            return f"between {said[0]} and {said[1]}"
+        if shape == "in":
+            return joined(said, "or")
+        if len(said) > 2:
+            return f"none of {joined(said, 'or')}"
+        return f"not {said[0]}" if len(said) == 1 else f"neither {said[0]} nor {said[1]}"
+
+    @property
+    def _shape(self) -> tuple[str, list[int]]:
+        """The shortest way to name the values of a category."""
+        inside, outside = sorted(self._both.among), sorted(self.here.among - self._both.among)
+        if self.feature.kind == "ordered" and len(inside) > 2:
+            if inside[0] > outside[-1]:
+                return "at least", inside[:1]
+            if inside[-1] < outside[0]:
+                return "at most", inside[-1:]
+            if not any(inside[0] < place < inside[-1] for place in outside):
+                return "between", [inside[0], inside[-1]]
+        return ("in", inside) if len(inside) <= max(len(outside), 2) else ("not in", outside)
+
+    @property
+    def formal(self) -> Node:
+        """The condition in the language of problem files."""
+        name = Node("name", (self.feature.name,))
+        missing = Node("missing", (name,))
+        if not self._known:
+            return missing
+        if self._any_known:
+            return Node("not", (missing,))
+        parts = self._number_parts(name) if self.feature.is_number else self._category_parts(name)
+        unsure = self.here.missing and parts[0].op in ("not", "!=")  # which hold for what is missing
+        if unsure and not self._both.missing:
+            parts.append(Node("not", (missing,)))
+        known = parts[0] if len(parts) == 1 else Node("and", tuple(parts))
+        return Node("or", (known, missing)) if self._both.missing and not unsure else known
+
+    def _number_parts(self, name: Node) -> list[Node]:
+        both = self._both
+        low, high = Node("number", (both.low,)), Node("number", (both.high,))
+        if self.feature.integer and both.high - both.low == 1:
+            return [Node("==", (name, low))]
+        above = [Node(">=", (name, low))] if both.low > self.here.low else []
+        return above + ([Node("<", (name, high))] if both.high < self.here.high else [])
+
+    def _category_parts(self, name: Node) -> list[Node]:
+        shape, places = self._shape
+        said = [Node("text", (self.feature.values[place],)) for place in places]
+        if shape == "at least":
+            return [Node(">=", (name, said[0]))]
+        if shape == "at most":
+            return [Node("<=", (name, said[0]))]
+        if shape == "between":
+            return [Node(">=", (name, said[0])), Node("<=", (name, said[1]))]
+        if len(said) == 1:
+            return [Node("==" if shape == "in" else "!=", (name, said[0]))]
+        among = Node("in", (name, *said))
+        return [among] if shape == "in" else [Node("not", (among,))]
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data: `{"feature": "income", "at_least": 30000, "below": 50000}`; `missing` if values can be."""
+        feature, both = self.feature, self._both
+        data: dict[str, Any] = {"feature": feature.name}
+        if not feature.is_number or not self._known:
+            data["in"] = [feature.natives[place] for place in sorted(both.among)]
+        else:
+            data |= {"at_least": plain_number(both.low)} if both.low > self.here.low else {}
+            data |= {"below": plain_number(both.high)} if both.high < self.here.high else {}
+        return data | ({"missing": both.missing} if self.here.missing else {})

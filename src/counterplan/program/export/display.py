@@ -1,0 +1,25 @@
+"""A program in a notebook: its drawing and its card."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from counterplan.program.export.card_summary import limits, summary
+from counterplan.program.export.resolved import title
+from counterplan.program.export.svg import to_svg
+from counterplan.program.protocol import ProgramLike
+
+
+def to_display(program: ProgramLike) -> str:
+    """HTML with the drawing as an embedded image, so that its style cannot leak, and the card; all text is escaped."""
+    name = escape(title(program.problem))
+    image = base64.b64encode(to_svg(program).encode("utf-8", "replace")).decode()
+    pairs = "".join(f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in summary(program))
+    items = "".join(f"<li>{escape(line)}</li>" for line in limits(program))
+    return (
+        '<div class="counterplan-program">'
+        f'<img alt="{name}" src="data:image/svg+xml;base64,{image}"/>'
+        f"{f'<table>{pairs}</table>' if pairs else ''}"
+        f"<details><summary>Limitations</summary><ul>{items}</ul></details></div>"
+    )

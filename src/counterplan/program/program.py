@@ -1,0 +1,219 @@
+"""The program: an automaton with a decision tree in each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.program import io
+from counterplan.program.card import ProgramCard
+from counterplan.program.export.display import to_display
+from counterplan.program.interpreter import Decisions, ProgramRun, decide_actions, run_program
+from counterplan.program.parts import Tree, leaves, node_names, tested_features
+from counterplan.program.recommendation import recommend
+from counterplan.program.rules import Rule, RuleExtractor
+from counterplan.program.simplify import simplified_trees
+from counterplan.program.text import program_text
+from counterplan.program.verification import Verification, verify
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from counterplan.plans import Forbid, Plans
+    from counterplan.problem import People
+
+
+@dataclass(frozen=True, repr=False)
+class Program:
+    """A policy that people can read: an automaton with a decision tree in each node.
+
+    A run starts in the node INTERVENE. The leaf that a state reaches lists choices in order of preference; the first
+    legal one is taken and leads to the node of its function. STOP ends the run. A program needs no model to run.
+
+    Parameters
+    ----------
+    problem : Problem
+    trees : mapping of str to Tree
+        A tree for INTERVENE, and one for each function that some choice names.
+    card : ProgramCard, optional
+        How the program was made, how it performed and its limitations.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        Names of all nodes, by number: INTERVENE, then the functions of the problem.
+
+    Examples
+    --------
+    >>> program = Program.load("german/program.json")  # doctest: +SKIP
+    >>> plans = program.recommend(people)  # doctest: +SKIP
+    """
+
+    problem: Problem
+    trees: Mapping[str, Tree]
+    card: ProgramCard = field(default_factory=ProgramCard)
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of all nodes, by number: INTERVENE, then the functions of the problem."""
+        return node_names(self.problem)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load a program from a file. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+            A program.json.
+
+        Returns
+        -------
+        Program
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be read or is damaged; the message names the place.
+        ProblemError
+            If the problem in the file is invalid.
+        """
+        return cls(*io.load(path))
+
+    def save(self, path: str | Path) -> None:
+        """Save the program to a file, whole or not at all; equal programs give equal files.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        SettingError
+            If a node that some choice leads to has no tree, or the card holds something other than plain data.
+        """
+        io.save(self, path)
+
+    def recommend(self, people: pd.DataFrame | People, *, forbid: Forbid = (), allowed: Bools | None = None) -> Plans:
+        """Recommend a plan to each person without querying a model, with the rule behind each step.
+
+        Parameters
+        ----------
+        people : DataFrame or People
+            People who are taken to be refused.
+        forbid : optional
+            Functions or actions that are not to be used, for everyone or for each person.
+        allowed : bool array of shape [B, A], optional
+            The same as a mask.
+
+        Returns
+        -------
+        Plans
+        """
+        return recommend(self, people, forbid, allowed)
+
+    def verify(self, people: pd.DataFrame | People, model: object, *, forbid: Forbid = ()) -> Verification:
+        """Query a model once for each recommended plan: does it lead to a favourable decision?
+
+        Parameters
+        ----------
+        people : DataFrame or People
+        model : BlackBox or classifier
+        forbid : optional
+            Functions or actions that are not to be used, for everyone or for each person.
+
+        Returns
+        -------
+        Verification
+        """
+        return verify(self, people, model, forbid)
+
+    def rule(self, node: str, leaf: int, rank: int = 0) -> Rule:
+        """The shortest rule under which a choice is taken.
+
+        Parameters
+        ----------
+        node : str
+            Name of the node.
+        leaf : int
+            Index of the leaf in the tree of the node.
+        rank : int, default=0
+            Position of the choice in the leaf.
+
+        Returns
+        -------
+        Rule
+        """
+        return self._rules(node, leaf, rank)
+
+    @cached_property
+    def _rules(self) -> RuleExtractor:
+        return RuleExtractor(self.problem, self.trees)
+
+    @cached_property
+    def _numbered(self) -> dict[int, Tree]:
+        """The trees by the number of their node."""
+        return {number: self.trees[name] for number, name in enumerate(self.nodes) if name in self.trees}
+
+    def tests_protected(self) -> tuple[str, ...]:
+        """Names of the protected features that some tree tests."""
+        tested = {index for tree in self.trees.values() for index in tested_features(tree)}
+        return tuple(feature.name for feature in self.problem.features if feature.protected and feature.index in tested)
+
+    def simplified(self) -> Self:
+        """An equivalent program without choices, tests and branches that make no difference."""
+        return replace(self, trees=simplified_trees(self.problem, self.trees))
+
+    def to_text(self) -> str:
+        """The program as an indented listing in plain words."""
+        return program_text(self.problem, self.trees)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        count = sum(1 for tree in self.trees.values() for _ in leaves(tree))
+        return f"Program({self.problem.name!r}: {len(self.trees)} nodes, {count} leaves)"
+
+    def _repr_html_(self) -> str:
+        return to_display(self)
+
+    def decide(self, nodes: Ints, states: Floats, legal: Bools) -> Decisions:
+        """One step of the program.
+
+        Parameters
+        ----------
+        nodes : int array of shape [n]
+            Number of the node of each person.
+        states : array of shape [n, F]
+        legal : bool array of shape [n, A]
+            Actions that are possible.
+
+        Returns
+        -------
+        Decisions
+            Leaves, ranks of the choices and actions, each of shape [n].
+        """
+        return decide_actions(self.problem.transitions, self._numbered, nodes, states, legal)
+
+    def run(self, states: Floats, allowed: Bools | None = None) -> ProgramRun:
+        """Run the program on states.
+
+        Parameters
+        ----------
+        states : array of shape [B, F]
+        allowed : bool array of shape [B, A], optional
+            Actions that each person may take.
+
+        Returns
+        -------
+        ProgramRun
+        """
+        return run_program(self.problem, self._numbered, states, allowed)
