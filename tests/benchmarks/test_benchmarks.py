@@ -9,6 +9,7 @@ import pytest
 from counterplan import BlackBox, CounterplanError, ExactPlanner, benchmarks
 from counterplan.benchmarks import suite, synthetic, tables
 from counterplan.benchmarks.summary import COLUMNS, describe
+from counterplan.models.identity import identity_of
 
 EXPECTED = {  # least and most: rows, refused test people, accuracy, reachable, mean least effort, most steps
     "german": (1_000, (70, 105), (0.68, 0.80), 0.95, (8, 14), 4),
@@ -170,3 +171,18 @@ def test_unknown_names_and_seeds() -> None:
         benchmarks.load("germany")
     with pytest.raises(CounterplanError, match="zero or more"):
         benchmarks.load("syn", seed=-1)
+
+
+def test_cached_weights_are_found_after_renames() -> None:
+    """The name of a cached file contains a digest of this text, so it must not follow the names of classes."""
+    assert suite.TRAINING_RECIPES["german"].cache_key() == (
+        "Recipe(hidden=(32, 32, 32, 32), penalty=1.0, balanced=True, tries=5, batch=64, epochs=150, patience=10, "
+        "held_out=0.2)"
+    )
+
+
+def test_the_identity_of_a_model_is_its_name() -> None:
+    """Cards and cached answers contain it, so it must not follow the names of classes."""
+    model = suite.load("syn").model
+    assert identity_of(model) == ""
+    assert model.name == "model of syn"

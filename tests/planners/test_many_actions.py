@@ -12,7 +12,7 @@ import pytest
 
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
-from counterplan.benchmarks.family import Box, NeedleModel, family
+from counterplan.benchmarks.family import ModelKind, NeedleModel, family
 from counterplan.planners.exact import MIN_EXPANSIONS
 from counterplan.planners.guided import GuidedPlanner
 from counterplan.search.change_sets import ChangeSets
@@ -41,7 +41,7 @@ class Case:
 
 
 @cache
-def learned(box: Box) -> Case:
+def learned(box: ModelKind) -> Case:
     member = family(20, box, 4, 8, seed=1)
     people = member.problem.read(member.train)
     learning = ActiveLearner(member.problem, people, BlackBox(member.model), SMALL, seed=1)
@@ -49,7 +49,7 @@ def learned(box: Box) -> Case:
 
 
 @cache
-def planned(box: Box) -> Plans:
+def planned(box: ModelKind) -> Plans:
     return learned(box).plan()
 
 
@@ -58,7 +58,7 @@ def solved(plans: Plans) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("box", "success", "asked"), [("needle", 0.95, 2.0), ("network", 0.8, 9.0)])
-def test_most_people_are_helped_after_few_questions(box: Box, success: float, asked: float) -> None:
+def test_most_people_are_helped_after_few_questions(box: ModelKind, success: float, asked: float) -> None:
     case = learned(box)
     plans = planned(box)
     assert case.queries <= SMALL.budget

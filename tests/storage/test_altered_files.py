@@ -28,7 +28,7 @@ from counterplan.storage.arrays import ArraySpec, read_arrays, validate_arrays, 
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 
 pytest.importorskip("jax")
-from counterplan.agent.training import Training, TrainingSettings
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.fitting import FitSettings, fit
 
@@ -172,7 +172,7 @@ def test_an_altered_checkpoint_resumes_or_is_refused(kind: str, tmp_path: Path) 
         run: Any = ActiveLearner(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     else:
         settings = TrainingSettings(people=30, validation=10, budget=200, refusals=8, network=NetworkConfig(4, 4))
-        run = Training(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
+        run = AgentTrainer(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     run.advance()
     run.save()
     path = tmp_path / f"{kind}.npz"

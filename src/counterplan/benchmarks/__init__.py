@@ -1,7 +1,7 @@
 """The four benchmark problems of the paper, corrected: german, adult, syn, syn_long.
 
-`load(name, seed)` gives the problem, its black box and its people. What needs training is trained once for each seed
-and kept in the user's cache directory; a damaged or outdated file there is made anew.
+`load(name, seed)` returns the problem, its black box and its people. Networks are trained once per seed and cached in
+the user's cache directory; damaged or outdated files are replaced.
 """
 
 from counterplan.benchmarks.suite import NAMES, Benchmark, load

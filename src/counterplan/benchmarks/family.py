@@ -1,8 +1,8 @@
-"""A family of invented problems of any size, to see how planners grow: 5 to 40 functions, 30 to 250 actions.
+"""A family of synthetic problems of any size, for scaling experiments: 5 to 40 functions, 30 to 250 actions.
 
-Ordered features and a few numbers stand in a causal forest: a parent makes changes of its children cheaper, and their
-highest values possible at all. Of three kinds of black box, a needle grants those who have certain values of `needed`
-features, a network and boosted trees weigh everything up, and most people need about as many changes.
+Ordered features and a few numbers form a causal forest: higher parents make changes of their children cheaper and
+enable their highest values. There are three kinds of black box: a needle requires certain values of `needed` features;
+a network and boosted trees weigh all features, and most people need about as many changes.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import pandas as pd
 
 from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel
 from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
-from counterplan.errors import CounterplanError
+from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats
 
-Box = Literal["needle", "network", "boosted"]
+ModelKind = Literal["needle", "network", "boosted"]
 PEOPLE = 3_000
 GRANTED = 0.15
-"""The share of people whom a box grants what they ask for."""
+"""The share of people with a favourable decision."""
 POSSIBLE = 0.99
-"""The share of people whom a network or trees would grant it after the right actions, at least."""
+"""The least share of people who can reach a favourable decision of a network or trees."""
 TRIED = 150
 HIDDEN = 16
 CAREERS = (0.15, 0.4)
-"""How far up people stand on average: nobody starts near the top."""
+"""The range of people's average relative rank: nobody starts near the top."""
 
 
 class BoostedModel(BenchmarkModel):
@@ -48,7 +48,7 @@ class BoostedModel(BenchmarkModel):
 
 
 class NeedleModel(RuleModel):
-    """Grants those who have certain values, or higher ones, of some ordered features; what that takes is known."""
+    """Requires certain values, or higher ones, of some ordered features; the optimal costs are known."""
 
     def __init__(self, problem: Problem, goals: dict[str, str]) -> None:
         super().__init__(problem, " and ".join(f"{name} >= '{value}'" for name, value in goals.items()))
@@ -57,9 +57,10 @@ class NeedleModel(RuleModel):
         self._parent = {cause.target: cause.source for cause in problem.transitions.causes}
 
     def optimum(self, states: Floats) -> Floats:
-        """The cost [B] of the cheapest plan from `states` [B, F]: parents first, each to what is best for all below.
+        """The cost [B] of the cheapest plan from `states` [B, F], by dynamic programming over the causal forest.
 
-        That is so because a higher parent makes its children's changes cheaper, and no fewer of them possible.
+        Changing parents first is optimal, because a higher parent makes changes of its children cheaper and never
+        fewer of them legal.
         """
         functions, features = self.problem.transitions.functions, self.problem.features
         touched = set(self.goals)
@@ -74,28 +75,52 @@ class NeedleModel(RuleModel):
             below[index][:, value < self.goals.get(index, 0)] = np.inf
             parent = self._parent.get(index)
             if parent is None:
-                total += (self._prices(states, number[index]) + below[index]).min(axis=1)
+                total += (self._costs(states, number[index]) + below[index]).min(axis=1)
                 continue
             for level in range(len(features[parent].natives)):
                 raised = states.copy()
                 raised[:, parent] = level
-                below[parent][:, level] += (self._prices(raised, number[index]) + below[index]).min(axis=1)
+                below[parent][:, level] += (self._costs(raised, number[index]) + below[index]).min(axis=1)
         return total
 
-    def _prices(self, states: Floats, function: int) -> Floats:
-        """What it costs [B, n] in `states` [B, F] to bring a function's feature to each of its values, or leave it."""
+    def _costs(self, states: Floats, function: int) -> Floats:
+        """The cost [B, n] in `states` [B, F] of changing a function's feature to each of its values; 0 if unchanged."""
         transitions = self.problem.transitions
         span, target = transitions.spans[function], transitions.functions[function].target
         steps = [transitions.step(states, np.full(len(states), action)) for action in range(span.start, span.stop)]
-        prices = np.stack([np.where(legal, cost, np.inf) for _, cost, legal in steps], axis=1)
-        prices[np.arange(len(states)), states[:, target].astype(np.intp)] = 0.0
-        return prices
+        costs = np.stack([np.where(legal, cost, np.inf) for _, cost, legal in steps], axis=1)
+        costs[np.arange(len(states)), states[:, target].astype(np.intp)] = 0.0
+        return costs
 
 
-def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_actions: int = 8, seed: int = 0) -> Benchmark:
-    """A member of the family; the same arguments give the same one."""
+def family(
+    functions: int = 10, box: ModelKind = "needle", needed: int = 4, max_actions: int = 8, seed: int = 0
+) -> Benchmark:
+    """Generate a member of the family; the same arguments give the same benchmark.
+
+    Parameters
+    ----------
+    functions : int, default=10
+        The number of functions.
+    box : {"needle", "network", "boosted"}, default="needle"
+        The kind of black box.
+    needed : int, default=4
+        The number of changes that most people need.
+    max_actions : int, default=8
+        The longest plan.
+    seed : int, default=0
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    SettingError
+        If a number is too small, or `needed` changes do not fit into a plan.
+    """
     if functions < 1 or max_actions < 1 or not 1 <= needed <= functions:
-        raise CounterplanError("'functions', 'max_actions' and 'needed' are one or more, and 'needed' <= 'functions'")
+        raise SettingError("'functions', 'max_actions' and 'needed' are one or more, and 'needed' <= 'functions'")
     random = np.random.default_rng([seed, functions, max_actions])
     data, parents = _problem(functions, max_actions, random)
     problem = Problem.from_dict(data)
@@ -110,32 +135,32 @@ def family(functions: int = 10, box: Box = "needle", needed: int = 4, max_action
     elif box == "boosted":
         model = _boosted(problem, problem.read(people).states, needed, random)
     else:
-        raise CounterplanError(f"there is no box '{box}'; there are needle, network, boosted")
+        raise SettingError(f"there is no box '{box}'; there are needle, network, boosted")
     people[problem.outcome.column] = model.labels(people)
     test = round(len(people) * TEST_SHARE)
     return Benchmark(problem.name, seed, problem, model, people[test:].reset_index(drop=True), people[:test])
 
 
 def _problem(functions: int, max_actions: int, random: np.random.Generator) -> tuple[dict[str, Any], dict[str, str]]:
-    """The problem as a dict, and the parent of each feature that has one."""
+    """The data of the problem, and the parent of each feature that has one."""
     features: dict[str, Any] = {
         "age": {"kind": "number", "integer": True, "minimum": 18, "maximum": 90, "bins": [18, 30, 45, 60]},
         "region": {"kind": "category", "values": ["north", "east", "south", "west"]},
     }
-    acts: dict[str, Any] = {}
+    actions: dict[str, Any] = {}
     causes: list[dict[str, Any]] = []
     parents: dict[str, str] = {}
     for i in range(functions):
         name, size = f"x{i}", int(random.integers(4, 9))
         base = random.uniform(1, 6) * (1 + np.arange(size) * random.uniform(0.1, 0.5))
-        cost = {"base": [round(float(price), 1) for price in base]}
+        cost = {"base": [round(float(cost), 1) for cost in base]}
         if i % 8 == 7:  # a number
             features[name] = {"kind": "number", "integer": True, "minimum": 0, "maximum": 40, "bins": [0, 10, 20, 30]}
             steps = [int(step) for step in np.arange(1, size + 1) * random.integers(1, 5)]
-            acts[f"RAISE_{name}"] = {"add": name, "arguments": steps, "cost": cost}
+            actions[f"RAISE_{name}"] = {"add": name, "arguments": steps, "cost": cost}
             continue
         features[name] = {"kind": "ordered", "values": [f"v{level}" for level in range(size)]}
-        act: dict[str, Any] = {"set": name, "arguments": "all", "when": f"argument > {name}", "cost": cost}
+        action: dict[str, Any] = {"set": name, "arguments": "all", "when": f"argument > {name}", "cost": cost}
         earlier = [other for other in features if features[other]["kind"] == "ordered" and other != name]
         if earlier and random.random() < 0.6:
             parent = parents[name] = earlier[int(random.integers(len(earlier)))]
@@ -144,21 +169,21 @@ def _problem(functions: int, max_actions: int, random: np.random.Generator) -> t
             causes.append({"from": parent, "to": name, "scale": [round(float(scale), 2) for scale in scales]})
             if random.random() < 0.6:
                 high, wanted = int(random.integers(size // 2, size)), int(random.integers(1, levels - 1))
-                act["when"] += f" and (argument < 'v{high}' or {parent} >= 'v{wanted}')"
-        acts[f"RAISE_{name}"] = act
+                action["when"] += f" and (argument < 'v{high}' or {parent} >= 'v{wanted}')"
+        actions[f"RAISE_{name}"] = action
     return {
         "counterplan": 1,
         "name": f"family-{functions}",
         "outcome": {"column": "outcome", "values": ["refused", "granted"], "favourable": "granted"},
         "max_actions": max_actions,
         "features": features,
-        "functions": acts,
+        "functions": actions,
         "causes": causes,
     }, parents
 
 
 def _people(problem: Problem, count: int, random: np.random.Generator) -> pd.DataFrame:
-    """People of a problem: some stand higher in everything than others, nobody near the top."""
+    """Sample people of a problem with correlated ranks, all below the top."""
     career = random.uniform(*CAREERS, count)
     table: dict[str, Any] = {}
     for feature in problem.features:
@@ -174,7 +199,7 @@ def _people(problem: Problem, count: int, random: np.random.Generator) -> pd.Dat
 
 
 def _goals(problem: Problem, parents: dict[str, str], needed: int, random: np.random.Generator) -> dict[str, str]:
-    """The values that a needle asks for: high ones, of features whose ancestors together fit into the longest plan."""
+    """The values that a needle requires: high ones, of features that fit with their ancestors into the longest plan."""
     ordered = [feature for feature in problem.features if feature.kind == "ordered"]
     for _ in range(1_000):
         chosen = [ordered[i] for i in sorted(random.permutation(len(ordered))[:needed])]
@@ -188,20 +213,20 @@ def _goals(problem: Problem, parents: dict[str, str], needed: int, random: np.ra
                 feature.name: feature.values[int(random.integers(len(feature.values) - 2, len(feature.values)))]
                 for feature in chosen
             }
-    raise CounterplanError(f"{needed} needed changes do not fit into {problem.max_actions} actions; allow more actions")
+    raise SettingError(f"{needed} needed changes do not fit into {problem.max_actions} actions; allow more actions")
 
 
 def _grant(problem: Problem, people: pd.DataFrame, goals: dict[str, str], random: np.random.Generator) -> None:
-    """Give some of the people all that a needle asks for."""
-    lucky = random.random(len(people)) < GRANTED
+    """Give some of the people the values that a needle requires."""
+    granted = random.random(len(people)) < GRANTED
     for name, value in goals.items():
         feature = next(feature for feature in problem.features if feature.name == name)
         ranks = people[name].map({text: rank for rank, text in enumerate(feature.values)})
-        people.loc[lucky & (ranks < feature.values.index(value)), name] = value
+        people.loc[granted & (ranks < feature.values.index(value)), name] = value
 
 
 def _network(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> NetworkModel:
-    """A network fitted to a random score, that grants few of `states` [B, F]."""
+    """A network fitted to a random score, favourable for few of `states` [B, F]."""
     from sklearn.neural_network import MLPClassifier
 
     sample, good = _scored(problem, random)
@@ -211,7 +236,7 @@ def _network(problem: Problem, states: Floats, needed: int, random: np.random.Ge
     columns += [np.eye(len(f.natives))[sample[:, f.index].astype(int)] for f in problem.features if not f.is_number]
     network = MLPClassifier((HIDDEN, HIDDEN), alpha=0.01, max_iter=15, random_state=0, tol=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is not meant to converge
+        warnings.simplefilter("ignore")  # it need not converge
         network.fit(np.concatenate(columns, axis=1), good)
     layers = list(zip(network.coefs_, network.intercepts_, strict=True))
 
@@ -222,7 +247,7 @@ def _network(problem: Problem, states: Floats, needed: int, random: np.random.Ge
 
 
 def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Generator) -> BoostedModel:
-    """Trees fitted to a random score, that grant few of `states` [B, F]."""
+    """Trees fitted to a random score, favourable for few of `states` [B, F]."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     sample, good = _scored(problem, random)
@@ -232,8 +257,7 @@ def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Ge
 
 
 def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bools]:
-    """Invented states [n, F], and whether a random score of them is high [n]: it rises with most features, in steps and
-    in pairs."""
+    """Random states [n, F], and whether their random score is high [n]; it has linear, step and pairwise terms."""
     tops = np.array([feature.high if feature.is_number else len(feature.natives) - 1 for feature in problem.features])
     count = len(tops)
     share = random.random((4 * PEOPLE, count))
@@ -245,9 +269,9 @@ def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bool
 
 
 def _bias(model: BenchmarkModel, states: Floats, needed: int) -> float:
-    """What must be added to the logit of `model` so that it grants few of `states` [B, F], and most could be granted.
+    """The bias of the logit for which few of `states` [B, F] are favourable, and most can become favourable.
 
-    Whoever stands in the middle gets there by `needed` actions, if they are the right ones.
+    The median person needs `needed` actions if they are chosen greedily.
     """
     few = np.quantile(_logit(model, states), 1 - GRANTED / 3)
     climbed = _climbed(model, states[:TRIED])
@@ -261,7 +285,7 @@ def _logit(model: BenchmarkModel, states: Floats) -> Floats:
 
 
 def _climbed(model: BenchmarkModel, states: Floats) -> Floats:
-    """[T, B] the logit of people in `states` [B, F] after each step, if they always take the best action."""
+    """[T, B] the logit of people in `states` [B, F] after each greedy step."""
     transitions, reached = model.problem.transitions, []
     for _ in range(model.problem.max_actions):
         person, action = np.nonzero(transitions.legal(states))

@@ -1,6 +1,6 @@
-"""The black boxes of the benchmarks: a written rule, and a small network trained with scikit-learn, run in numpy.
+"""The black boxes of the benchmarks: a rule, and a small network trained with scikit-learn and evaluated in NumPy.
 
-Both answer about DataFrames, like any model, and also about states directly, which is faster.
+They take DataFrames, like any model, and also states, which is faster.
 """
 
 from __future__ import annotations
@@ -26,11 +26,19 @@ Layers = tuple[tuple[Floats, Floats], ...]
 
 
 class BenchmarkModel(ABC):
-    """A model that decides about states: label 0 or 1 of the problem's two outcomes."""
+    """Base class of models that score states; one of the problem's two outcomes is favourable.
+
+    Subclasses implement `score`.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with two outcomes.
+    """
 
     batch = BATCH
     identity = ""
-    """The name says it all."""
+    """Empty: the name identifies the model, whatever its class is called."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -45,12 +53,12 @@ class BenchmarkModel(ABC):
         """The probability [B] that `states` [B, F] are favourable."""
 
     def labels_of_states(self, states: Floats) -> npt.NDArray[Any]:
-        """The outcome [B] of `states` [B, F]."""
+        """The predicted outcome [B] of `states` [B, F]."""
         labels: npt.NDArray[Any] = self._labels[(self.score(states) >= 0.5).astype(int)]
         return labels
 
     def labels(self, people: pd.DataFrame) -> npt.NDArray[Any]:
-        """The outcome [B] of people."""
+        """The predicted outcome [B] of people."""
         return self.labels_of_states(self.problem.read(people).states)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Floats:
@@ -59,12 +67,19 @@ class BenchmarkModel(ABC):
         return chance if set(favourable) == set(self.problem.outcome.favourable) else 1 - chance
 
     def __call__(self, people: pd.DataFrame) -> npt.NDArray[Any]:
-        """The same as `labels`."""
+        """Alias of `labels`."""
         return self.labels(people)
 
 
 class RuleModel(BenchmarkModel):
-    """A rule in the language of conditions."""
+    """A rule in the language of conditions.
+
+    Parameters
+    ----------
+    problem : Problem
+    rule : str
+        A condition on the features; where it holds, the outcome is favourable.
+    """
 
     def __init__(self, problem: Problem, rule: str) -> None:
         super().__init__(problem)
@@ -78,27 +93,27 @@ class RuleModel(BenchmarkModel):
 
 @dataclass(frozen=True)
 class NetworkWeights:
-    """A trained network: how inputs are scaled, and the weights of each layer."""
+    """A trained network: the scaling of its inputs and the weights of each layer."""
 
     mean: Floats
     scale: Floats
     layers: Layers
 
     def to_arrays(self) -> dict[str, Floats]:
-        """All arrays by name, to be kept in a file."""
+        """Serialize to arrays by name."""
         named = {"mean": self.mean, "scale": self.scale}
         for i, (weight, bias) in enumerate(self.layers):
             named |= {f"weight_{i}": weight, f"bias_{i}": bias}
         return named
 
     def fits(self, problem: Problem, recipe: TrainingRecipe) -> bool:
-        """Whether these are whole weights of such a network for such a problem."""
+        """Whether shapes and values are valid for a network of `recipe` for `problem`."""
         numbers, categories = inputs(problem, np.zeros((1, len(problem.features))))
         widths = (numbers.shape[1] + categories.shape[1], *recipe.hidden, 1)
         shapes = [(weight.shape, bias.shape) for weight, bias in self.layers]
-        wanted = [((below, above), (above,)) for below, above in pairwise(widths)]
+        expected = [((below, above), (above,)) for below, above in pairwise(widths)]
         scaled = self.mean.shape == self.scale.shape == (numbers.shape[1],)
-        return scaled and shapes == wanted and all(np.isfinite(array).all() for array in self.to_arrays().values())
+        return scaled and shapes == expected and all(np.isfinite(array).all() for array in self.to_arrays().values())
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Floats]) -> NetworkWeights:
@@ -115,19 +130,19 @@ class NetworkModel(BenchmarkModel):
         super().__init__(problem)
         self.weights = weights
         digest = hashlib.sha256(b"".join(part.tobytes() for layer in weights.layers for part in layer)).hexdigest()
-        self.name = f"{self.name} ({digest[:8]})"  # what one network answered is no answer of another's
+        self.name = f"{self.name} ({digest[:8]})"  # cached outputs belong to one network
         first, bias = weights.layers[0]
         self._numbers = [feature.index for feature in problem.features if feature.is_number]
-        # The first layer works on states directly: scaled numbers, and one row of weights per category value.
+        # The first layer takes states: scaled numbers, and one row of weights per category value.
         count = len(self._numbers)
         self._first = first[:count] / weights.scale[:, None]
         self._bias = bias - (weights.mean / weights.scale) @ first[:count]
         self._tables = []
-        at = count
+        start = count
         for feature in problem.features:
             if not feature.is_number:
-                self._tables.append((feature.index, first[at : at + len(feature.natives)]))
-                at += len(feature.natives)
+                self._tables.append((feature.index, first[start : start + len(feature.natives)]))
+                start += len(feature.natives)
 
     def score(self, states: Floats) -> Floats:
         """The probability [B] that `states` [B, F] are favourable."""
@@ -141,7 +156,7 @@ class NetworkModel(BenchmarkModel):
 
 
 def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
-    """What a network is trained on: numbers [B, N] as they are, and one-hot categories [B, V]."""
+    """The inputs of a network: unscaled numbers [B, N] and one-hot categories [B, V]."""
     numbers = states[:, [feature.index for feature in problem.features if feature.is_number]]
     blocks = [
         states[:, feature.index, None] == np.arange(len(feature.natives))
@@ -153,14 +168,14 @@ def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class TrainingRecipe:
-    """How a benchmark's network is trained: only on training people, a fifth of them held out to stop and choose by."""
+    """Hyperparameters of a benchmark's network. A share of the training people is held out for early stopping."""
 
     hidden: tuple[int, ...] = (32, 32, 32, 32)
     penalty: float = 1.0
     balanced: bool = False
-    """Whether the rarer outcome is drawn again until there are as many as of the other."""
+    """Whether to oversample the rarer outcome."""
     tries: int = 1
-    """Networks trained from different starts, of which the one with the least held-out loss is kept."""
+    """Networks trained from different initial weights; the one with the least held-out loss is selected."""
     batch: int = 64
     epochs: int = 150
     patience: int = 10
@@ -172,7 +187,7 @@ class TrainingRecipe:
 
 
 def train(problem: Problem, states: Floats, favourable: Bools, recipe: TrainingRecipe, seed: int) -> NetworkWeights:
-    """Train a network on training people; deterministic for a seed."""
+    """Train a network on `states` [B, F] with outcomes `favourable` [B]; deterministic for a seed."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(states))
     held_out, rows = np.split(order, [int(len(order) * recipe.held_out)])
@@ -185,40 +200,49 @@ def train(problem: Problem, states: Floats, favourable: Bools, recipe: TrainingR
     scale[scale == 0] = 1.0
     x = np.concatenate([(numbers - mean) / scale, categories], axis=1)
     weight = _class_weights(favourable[held_out]) if recipe.balanced else np.ones(len(held_out))
-    tries = [
-        _best_epoch(x, favourable, rows, held_out, weight, recipe, seed * 1_000 + attempt, random)
-        for attempt in range(recipe.tries)
-    ]
-    _, layers = min(tries, key=lambda result: result[0])
+    data = _TrainingData(x, favourable, rows, held_out, weight)
+    attempts = [_best_epoch(data, recipe, seed * 1_000 + attempt, random) for attempt in range(recipe.tries)]
+    _, layers = min(attempts, key=lambda result: result[0])
     return NetworkWeights(mean, scale, layers)
 
 
+@dataclass(frozen=True)
+class _TrainingData:
+    """Inputs `x` [B, I] and outcomes `y` [B]; `weight` are those of the losses of `held_out` rows."""
+
+    x: Floats
+    y: Bools
+    rows: Ints
+    held_out: Ints
+    weight: Floats
+
+
 def _best_epoch(
-    x: Floats, y: Bools, rows: Ints, held_out: Ints, weight: Floats, recipe: TrainingRecipe, seed: int,
-    random: np.random.Generator,
-) -> tuple[float, Layers]:  # fmt: skip
-    """The least held-out loss of one network over its epochs, and its weights then."""
+    data: _TrainingData, recipe: TrainingRecipe, seed: int, random: np.random.Generator
+) -> tuple[float, Layers]:
+    """The least held-out loss of one network over its epochs, and its weights at that epoch."""
     from sklearn.neural_network import MLPClassifier
 
     network = MLPClassifier(recipe.hidden, alpha=recipe.penalty, batch_size=recipe.batch, random_state=seed)
+    x, y, held_out = data.x, data.y, data.held_out
     best: tuple[float, Layers] = (np.inf, ())
-    waited = 0
+    stale = 0
     for _ in range(recipe.epochs):
-        shuffled = random.permutation(rows)
+        shuffled = random.permutation(data.rows)
         network.partial_fit(x[shuffled], y[shuffled], classes=[False, True])
         chance = np.clip(network.predict_proba(x[held_out])[:, 1], 1e-9, 1 - 1e-9)
-        loss = -float(np.average(np.log(np.where(y[held_out], chance, 1 - chance)), weights=weight))
-        waited += 1
+        loss = -float(np.average(np.log(np.where(y[held_out], chance, 1 - chance)), weights=data.weight))
+        stale += 1
         if loss < best[0] - 1e-4:
             layers = zip(network.coefs_, network.intercepts_, strict=True)
-            best, waited = (loss, tuple((w.copy(), b.copy()) for w, b in layers)), 0
-        if waited > recipe.patience:
+            best, stale = (loss, tuple((w.copy(), b.copy()) for w, b in layers)), 0
+        if stale > recipe.patience:
             break
     return best
 
 
 def _class_weights(favourable: Bools) -> Floats:
-    """Weights [B] that make both outcomes count the same."""
+    """Weights [B] that balance the two outcomes."""
     share = favourable.mean()
     weights: Floats = np.where(favourable, 1 / share, 1 / (1 - share))
     return weights

@@ -1,4 +1,4 @@
-"""Putting a benchmark together: problem file, people, black box, and who is refused by it."""
+"""`load` a benchmark: problem file, people, black box, and the people it refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import platformdirs
 
 from counterplan.benchmarks import synthetic, tables
 from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel, TrainingRecipe, train
-from counterplan.errors import CounterplanError
+from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools
 from counterplan.problem.values import did_you_mean
@@ -34,7 +34,18 @@ TRAINING_RECIPES = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A problem, the model that decides, and people it was and was not trained on."""
+    """A problem with a model and people that the model was and was not trained on.
+
+    Attributes
+    ----------
+    name : str
+    seed : int
+    problem : Problem
+    model : BenchmarkModel
+        The black box.
+    train, test : pandas.DataFrame
+        One row per person with a column per feature and the outcome.
+    """
 
     name: str
     seed: int
@@ -45,16 +56,16 @@ class Benchmark:
 
     @cached_property
     def refused_train(self) -> pd.DataFrame:
-        """The training people whom the model refuses, numbered from 0."""
+        """The training people with an unfavourable decision, indexed from 0."""
         return self._refused(self.train)
 
     @cached_property
     def refused_test(self) -> pd.DataFrame:
-        """The test people whom the model refuses, numbered from 0."""
+        """The test people with an unfavourable decision, indexed from 0."""
         return self._refused(self.test)
 
     def accuracy(self) -> float:
-        """How often the model agrees with the outcome of test people."""
+        """The accuracy of the model on test people."""
         return float((self._favourable(self.test) == _is_favourable(self.problem, self.test)).mean())
 
     def _refused(self, people: pd.DataFrame) -> pd.DataFrame:
@@ -65,13 +76,34 @@ class Benchmark:
 
 
 def load(name: str, seed: int = 0) -> Benchmark:
-    """A benchmark by name; `seed` decides the sample, the split and the network's training."""
+    """Load a benchmark.
+
+    Parameters
+    ----------
+    name : {"german", "adult", "syn", "syn_long"}
+    seed : int, default=0
+        Determines the sample, the split and the training of the network.
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    SettingError
+        If there is no such benchmark, or the seed is not a whole number from 0 on.
+
+    Examples
+    --------
+    >>> from counterplan import benchmarks
+    >>> syn = benchmarks.load("syn")
+    >>> syn.problem
+    Problem('syn': 9 features, 3 functions, 13 actions)
+    """
     if name not in NAMES:
-        raise CounterplanError(
-            f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}"
-        )
+        raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
     if not isinstance(seed, int) or seed < 0:
-        raise CounterplanError(f"a seed is a whole number, zero or more, not {seed!r}")
+        raise SettingError(f"a seed is a whole number, zero or more, not {seed!r}")
     with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
         problem = Problem.load(path)
     random = np.random.default_rng([seed, NAMES.index(name)])
@@ -87,7 +119,7 @@ def load(name: str, seed: int = 0) -> Benchmark:
 
 
 def _balanced(problem: Problem, rule: RuleModel, random: np.random.Generator, long: bool) -> pd.DataFrame:
-    """Synthetic people, half of them favourable: sampled until both halves are full, then shuffled."""
+    """Sample synthetic people, half of them favourable, in random order."""
     good: list[pd.DataFrame] = []
     bad: list[pd.DataFrame] = []
     half = synthetic.ROWS // 2
@@ -113,14 +145,16 @@ def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
 
 
 def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> NetworkWeights:
-    """The network of a benchmark, from the cache if it is there and whole, otherwise trained now."""
+    """The network of a benchmark, from the cache if it is valid there, otherwise trained."""
     recipe = TRAINING_RECIPES[name]
-    made_by = f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # others may train another network
+    made_by = (
+        f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # other versions may train another network
+    )
     digest = hashlib.sha256(f"{recipe.cache_key()} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
     path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
-    kept = _read_weights(path)
-    if kept is not None and kept.fits(problem, recipe):
-        return kept
+    cached = _read_weights(path)
+    if cached is not None and cached.fits(problem, recipe):
+        return cached
     weights = train(problem, problem.read(people).states, _is_favourable(problem, people), recipe, seed)
     buffer = io.BytesIO()
     np.savez(buffer, **weights.to_arrays())  # type: ignore[arg-type]
@@ -128,7 +162,7 @@ def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> Ne
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, buffer.getvalue())
     except OSError:
-        pass  # without a cache it is trained again next time
+        pass  # trained again next time
     return weights
 
 
@@ -141,6 +175,6 @@ def _read_weights(path: Path) -> NetworkWeights | None:
 
 
 def cache_directory() -> Path:
-    """Where trained benchmark models are kept; the environment variable COUNTERPLAN_CACHE overrides it."""
-    chosen = os.environ.get("COUNTERPLAN_CACHE")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("counterplan", appauthor=False))
+    """The directory of cached weights; the environment variable COUNTERPLAN_CACHE overrides it."""
+    override = os.environ.get("COUNTERPLAN_CACHE")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("counterplan", appauthor=False))

@@ -1,4 +1,4 @@
-"""The table of the benchmarks: what they consist of, and what is possible in them at what effort."""
+"""Statistics of the benchmarks: sizes, accuracy, and the optimal plans of refused people."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ COLUMNS = (
     ("shortest", "fewest steps", ","),
     ("longest", "most steps", ","),
 )
-"""Key, label and format of each figure."""
+"""Key, label and format of each statistic."""
 
 
 def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
-    """The figures of one benchmark, the last ones over its first refused test people (of german: all)."""
+    """The statistics of one benchmark; those on plans are over its first `people` refused test people (german: all)."""
     problem = benchmark.problem
-    everybody = [problem.read(benchmark.train), problem.read(benchmark.test)]
-    favourable = sum(int((benchmark.model.score(some.states) >= 0.5).sum()) for some in everybody)
+    splits = [problem.read(benchmark.train), problem.read(benchmark.test)]
+    favourable = sum(int((benchmark.model.score(part.states) >= 0.5).sum()) for part in splits)
     refused = benchmark.refused_test if benchmark.name == "german" else benchmark.refused_test.head(people)
     plans = ExactPlanner(problem, BlackBox(benchmark.model)).plan(refused)
-    found = [plan for plan in plans if plan.status is Status.FOUND]
-    rows = sum(map(len, everybody))
-    lengths = [len(plan.steps) for plan in found]
+    successes = [plan for plan in plans if plan.status is Status.FOUND]
+    rows = sum(map(len, splits))
+    lengths = [len(plan.steps) for plan in successes]
     return {
         "name": benchmark.name,
         "seed": benchmark.seed,
@@ -46,13 +46,13 @@ def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
         "favourable": favourable,
         "unfavourable": rows - favourable,
         "features": len(problem.features),
-        "binary_features": len(problem.encoding(everybody[0])),
+        "binary_features": len(problem.encoding(splits[0])),
         "functions": len(problem.transitions.functions) + 1,
         "accuracy": benchmark.accuracy(),
         "refused": len(plans),
-        "reachable": len(found) / len(plans) if len(plans) else None,
-        "optimal_cost": float(np.mean([plan.cost for plan in found])) if found else None,
-        "optimal_length": float(np.mean(lengths)) if found else None,
+        "reachable": len(successes) / len(plans) if len(plans) else None,
+        "optimal_cost": float(np.mean([plan.cost for plan in successes])) if successes else None,
+        "optimal_length": float(np.mean(lengths)) if successes else None,
         "shortest": min(lengths, default=None),
         "longest": max(lengths, default=None),
     }

@@ -1,4 +1,4 @@
-"""The people of syn and syn_long, sampled from their causal graph, and the rules that decide about them."""
+"""Sample the people of syn and syn_long from their causal graph; the rules of their black boxes."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ RULES = {
           )
         )""",
 }
-"""Who is granted the loan, in the language of conditions."""
+"""The condition for a loan, by benchmark."""
 
 
 def sample(count: int, random: np.random.Generator, long: bool) -> pd.DataFrame:
-    """`count` people from the causal graph, decided about by nobody yet."""
+    """Sample `count` people from the causal graph, without outcomes."""
     age = random.integers(30, 60, count)
     education = random.integers(0, 5, count)
     job = _choose(random, _JOB_GIVEN_EDUCATION, education)
@@ -85,7 +85,7 @@ def sample(count: int, random: np.random.Generator, long: bool) -> pd.DataFrame:
 def _choose(
     random: np.random.Generator, shares: list[list[float]], given: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.intp]:
-    """A value for each of `given` [B], with the probabilities of its row of `shares`."""
+    """Sample a value for each of `given` [B] with the probabilities in its row of `shares`."""
     edges = np.cumsum(np.array(shares), axis=1)[given]
     edges /= edges[:, -1:]
     chosen: npt.NDArray[np.intp] = (random.random((len(given), 1)) >= edges).sum(axis=1)
@@ -95,6 +95,6 @@ def _choose(
 def _around(
     random: np.random.Generator, means: list[int], job: npt.NDArray[np.integer], low: float, high: float
 ) -> npt.NDArray[np.float64]:
-    """Money by job: 9,000 for the unemployed, else |N(mean, 10,000)| within bounds, to the cent."""
+    """Sample an amount by job: 9,000 for the unemployed, otherwise |N(mean, 10,000)| within bounds, in cents."""
     drawn = np.abs(random.normal(np.array(means)[job], 10_000))
     return np.where(job == 0, 9_000.0, np.clip(drawn, low, high)).round(2)

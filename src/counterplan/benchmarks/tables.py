@@ -1,4 +1,4 @@
-"""The people of german and adult, from the files shipped with the package."""
+"""Load the people of german and adult from the files in the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterplan.errors import CounterplanError
+from counterplan.errors import StorageError
 
 _ROWS = {"german.data": 1_000, "adult.data": 32_561, "adult.test": 16_281}
 
@@ -52,9 +52,22 @@ _GERMAN_PLACES = {
     "risk": 20,
 }
 _ADULT_COLUMNS = [
-    "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race",
-    "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income",
-]  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital_gain",
+    "capital_loss",
+    "hours_per_week",
+    "native_country",
+    "income",
+]
 
 
 def german() -> pd.DataFrame:
@@ -72,9 +85,13 @@ def adult() -> pd.DataFrame:
     parts = []
     for name, skip in (("adult.data", 0), ("adult.test", 1)):
         part = pd.read_csv(
-            StringIO(_text(name)), header=None, names=_ADULT_COLUMNS, skiprows=skip, skipinitialspace=True,
+            StringIO(_text(name)),
+            header=None,
+            names=_ADULT_COLUMNS,
+            skiprows=skip,
+            skipinitialspace=True,
             keep_default_na=False,
-        )  # fmt: skip
+        )
         _check(name, part)
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)
@@ -88,4 +105,4 @@ def _text(name: str) -> str:
 
 def _check(name: str, table: pd.DataFrame) -> None:
     if len(table) != _ROWS[name]:
-        raise CounterplanError(f"{name} has {len(table):,} rows instead of {_ROWS[name]:,}; reinstall counterplan")
+        raise StorageError(f"{name} has {len(table):,} rows instead of {_ROWS[name]:,}; reinstall counterplan")
