@@ -1,7 +1,9 @@
 """The agent: a policy and value network that is trained on plans found by its own tree search.
 
-Imports problems, black boxes, storage and search. Training needs the extra `[train]` (JAX, used in `learner` only); a
+Training needs the extra `[train]` (JAX, used in `learner` only); a
 trained agent runs on numpy.
+
+May import: errors, problem, blackbox, storage, search.
 """
 
 from counterplan.agent.agent import Agent, load_agent, save_agent

@@ -1,4 +1,7 @@
-"""The command line. Importing it is cheap: each command's module is imported when the command is used."""
+"""The command line. Importing it is cheap: each command's module is imported when the command is used.
+
+May import: everything.
+"""
 
 from __future__ import annotations
 

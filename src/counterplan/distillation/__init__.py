@@ -1,4 +1,6 @@
 """Distillation of programs: demonstrations, policy search, fallbacks, imitation, and the trial that makes the card.
 
-May import everything below `planners`, and `planners`; a program itself needs none of it.
+A program itself needs none of it.
+
+May import: everything but plugins, explanation, figures, recourse, benchmarks, inputs, counterplan, experiments, cli.
 """

@@ -1,5 +1,8 @@
 """Reasons for the steps of any planner's plans: the rule of a program that would take the same step, else a contrast
-with the plan without it. Imports `plans`, `program`, `surrogate` and the black box; no planner."""
+with the plan without it.
+
+May import: errors, problem, blackbox, storage, search, plans, surrogate, program.
+"""
 
 from counterplan.explanation.explain import explain
 from counterplan.explanation.rules import with_rules

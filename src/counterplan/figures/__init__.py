@@ -1,1 +1,4 @@
-"""Figures of training and calibration. They know surrogates and storage; matplotlib comes with the extra `[train]`."""
+"""Figures of training and calibration. Matplotlib comes with the extra `[train]`.
+
+May import: errors, problem, storage, surrogate, agent.
+"""

@@ -1,6 +1,8 @@
 """Adapters that give every kind of model one interface: estimators, functions, ONNX files, HTTP services.
 
-Imports `counterplan.errors` and `counterplan.problem.values`. Queries are counted and cached in `counterplan.blackbox`.
+Queries are counted and cached in `counterplan.blackbox`.
+
+May import: errors, problem.
 """
 
 from counterplan.models.adapters import EstimatorModel, FunctionModel, Model, adapt

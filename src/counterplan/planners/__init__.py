@@ -1,6 +1,7 @@
 """Planners behind one interface, and their registry.
 
-May import problems, black boxes, plans, search, agents, surrogates and programs.
+May import: everything but distillation, explanation, figures, recourse, benchmarks, inputs, counterplan, experiments,
+cli.
 """
 
 from counterplan.planners.base import Planner

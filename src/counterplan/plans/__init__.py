@@ -1,6 +1,9 @@
 """Plans: what planners return. `Plans` stores the plans of many people as columns, builds `Plan` objects on demand, and
 writes both as text, HTML, tables and JSON; `PlanColumns` is what planners fill in; `allowed_actions` turns constraints
-into masks. Imports `problem`, `storage.files` and `search`; the black box only as a type: programs need none."""
+into masks. The black box is imported as a type only: programs need none.
+
+May import: errors, problem, blackbox, storage, search.
+"""
 
 from counterplan.plans.columns import Coded, PlanColumns
 from counterplan.plans.constraints import Forbid, allowed_actions

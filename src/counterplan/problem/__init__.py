@@ -1,6 +1,6 @@
 """The definition of a recourse problem: its file, features and actions, state transitions, and tables of people.
 
-Imports only `counterplan.errors`.
+May import: errors.
 """
 
 from counterplan.problem.encoding import Encoding

@@ -1,6 +1,8 @@
 """Programs: policies that people can read, audit and run without a model.
 
-May import `problem`, `storage.files`, `search` and `plans`; no model, black box, agent, surrogate or planner.
+They import no model, agent, surrogate or planner; `verification` alone imports the black box, on use.
+
+May import: errors, problem, blackbox, storage, search, plans.
 """
 
 from counterplan.program.card import ProgramCard

@@ -1,1 +1,4 @@
-"""Everything that touches a disk: whole files, bounded readers, serialization, answers, checkpoints, workspaces."""
+"""Everything that touches a disk: whole files, bounded readers, serialization, answers, checkpoints, workspaces.
+
+May import: errors, problem, models, blackbox.
+"""

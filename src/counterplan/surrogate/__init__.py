@@ -1,7 +1,9 @@
 """The surrogate: a model of the black box, learned actively from its answers.
 
-Imports problems, black boxes, storage and search. Fitting needs the extra `[train]` (JAX, used in `fitting` only); a
+Fitting needs the extra `[train]` (JAX, used in `fitting` only); a
 fitted surrogate runs on numpy.
+
+May import: errors, problem, blackbox, storage, search.
 """
 
 from counterplan.surrogate.features import StateFeatures
