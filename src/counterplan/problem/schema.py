@@ -97,7 +97,7 @@ PerArgument = Annotated[Annotated[Cost, Tag("one")] | CostList | CostByValue, On
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 def _with(rules: dict[str, Any]) -> ConfigDict:
