@@ -590,7 +590,7 @@ def test_a_service_that_is_too_busy_says_how_long_to_wait(asked_for, waits):
 
 
 def test_a_lasting_trouble_is_reported():
-    message = "gave no answer in 3 tries; the last: HTTP 500: .*out of memory"
+    message = "gave no response in 3 attempts; the last: HTTP 500: .*out of memory"
     with serving(send({"error": "out of memory"}, 500)) as (url, received), pytest.raises(ModelError, match=message):
         HttpModel(url, retries=2, sleep=lambda _: None).labels(table(1))
     assert len(received) == 3
@@ -599,7 +599,7 @@ def test_a_lasting_trouble_is_reported():
 def test_nobody_listens():
     with serving(GOOD) as (url, _):
         pass
-    with pytest.raises(ModelError, match="in 2 tries; the last: ConnectionRefusedError"):
+    with pytest.raises(ModelError, match="in 2 attempts; the last: ConnectionRefusedError"):
         HttpModel(url, retries=1, sleep=lambda _: None).labels(table(1))
 
 
@@ -607,7 +607,7 @@ def test_nobody_listens():
 def test_a_slow_service_is_given_up_in_time(slow):
     with serving(slow) as (url, received):
         start = time.monotonic()
-        with pytest.raises(ModelError, match=r"in 2 tries; the last: no answer within 0.15 s"):
+        with pytest.raises(ModelError, match=r"in 2 attempts; the last: no response within 0.15 s"):
             HttpModel(url, timeout=0.15, retries=1, sleep=lambda _: None).labels(table(1))
         assert 0.25 < time.monotonic() - start < 2
     assert len(received) == 2

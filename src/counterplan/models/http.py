@@ -96,10 +96,10 @@ class HttpModel:
         try:
             response = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"{self.name} gave an answer that is not JSON: {_start(body)}") from error
+            raise ModelError(f"{self.name} gave a response that is not JSON: {_start(body)}") from error
         predictions = response.get("predictions") if isinstance(response, dict) else response
         if not isinstance(predictions, list):
-            raise ModelError(f"{self.name} gave an answer without a list of predictions: {_start(body)}")
+            raise ModelError(f"{self.name} gave a response without a list of predictions: {_start(body)}")
         if any(isinstance(prediction, (list, dict)) for prediction in predictions):
             raise ModelError(f"{self.name} gave predictions that are not one label or number each: {_start(body)}")
         return predictions
@@ -140,7 +140,7 @@ class HttpModel:
                     wait = float(retry_after)
             tries += 1
             if tries > self.retries:
-                raise ModelError(f"{self.name} gave no answer in {tries} tries; the last: {failure}") from cause
+                raise ModelError(f"{self.name} gave no response in {tries} attempts; the last: {failure}") from cause
             self._sleep(min(wait, MAX_WAIT))
 
     def _post_with_deadline(self, payload: bytes) -> Reply:
@@ -185,7 +185,7 @@ class HttpModel:
         """The cause of a failed request, without urllib's wrapper."""
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
-            return f"no answer within {self.timeout:g} s"
+            return f"no response within {self.timeout:g} s"
         return f"{type(reason).__name__}: {cut(reason, 200)}"
 
 

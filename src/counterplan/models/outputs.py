@@ -37,23 +37,23 @@ def describe_error(error: BaseException) -> str:
     return cut(f"{type(error).__name__}: {message}", MAX_ERROR_LENGTH)
 
 
-def as_labels(answer: object, name: str) -> Array:
+def as_labels(output: object, name: str) -> Array:
     """Convert a model's output to an array [B]; a column [B, 1] is flattened, other shapes are refused.
 
     A list becomes an array of objects, since NumPy would convert `["yes", True]` to two texts.
     """
     try:
-        array = np.array(answer, dtype=object) if isinstance(answer, (list, tuple)) else as_array(answer, name)
+        array = np.array(output, dtype=object) if isinstance(output, (list, tuple)) else as_array(output, name)
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(
-            f"{name} gave a '{type(answer).__name__}' that is not one answer per person: {describe_error(error)}"
+            f"{name} gave a '{type(output).__name__}' that is not one answer per person: {describe_error(error)}"
         ) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
-        raise ModelError(f"{name} must give one answer per person, but gave one '{type(answer).__name__}'")
+        raise ModelError(f"{name} must give one answer per person, but gave one '{type(output).__name__}'")
     if array.ndim > 1:
         raise ModelError(f"{name} must give one answer per person, but gave an array of shape {array.shape}")
     if array.dtype == object:

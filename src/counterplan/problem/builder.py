@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -33,12 +34,13 @@ from counterplan.problem.source import Finding, LimitExceeded, Location, Source,
 from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
 RESERVED_FUNCTIONS = (parts.STOP, "INTERVENE")
-_ADAPTERS: dict[str, TypeAdapter[Any]] = {
-    "feature": TypeAdapter(FeatureSpec),
-    "function": TypeAdapter(FunctionSpec),
-    "cause": TypeAdapter(CauseSpec),
-    "outcome": TypeAdapter(OutcomeSpec),
-}
+_SPECS: dict[str, Any] = {"feature": FeatureSpec, "function": FunctionSpec, "cause": CauseSpec}
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    """The validator of a part, built when it is first used to keep imports fast."""
+    return TypeAdapter(_SPECS[kind])
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class _Builder(CauseBuilder):
         items = data.items() if isinstance(data, Mapping) else enumerate(data)
         for name, item in items:
             location: Location = (key, name if isinstance(name, int) else text_of(name))
-            spec = self.validated(_ADAPTERS[kind], item, location)
+            spec = self.validated(_adapter(kind), item, location)
             piece = build(spec, location) if spec is not None else None
             if piece is not None:
                 built.append(piece)
@@ -175,7 +177,7 @@ class _Builder(CauseBuilder):
             before = len(self.source.findings)
             if name in self.features or name in self.broken:
                 self.report("this name is used twice", location)
-            spec = self.validated(_ADAPTERS["feature"], item, location)
+            spec = self.validated(_adapter("feature"), item, location)
             if not name.strip() or "`" in name:
                 self.report("a feature's name is not empty and has no ` in it", location)
             if name == "argument":

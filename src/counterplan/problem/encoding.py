@@ -1,4 +1,4 @@
-"""The binary view of a state: one column per interval of a number and per value of a category, named in words."""
+"""Binary encoding of states: one column per interval of a number and per value of a category, with names."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ AUTO_BINS = 6
 
 @dataclass(frozen=True)
 class Encoding:
-    """Turns states [B, F] into bits [B, K]; `names` says in words what each bit means."""
+    """Encodes states [B, F] as bits [B, K]; `names` describes each bit."""
 
     features: tuple[Feature, ...]
     cuts: tuple[tuple[float, ...], ...]
-    """Per feature, where its intervals start; empty for categories and for numbers that are left out."""
+    """The lower bounds of each feature's intervals; empty for categories and for numbers that are left out."""
 
     @classmethod
     def of(cls, features: Sequence[Feature], states: Floats | None = None) -> Encoding:
-        """The encoding of a problem's features; `bins: auto` needs `states` [B, F] to learn its cut points from."""
+        """Create the encoding of features; the cut points of `bins: auto` are learned from `states` [B, F]."""
         cuts: list[tuple[float, ...]] = []
         for feature in features:
             if not feature.is_number:
@@ -47,7 +47,7 @@ class Encoding:
 
     @property
     def names(self) -> list[str]:
-        """What each bit says: "30,000 ≤ income < 50,000", "job = manager", "income is missing"."""
+        """The meaning of each bit: "30,000 ≤ income < 50,000", "job = manager", "income is missing"."""
         names: list[str] = []
         for feature, cuts in zip(self.features, self.cuts, strict=True):
             if feature.is_number:
@@ -59,7 +59,7 @@ class Encoding:
         return names
 
     def __call__(self, states: Floats) -> Bools:
-        """The bits [B, K] of `states` [B, F]. A number below its first cut point, or a missing value, sets none."""
+        """The bits [B, K] of `states` [B, F]; none for a number below its first cut point or a missing value."""
         blocks: list[Bools] = []
         for feature, cuts in zip(self.features, self.cuts, strict=True):
             column = states[:, feature.index, None]
@@ -73,7 +73,7 @@ class Encoding:
 
 
 def _ends(cuts: tuple[float, ...]) -> tuple[float, ...]:
-    """Where the interval that starts at each cut point ends."""
+    """The upper bound of the interval that starts at each cut point."""
     return (*cuts[1:], math.inf)[: len(cuts)]
 
 
@@ -94,7 +94,7 @@ def quantile_cuts(column: Floats, integer: bool, most: int = AUTO_BINS) -> tuple
     if not len(known):
         return (-math.inf,)
     inside = _cuts_inside(known, integer, most)
-    if len(inside) < most // 2:  # most people share a few numbers: cut between the distinct ones instead
+    if len(inside) < most // 2:  # few distinct numbers dominate: use quantiles of the distinct ones
         inside = sorted({*inside, *_cuts_inside(np.unique(known), integer, most)})
     return (-math.inf, *inside)
 
@@ -107,7 +107,7 @@ def _cuts_inside(known: Floats, integer: bool, most: int) -> list[float]:
 
 
 def _round(number: float, span: float, integer: bool) -> float:
-    """`number` to two digits, or to as many more as tell numbers apart that lie within `span`."""
+    """Round `number` to two digits, or to as many as distinguish numbers within `span`."""
     size = min(abs(number) or span, span) or 1.0
     digits = min(1 - math.floor(math.log10(size)), 15)
     return float(np.round(number, min(digits, 0) if integer else digits))

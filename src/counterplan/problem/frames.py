@@ -151,15 +151,15 @@ def _shown(value: Any) -> str:
 
 def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[str]]:
     index = _index_of(feature)
-    strange: dict[int, str] = {}
+    unhashable: dict[int, str] = {}
     try:
         codes, uniques = pd.factorize(column, use_na_sentinel=True)
     except (TypeError, ValueError, NotImplementedError):  # lists and the like
         values = column.tolist()
-        strange = {
+        unhashable = {
             row: f"{_shown(value)} is not a single value" for row, value in enumerate(values) if not _hashable(value)
         }
-        plain = [None if row in strange else value for row, value in enumerate(values)]
+        plain = [None if row in unhashable else value for row, value in enumerate(values)]
         codes, uniques = pd.factorize(pd.Series(object_array(plain)), use_na_sentinel=True)
     numbers = np.empty(len(uniques) + 1)
     numbers[-1] = math.nan
@@ -172,8 +172,8 @@ def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, li
             bad[code] = f"{_shown(value)} is not a value of this feature{hint}"
     if not feature.missing and (codes == -1).any():
         bad[-1] = _MISSING
-    rows = sorted({*np.flatnonzero(np.isin(codes, list(bad))).tolist(), *strange})
-    wrong = [f"{_cell(feature, row)}: {strange.get(row) or bad[int(codes[row])]}" for row in rows]
+    rows = sorted({*np.flatnonzero(np.isin(codes, list(bad))).tolist(), *unhashable})
+    wrong = [f"{_cell(feature, row)}: {unhashable.get(row) or bad[int(codes[row])]}" for row in rows]
     return numbers[codes], wrong
 
 

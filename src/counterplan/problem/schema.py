@@ -97,7 +97,7 @@ PerArgument = Annotated[Annotated[Cost, Tag("one")] | CostList | CostByValue, On
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 def _with(rules: dict[str, Any]) -> ConfigDict:
@@ -113,16 +113,20 @@ class NumberSpec(_Part):
     """A number, whole or not."""
 
     kind: Literal["number"]
-    label: Text | None = Field(None, description="What people call it: 'your yearly income'.")
-    protected: Truth = Field(False, description="A property such as sex or race, by which nobody may be treated.")
-    missing: Truth = Field(False, description="Whether the value may be unknown.")
-    integer: Truth = Field(False, description="Whether only whole numbers make sense.")
+    label: Text | None = Field(None, description="The name shown to applicants: 'your yearly income'.")
+    protected: Truth = Field(False, description="A protected attribute, such as sex or race.")
+    missing: Truth = Field(False, description="Whether the value may be missing.")
+    integer: Truth = Field(False, description="Whether only whole numbers are valid.")
     unit: Text | None = Field(None, description="Written after the number: €, months.")
-    minimum: Finite | None = Field(None, description="Nobody is below, and no action may lead below.")
-    maximum: Finite | None = Field(None, description="Nobody is above, and no action may lead above.")
+    minimum: Finite | None = Field(
+        None, description="The lower bound of people's values and of the results of actions."
+    )
+    maximum: Finite | None = Field(
+        None, description="The upper bound of people's values and of the results of actions."
+    )
     bins: Annotated[Annotated[Literal["auto"], Tag("one")] | Annotated[list[Number], Tag("list")], OneShape] = Field(
         "auto",
-        description="Cut points of the binary view: each starts an interval that ends before the next. "
+        description="Cut points of the binary encoding: each starts an interval that ends before the next. "
         "'auto' learns them from data; an empty list leaves the feature out.",
     )
 
@@ -131,51 +135,52 @@ class CategorySpec(_Part):
     """One of a list of values, in order of rank if `ordered`."""
 
     kind: Literal["category", "ordered"]
-    label: Text | None = Field(None, description="What people call it: 'your job'.")
-    protected: Truth = Field(False, description="A property such as sex or race, by which nobody may be treated.")
-    missing: Truth = Field(False, description="Whether the value may be unknown.")
+    label: Text | None = Field(None, description="The name shown to applicants: 'your job'.")
+    protected: Truth = Field(False, description="A protected attribute, such as sex or race.")
+    missing: Truth = Field(False, description="Whether the value may be missing.")
     values: list[Value] = Field(
         min_length=1,
         description="Every value, lowest rank first if ordered.",
         json_schema_extra={"uniqueItems": True},
     )
-    labels: Annotated[dict[str, Text], ByValue] = Field({}, description="Words for people, by value.")
+    labels: Annotated[dict[str, Text], ByValue] = Field({}, description="Words for applicants, by value.")
 
 
 FeatureSpec = Annotated[NumberSpec | CategorySpec, Field(discriminator="kind")]
 
 
 class CostSpec(_Part):
-    """Effort of an action: surcharge + base × the scales of the causes of the feature."""
+    """Cost of an action: surcharge + base × the scales of the causes of the feature."""
 
     base: PerArgument = Field(description="One number for all, a list (one per argument), or a number by value.")
-    surcharge: PerArgument = Field(0.0, description="Added as it is, whatever the causes say.")
+    surcharge: PerArgument = Field(0.0, description="Added to the scaled base cost.")
 
 
 class FunctionSpec(_Part):
-    """Something that a person can do, with the arguments to choose from."""
+    """A family of actions: one per argument."""
 
     model_config = _with({"oneOf": [{"required": ["set"]}, {"required": ["add"]}]})
 
-    set_: Text | None = Field(None, alias="set", description="The feature that takes the argument as its value.")
+    set_: Text | None = Field(None, alias="set", description="The feature that is set to the argument.")
     add: Text | None = Field(None, description="The feature that the argument is added to.")
     arguments: Annotated[
         Annotated[Literal["all"], Tag("one")]
         | Annotated[list[Scalar], Field(json_schema_extra={"minItems": 1, "uniqueItems": True}), Tag("list")],
         OneShape,
     ] = Field(description="Values of the feature, numbers, or 'all' its values.")
-    when: Text = Field("true", description="When it may be done: a condition on the state now and 'argument'.")
+    when: Text = Field("true", description="The precondition: a condition on the current state and 'argument'.")
     cost: Annotated[Annotated[Cost, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
-        description="The effort: one number, or base and surcharge."
+        description="The cost: one number, or base and surcharge."
     )
     phrase: Text | None = Field(
         None,
-        description="In words, with {argument}, {amount} (without sign), {before}, {after}: 'Borrow {amount} less'.",
+        description="The description for applicants, with {argument}, {amount} (without sign), {before}, {after}: "
+        "'Borrow {amount} less'.",
     )
 
 
 class IntervalSpec(_Part):
-    """A scale for numbers in an interval; without bounds it holds for all that is left."""
+    """A scale for numbers in an interval; without bounds it applies to all remaining numbers."""
 
     model_config = _with({"allOf": [_not_both("above", "at_least"), _not_both("below", "at_most")]})
 
@@ -187,7 +192,7 @@ class IntervalSpec(_Part):
 
 
 class CauseSpec(_Part):
-    """An edge of the causal graph: what the cause makes easier or harder, and what it sets."""
+    """An edge of the causal graph: a scale of costs, and a consequence."""
 
     model_config = _with(_not_both("table", "formula"))
 
@@ -201,17 +206,18 @@ class CauseSpec(_Part):
         | None
     ) = Field(
         None,
-        description="What the base cost of changing 'to' is multiplied with: a list by rank, a number by value "
-        "(values left out count 1), or for numbers a list of intervals of which the first that fits counts.",
+        description="The factor on the base cost of changing 'to': a list by rank, a number by value "
+        "(values left out count 1), or for numbers a list of intervals, the first match applies.",
     )
     table: Annotated[dict[str, Scalar], ByValue] | None = Field(
-        None, description="What 'to' becomes when 'from' changes, by the new value; values left out change nothing."
+        None,
+        description="The new value of 'to' when 'from' changes, by the new value of 'from'; others change nothing.",
     )
-    formula: Text | None = Field(None, description="What the number 'to' becomes when 'from' changes.")
+    formula: Text | None = Field(None, description="The new value of the number 'to' when 'from' changes.")
 
 
 class OutcomeSpec(_Part):
-    """The decision: its column, all its values, and those that a person hopes for."""
+    """The decision: its column, all its values, and the favourable ones."""
 
     column: Text
     values: list[Value] = Field(min_length=2, json_schema_extra={"uniqueItems": True})
@@ -221,7 +227,7 @@ class OutcomeSpec(_Part):
 
 
 class ProblemFile(_Part):
-    """A recourse problem: what can be known of a person, what can be done, what it costs, what depends on what."""
+    """A recourse problem: features, actions with costs and preconditions, the causal graph, and the outcome."""
 
     counterplan: Literal[1] = Field(description="Version of this format.")
     name: Text
@@ -246,6 +252,6 @@ KEYS = tuple(
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a problem file, with which editors complete and check it."""
+    """The JSON Schema of problem files, for completion and validation in editors."""
     schema = ProblemFile.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema | {"title": "counterplan problem"}
