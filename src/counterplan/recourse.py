@@ -24,7 +24,6 @@ from counterplan.problem.values import did_you_mean, visible
 from counterplan.program import Program
 from counterplan.program.io import load as read_program
 from counterplan.program.io import to_json as program_json
-from counterplan.search.change_sets import Hints
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
@@ -804,23 +803,15 @@ def _load_part(load: Callable[[Path, Problem], T], folder: Path, problem: Proble
 
 
 def _surrogate_for(problem: Problem, workspace: Workspace, saved: Problem) -> Surrogate | None:
-    """The surrogate in a workspace for another problem over the same features and outcome, if there is one.
-
-    Plans that worked for the saved problem are dropped from its hints: they number the actions of that problem.
-    """
-    missing = [[feature.missing for feature in one.features] for one in (problem, saved)]
-    if problem.query_fingerprint != saved.query_fingerprint or missing[0] != missing[1]:
+    """The surrogate in a workspace for another problem over the same features and outcome, if there is one."""
+    if problem.query_fingerprint != saved.query_fingerprint:
         raise SettingError(
             f"{workspace} was fitted to features or an outcome that differ from those of {problem.name}; only costs, "
             "limits, conditions and actions may change without a new fit"
         )
     if not workspace.holds(SURROGATE[1]):
         return None
-    surrogate = load_surrogate(workspace.folder, saved)
-    hints = surrogate.hints
-    if hints is not None:
-        hints = Hints(hints.anchors, np.empty((0, problem.max_actions), hints.examples.dtype))
-    return replace(surrogate, problem=problem, hints=hints)
+    return load_surrogate(workspace.folder, saved).with_problem(problem)
 
 
 @dataclass(frozen=True)

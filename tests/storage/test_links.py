@@ -163,7 +163,7 @@ def test_saving_replaces_links(workspace: Path) -> None:
 def test_answers_written_as_they_arrive_never_pass_through_a_link(workspace: Path) -> None:
     recourse = Recourse.load(workspace, _decide, answers=False)
     victims = Victims(workspace, ("answers.unfinished.csv",), dangling=True)
-    with recourse.keeping_answers(workspace):
+    with recourse.recording_answers(workspace):
         recourse.box.favourable(Problem.load("loan.yaml"), MANY.assign(income=MANY["income"] + 1))
         log = workspace / "answers.unfinished.csv"
         assert not log.is_symlink()
@@ -181,7 +181,7 @@ def test_hard_links_are_not_appended_to(workspace: Path) -> None:
     outside.write_text("mine")
     os.link(outside, workspace / "answers.unfinished.csv")
     recourse = Recourse.load(workspace, _decide, answers=False)
-    with recourse.keeping_answers(workspace):
+    with recourse.recording_answers(workspace):
         recourse.box.favourable(Problem.load("loan.yaml"), MANY.assign(income=MANY["income"] + 1))
     assert outside.read_text() == "mine"
 
@@ -192,7 +192,7 @@ def test_files_with_data_of_people_are_private(run, workspace: Path) -> None:
         assert run(*COMMANDS["resume"]).code == 0
         assert run(*COMMANDS["recommend"], "--json", "plans.json", "--csv", "plans.csv").code == 0
         recourse = Recourse.load(workspace, _decide, answers=False)
-        with recourse.keeping_answers(workspace):
+        with recourse.recording_answers(workspace):
             recourse.box.favourable(Problem.load("loan.yaml"), MANY.assign(income=MANY["income"] + 1))
     finally:
         os.umask(umask)

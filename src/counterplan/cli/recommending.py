@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +22,7 @@ from counterplan.inputs import resolve
 from counterplan.planners import ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
+from counterplan.plans.text import Summary, plans_text
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.streams import WholeFile
@@ -196,8 +196,7 @@ class _StreamWriter(_Writer):
         self.file = None if csv_file is None or self.printed else WholeFile(csv_file)
         self.error: StorageError | None = None
         self.first = Plans(())
-        self.counts: Counter[str] = Counter()
-        self.unverified = self.queries = self.cached = 0
+        self.summary = Summary()
 
     def __exit__(self, *_: object) -> None:
         if self.file is not None:
@@ -214,10 +213,7 @@ class _StreamWriter(_Writer):
         if len(self.first) < MOST_PRINTED:
             self.first += plans[: MOST_PRINTED - len(self.first)]
         self.people += len(plans)
-        self.counts.update(plans.counts)
-        self.unverified += int((~plans.verified & (plans.lengths > 0)).sum())
-        self.queries += plans.queries
-        self.cached += plans.cached
+        self.summary += Summary.of(plans)
 
     def finish(self) -> None:
         if self.file is not None and self.error is None:
@@ -226,23 +222,6 @@ class _StreamWriter(_Writer):
             except StorageError as error:
                 self.error = error
         if not self.printed:
-            echo(self.text())
+            echo(plans_text(self.first, MOST_PRINTED, self.summary))
         if self.error is not None:
             raise self.error
-
-    def text(self) -> str:
-        """The same text as `Plans.to_text` of all plans."""
-        blocks = [f"Person {plan.person}\n{plan}" for plan in self.first]
-        if self.people > MOST_PRINTED:
-            blocks.append(f"… and {self.people - MOST_PRINTED:,} more.")
-        parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in self.counts.items() if count]
-        if self.unverified:
-            all_found = self.unverified == self.counts["found"]
-            parts[0] += " (not checked)" if all_found else f" ({self.unverified:,} not checked)"
-        people = "1 person" if self.people == 1 else f"{self.people:,} people"
-        total = self.queries + self.cached
-        asked = "1 question asked" if total == 1 else f"{total:,} questions asked"
-        if self.cached:
-            share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
-            asked += f", {share} answered from memory"
-        return "\n\n".join([*blocks, f"{people}: {', '.join(parts) or 'nothing to do'}. {asked}."])

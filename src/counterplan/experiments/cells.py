@@ -36,7 +36,8 @@ from counterplan.plans import Status
 from counterplan.plugins import as_file_name, source_of
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import MissingFileError, write_whole
+from counterplan.storage.json_files import read_json
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.acquisition import GuideSettings
 
@@ -165,12 +166,12 @@ def load_cell(cell: Cell, settings: ExperimentSettings, folder: Path) -> dict[st
     """The content of a finished cell; None if there is none, and the reason as text if it cannot be reused."""
     path = folder / cell.file
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = read_json(path, infinite=True, nan=True)
         if content["check"] != digest(content["sheet"]):
             return "damaged"
         if content["fingerprint"] != fingerprint(cell, settings):
             return "made with other versions or settings"
-    except FileNotFoundError:
+    except MissingFileError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         return "damaged"

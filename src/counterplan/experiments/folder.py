@@ -15,7 +15,8 @@ from counterplan.experiments.cells import CELLS, machine, versions
 from counterplan.experiments.context import LEARNED
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
-from counterplan.storage.files import make_writable, write_whole
+from counterplan.storage.files import MissingFileError, make_writable, write_whole
+from counterplan.storage.json_files import read_json
 from counterplan.storage.settings import settings_to_dict
 
 FILE = "experiment.json"
@@ -27,7 +28,12 @@ def options_in(folder: Path) -> ExperimentOptions | None:
     """The options of the experiment in `folder`; None if there is none."""
     path = folder / FILE
     try:
-        content = json.loads(path.read_text("utf-8"))
+        try:
+            content = read_json(path)
+        except MissingFileError:
+            return None
+        except StorageError as error:
+            raise StorageError(f"{error}; start again with --force") from None
         version, options = content["counterplan_experiment"], content["options"]
         if version > VERSION:
             raise StorageError(
@@ -38,8 +44,6 @@ def options_in(folder: Path) -> ExperimentOptions | None:
         return ExperimentOptions(**options | sequences)
     except CounterplanError:
         raise
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(f"{path}: damaged ({error!r}); start again with --force") from None
 

@@ -23,6 +23,7 @@ from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import Interval, MethodStats, summary
 from counterplan.experiments.tables import all_tables
 from counterplan.storage.files import make_writable, write_whole
+from counterplan.storage.json_files import read_json
 
 FILE = "report.html"
 SUMMARY = "summary.json"
@@ -118,7 +119,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     """The content of experiment.json: options, settings, versions and machine."""
     path = folder / "experiment.json"
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = read_json(path)
         if not isinstance(content, dict) or "options" not in content:
             raise ValueError("it has no options")
         return content

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from counterplan.plans.status import Status
-from counterplan.plans.text import counts, headline, plan_text, queries_spent, total_effort, verification
+from counterplan.plans.text import Summary, headline, plan_text, total_effort, verification
 from counterplan.problem.values import visible
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def plans_html(plans: Plans) -> str:
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
     return (
-        f'<div style="line-height:1.5"><div style="font-weight:600">{_text(counts(plans))}.</div>'
-        f"<div>{_text(queries_spent(plans))}.</div>{table if len(plans) else ''}{more}</div>"
+        f'<div style="line-height:1.5"><div style="font-weight:600">{_text(Summary.of(plans).counts)}.</div>'
+        f"<div>{_text(Summary.of(plans).queries_spent)}.</div>{table if len(plans) else ''}{more}</div>"
     )
 
 
@@ -94,12 +94,13 @@ def page_html(plans: Plans) -> str:
     sections = "".join(
         f"<section><h2>Person {_text(str(plan.person))}</h2>{plan_html(plan)}</section>" for plan in plans
     )
+    summary = Summary.of(plans)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>Plans</title><style>{_PAGE_STYLE}</style></head><body><main><h1>Plans</h1>"
-        f"<p>{_text(counts(plans))}. {_text(queries_spent(plans))}.</p>{sections}</main></body></html>\n"
+        f"<p>{_text(summary.counts)}. {_text(summary.queries_spent)}.</p>{sections}</main></body></html>\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,33 +77,65 @@ def verification(plan: Plan) -> str:
     return f"{text} {plan.caution}".rstrip()
 
 
-def plans_text(plans: Plans, most: int | None = None) -> str:
-    """The first `most` plans, each under the person's name, and a closing line with counts."""
+@dataclass(frozen=True)
+class Summary:
+    """Numbers of people, plans and queries, which can be added up over chunks of people."""
+
+    people: int = 0
+    by_status: tuple[int, ...] = (0,) * len(Status)
+    """In the order of `Status`."""
+    unverified: int = 0
+    """Plans with steps that the model did not confirm."""
+    queries: int = 0
+    cached: int = 0
+
+    @classmethod
+    def of(cls, plans: Plans) -> Summary:
+        """Summarize plans."""
+        unverified = int(np.count_nonzero((plans.lengths > 0) & ~plans.verified))
+        return cls(len(plans), tuple(plans.counts.values()), unverified, plans.queries, plans.cached)
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(
+            self.people + other.people,
+            tuple(mine + theirs for mine, theirs in zip(self.by_status, other.by_status, strict=True)),
+            self.unverified + other.unverified,
+            self.queries + other.queries,
+            self.cached + other.cached,
+        )
+
+    @property
+    def counts(self) -> str:
+        """The number of people and of plans by status: `60 people: 40 found (2 not checked), 20 already favourable`."""
+        found = dict(zip(Status, self.by_status, strict=True))
+        parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in found.items() if count]
+        if self.unverified:
+            all_found = self.unverified == found[Status.FOUND]
+            parts[0] += " (not checked)" if all_found else f" ({self.unverified:,} not checked)"
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{people}: {', '.join(parts) or 'nothing to do'}"
+
+    @property
+    def queries_spent(self) -> str:
+        """The queries of all plans together: `9 questions asked, 3 of them answered from memory`."""
+        asked = f"{questions(self.queries + self.cached)} asked"
+        if not self.cached:
+            return asked
+        share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
+        return f"{asked}, {share} answered from memory"
+
+
+def plans_text(plans: Plans, most: int | None = None, summary: Summary | None = None) -> str:
+    """The first `most` plans, each under the person's name, and a closing line with counts.
+
+    With a `summary` of more people, `plans` are the first of them.
+    """
+    summary = summary or Summary.of(plans)
     shown = plans if most is None else plans[:most]
     blocks = [f"Person {plan.person}\n{plan}" for plan in shown]
-    if most is not None and len(plans) > most:
-        blocks.append(f"… and {len(plans) - most:,} more.")
-    return "\n\n".join([*blocks, f"{counts(plans)}. {queries_spent(plans)}."])
-
-
-def counts(plans: Plans) -> str:
-    """The number of people and of plans by status: `60 people: 40 found (2 not checked), 20 already favourable`."""
-    found = plans.counts
-    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in found.items() if count]
-    unverified = int(np.count_nonzero((plans.lengths > 0) & ~plans.verified))
-    if unverified:
-        parts[0] += " (not checked)" if unverified == found["found"] else f" ({unverified:,} not checked)"
-    people = "1 person" if len(plans) == 1 else f"{len(plans):,} people"
-    return f"{people}: {', '.join(parts) or 'nothing to do'}"
-
-
-def queries_spent(plans: Plans) -> str:
-    """The queries of all plans together: `9 questions asked, 3 of them answered from memory`."""
-    asked = f"{questions(plans.queries + plans.cached)} asked"
-    if not plans.cached:
-        return asked
-    share = f"{plans.cached:,} of them" if plans.queries else "all" if plans.cached > 1 else "and"
-    return f"{asked}, {share} answered from memory"
+    if most is not None and summary.people > most:
+        blocks.append(f"… and {summary.people - most:,} more.")
+    return "\n\n".join([*blocks, f"{summary.counts}. {summary.queries_spent}."])
 
 
 def questions(count: int) -> str:

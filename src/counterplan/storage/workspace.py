@@ -206,16 +206,18 @@ class Workspace:
         StorageError
             If the file is damaged.
         """
-        path = self.path(ORIGIN)
+        path, way_out = self.path(ORIGIN), "remove it, and name people and model"
         try:
             facts = read_json(path, follow_links=False)
             benchmark, seed = facts["benchmark"], valid_seed(facts["seed"], str(path))
         except MissingFileError:
             return None
+        except StorageError as error:
+            raise StorageError(f"{error}; {way_out}") from None
         except (KeyError, TypeError):
-            benchmark, seed = 0, 0
+            raise StorageError(f"{path}: damaged; {way_out}") from None
         if not isinstance(benchmark, str | None):
-            raise StorageError(f"{path}: damaged; remove it, and name people and model")
+            raise StorageError(f"{path}: damaged; {way_out}")
         return Origin(benchmark, seed)
 
     def save_query_counts(self, counts: Mapping[str, int]) -> None:
