@@ -57,7 +57,7 @@ def test_a_retrained_estimator_is_another_model(estimator) -> None:
     assert model_id(estimator.predict) != method
 
 
-def test_functions_are_told_apart_by_what_they_do() -> None:
+def test_functions_are_distinguished_by_their_code() -> None:
     def above(limit, *, strict=False):
         return lambda people: people["x"] > limit if strict else people["x"] >= limit
 
@@ -94,8 +94,8 @@ def test_functions_are_told_apart_by_what_they_do() -> None:
         other_nested,
         np.vectorize(lambda value: value > 3),
     ]
-    told = [model_id(model) for model in models]
-    assert len(set(told)) == len(told)
+    identities = [model_id(model) for model in models]
+    assert len(set(identities)) == len(identities)
     assert model_id(above(1)) == model_id(above(1))
     assert model_id(functools.partial(defaulted, limit=6)) == model_id(functools.partial(defaulted, limit=6))
 
@@ -150,7 +150,7 @@ class Scorecard:
         self.points = points
 
 
-def test_objects_are_told_apart_by_what_they_hold() -> None:
+def test_objects_are_distinguished_by_their_content() -> None:
     assert model_id(Scorecard(1)) == model_id(Scorecard(1)) != model_id(Scorecard(2))
     assert model_id(Scorecard(1).decide) == model_id(Scorecard(1).decide) != model_id(Scorecard(2).decide)
     assert model_id(Scorecard(1, threading.Lock())) == model_id(Scorecard(1, threading.Lock()))
@@ -260,7 +260,7 @@ def test_the_same_in_another_process(tmp_path: Path) -> None:
     assert ask("1")[0] != forest
 
 
-def test_answers_of_a_retrained_model_are_not_believed(tmp_path: Path) -> None:
+def test_answers_of_a_retrained_model_are_not_used(tmp_path: Path) -> None:
     german = benchmarks.load("german")
     people = german.test.head(40)
 
@@ -277,5 +277,5 @@ def test_answers_of_a_retrained_model_are_not_believed(tmp_path: Path) -> None:
     answers = tmp_path / "answers.csv.gz"
     with pytest.raises(SettingError, match=r"these are answers of model 'LogisticRegression' \(\w+\), not of"):
         trained(900).fit(people, answers=answers)
-    told = LabelledStates.load(answers, german.problem)
-    assert told.model == trained(2_500).box.model_id != trained(900).box.model_id
+    cached = LabelledStates.load(answers, german.problem)
+    assert cached.model == trained(2_500).box.model_id != trained(900).box.model_id

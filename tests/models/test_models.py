@@ -207,7 +207,7 @@ def test_a_model_stays_as_it_is():
     assert adapt(model) is model
 
 
-def test_half_a_model_is_told_what_it_lacks():
+def test_an_incomplete_model_is_refused():
     class Half:
         name = "half"
 
@@ -515,7 +515,7 @@ def _no_proxy(monkeypatch):
 GOOD = send(verdict_of_each)
 
 
-def test_a_service_is_asked_once_for_all_rows_it_is_given():
+def test_a_batch_is_one_request():
     people = table(2500)
     with serving(GOOD) as (url, received):
         model = adapt(url)
@@ -571,7 +571,7 @@ def test_headers_are_sent():
 
 
 @pytest.mark.parametrize("trouble", [send({}, 500), send({}, 503), cut_off])
-def test_a_passing_trouble_is_tried_again_at_growing_intervals(trouble):
+def test_transient_failures_are_retried_with_backoff(trouble):
     waits: list[float] = []
     with serving(trouble, trouble, GOOD) as (url, received):
         labels = HttpModel(url, sleep=waits.append).labels(table(4))
@@ -589,7 +589,7 @@ def test_a_service_that_is_too_busy_says_how_long_to_wait(asked_for, waits):
     assert waited == [waits]
 
 
-def test_a_lasting_trouble_is_reported():
+def test_lasting_failures_are_reported():
     message = "gave no response in 3 attempts; the last: HTTP 500: .*out of memory"
     with serving(send({"error": "out of memory"}, 500)) as (url, received), pytest.raises(ModelError, match=message):
         HttpModel(url, retries=2, sleep=lambda _: None).labels(table(1))
@@ -628,7 +628,7 @@ def test_a_slow_service_is_given_up_in_time(slow):
         ([{"label": "good"}], "not one label or number each"),
     ],
 )
-def test_nonsense_is_shown_and_not_asked_for_again(body, message):
+def test_invalid_responses_are_shown_and_not_retried(body, message):
     with serving(send(body)) as (url, received), pytest.raises(ModelError, match=message):
         adapt(url).labels(table(1))
     assert len(received) == 1

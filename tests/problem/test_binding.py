@@ -170,7 +170,7 @@ def test_a_formula_gives_a_number():
         ("'a'", PLAIN, "expected a condition that is true or false, but ''a'' is a text", 0),
     ],
 )
-def test_what_makes_no_sense_is_said_with_its_place(text, scope, message, position):
+def test_invalid_expressions_are_reported_with_their_position(text, scope, message, position):
     with pytest.raises(ConditionError) as caught:
         bind(text, scope)
     assert message in str(caught.value)

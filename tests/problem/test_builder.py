@@ -216,7 +216,7 @@ def test_the_loan_is_right(errors):
         ("[1, 0.8, 0.5]", "[1, 1.0e+308, 0.5]", "17: functions.EARN.cost: the cost is not finite, multiplied with the largest scales of its causes"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_place_line_and_way_out(errors, old, new, expected):
+def test_mistakes_are_reported_with_location_line_and_way_out(errors, old, new, expected):
     found = errors(swap(old, new))
     expected = [expected] if isinstance(expected, str) else expected
     assert len(found) == len(expected), found
@@ -260,7 +260,7 @@ def test_a_file_is_a_mapping(errors, text):
     assert errors(text)[0].endswith("a problem file is a mapping that starts with 'counterplan: 1'")
 
 
-def test_everything_wrong_is_said_at_once_in_the_order_of_the_file(errors):
+def test_all_mistakes_are_reported_in_the_order_of_the_file(errors):
     text = (
         LOAN.replace("max_actions: 3", "max_actions: 0")
         .replace("[f, m]", "[f, f]")

@@ -170,7 +170,7 @@ def test_texts_in_either_quotes(text, value):
         ("age == ``", "cannot read '``'", 7),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text, message, position):
+def test_invalid_expressions_are_reported_with_their_position(text, message, position):
     with pytest.raises(ConditionError) as caught:
         parse(text)
     assert str(caught.value) == message

@@ -128,7 +128,7 @@ def test_a_category_that_may_be_missing_has_a_bit_for_that():
     assert encoding(np.array([[0], [1], [np.nan]])).astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
-def test_a_problem_without_bits_is_no_trouble():
+def test_a_problem_without_bits_is_encoded():
     encoding = problem_of(x={"kind": "number", "bins": []}).encoding()
     assert len(encoding) == 0
     assert encoding(np.zeros((3, 1))).shape == (3, 0)

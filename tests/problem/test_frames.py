@@ -234,7 +234,7 @@ def test_nobody():
 
 @given(st.data())
 @settings(max_examples=120)
-def test_whoever_fits_is_read_and_comes_back(data):
+def test_valid_people_survive_a_round_trip(data):
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))
     people = problem.read(table)
@@ -302,7 +302,7 @@ def test_wherever_a_plan_leads_the_table_says_so(data):
         (NUMBER | {"maximum": 99}, pd.Series([100], dtype="Int64"), "column 'x', row 0: 100 is above the maximum 99"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_with_column_row_and_value(spec, column, message):
+def test_mismatches_are_reported_with_column_row_and_value(spec, column, message):
     with pytest.raises(PeopleError) as caught:
         one_column(spec, column)
     (line,) = str(caught.value).splitlines()

@@ -9,7 +9,7 @@ NUMBER = {"kind": "number"}
 LETTERS = {"kind": "ordered", "values": ["a", "b", "c"]}
 
 
-def doubted(features, functions, causes=()):
+def lint_of(features, functions, causes=()):
     """Every doubt as `(message, place)`."""
     problem = Problem.from_dict(
         {
@@ -24,16 +24,16 @@ def function(when="true", **more):
     return {"set": "x", "arguments": "all", "cost": 1, "when": when} | more
 
 
-def test_a_sound_problem_raises_no_doubt():
-    assert doubted({"x": LETTERS}, {"F": function("argument != x")}) == []
+def test_a_sound_problem_has_no_warnings():
+    assert lint_of({"x": LETTERS}, {"F": function("argument != x")}) == []
 
 
 def test_no_functions():
-    assert doubted({"x": NUMBER}, {}) == [("there are no functions yet, so there are no plans", ("functions",))]
+    assert lint_of({"x": NUMBER}, {}) == [("there are no functions yet, so there are no plans", ("functions",))]
 
 
 def test_a_function_that_changes_what_is_protected():
-    assert doubted({"x": LETTERS | {"protected": True}}, {"F": function()}) == [
+    assert lint_of({"x": LETTERS | {"protected": True}}, {"F": function()}) == [
         ("changes the protected feature x", ("functions", "F"))
     ]
 
@@ -41,19 +41,19 @@ def test_a_function_that_changes_what_is_protected():
 def test_a_consequence_that_changes_what_is_protected():
     features = {"x": LETTERS, "y": LETTERS | {"protected": True}, "z": LETTERS}
     table = {"from": "x", "to": "y", "table": {"a": "b"}}
-    assert doubted(features, {"F": function()}, [table]) == [
+    assert lint_of(features, {"F": function()}, [table]) == [
         ("a change of x changes the protected feature y", ("causes", 0))
     ]
-    assert doubted(features, {"F": function(set="z")}, [table]) == [], "nobody changes x"
-    assert doubted(features, {"F": function()}, [{"from": "x", "to": "y", "scale": [1, 2, 3]}]) == []
+    assert lint_of(features, {"F": function(set="z")}, [table]) == [], "nobody changes x"
+    assert lint_of(features, {"F": function()}, [{"from": "x", "to": "y", "scale": [1, 2, 3]}]) == []
 
 
 def test_arguments_that_are_never_legal():
     values = LETTERS["values"]
-    assert doubted({"x": LETTERS}, {"F": function("argument > x", arguments=values)}) == [
+    assert lint_of({"x": LETTERS}, {"F": function("argument > x", arguments=values)}) == [
         ("can never be legal for a", ("functions", "F", "arguments"))
     ]
-    assert doubted({"x": LETTERS}, {"F": function("argument == 'b'")}) == [
+    assert lint_of({"x": LETTERS}, {"F": function("argument == 'b'")}) == [
         ("can never be legal for a, c", ("functions", "F", "arguments"))
     ]
 
@@ -89,7 +89,7 @@ def test_functions_that_are_never_legal_and_those_that_only_look_like_it(when, n
         "x": LETTERS, "y": LETTERS, "n": NUMBER | {"minimum": 0, "maximum": 10}, "m": NUMBER | {"missing": True},
         "i": NUMBER | {"integer": True},
     }  # fmt: skip
-    messages = [message for message, place in doubted(features, {"F": function(when)}) if place == ("functions", "F")]
+    messages = [message for message, place in lint_of(features, {"F": function(when)}) if place == ("functions", "F")]
     assert bool(messages) == never
     assert not never or messages == ["can never be legal: its condition holds for no value of the features it mentions"]
 
@@ -106,14 +106,14 @@ def test_functions_that_are_never_legal_and_those_that_only_look_like_it(when, n
 def test_bounds_count_too(argument, when, never):
     features = {"n": NUMBER | {"minimum": 0, "maximum": 10}}
     change = {"add": "n", "arguments": [argument], "cost": 1, "when": when}
-    assert bool(doubted(features, {"F": change})) == never
+    assert bool(lint_of(features, {"F": change})) == never
 
 
 def test_a_formula_with_features_of_its_own_is_tried_on_their_values_too():
     features = {"n": NUMBER, "k": NUMBER | {"minimum": 0, "maximum": 5}, "z": NUMBER | {"minimum": 0, "maximum": 9}}
     change = {"add": "n", "arguments": [1], "cost": 1}
-    assert doubted(features, {"F": change}, [{"from": "n", "to": "z", "formula": "k + 5"}]) == []
-    assert len(doubted(features, {"F": change}, [{"from": "n", "to": "z", "formula": "k + 50"}])) == 1
+    assert lint_of(features, {"F": change}, [{"from": "n", "to": "z", "formula": "k + 5"}]) == []
+    assert len(lint_of(features, {"F": change}, [{"from": "n", "to": "z", "formula": "k + 50"}])) == 1
 
 
 @pytest.mark.parametrize("kind", ["ordered", "category"])
@@ -123,7 +123,7 @@ def test_a_formula_with_features_of_its_own_is_tried_on_their_values_too():
 )
 def test_all_arguments_but_one_end_of_a_scale_is_an_idiom(kind, when, never):
     when = when if kind == "ordered" else {"a": "argument != 'a'", "c": "argument != 'c'"}.get(never, when)
-    found = doubted({"x": LETTERS | {"kind": kind}}, {"F": function(when)})
+    found = lint_of({"x": LETTERS | {"kind": kind}}, {"F": function(when)})
     quiet = kind == "ordered" and never in ("a", "c")
     assert found == ([] if quiet else [(f"can never be legal for {never}", ("functions", "F", "arguments"))])
 
@@ -131,35 +131,35 @@ def test_all_arguments_but_one_end_of_a_scale_is_an_idiom(kind, when, never):
 def test_a_feature_that_two_causes_set():
     features = {"x": LETTERS, "y": LETTERS, "z": LETTERS}
     first, second = ({"from": name, "to": "z", "table": {"a": "b"}} for name in ("x", "y"))
-    assert doubted(features, {"F": function()}, [first, second]) == [
+    assert lint_of(features, {"F": function()}, [first, second]) == [
         ("z is set by more than one cause; the later one counts, in causal order", ("causes", 1))
     ]
-    assert doubted(features, {"F": function()}, [first, second | {"table": None, "scale": [1, 2, 3]}]) == []
+    assert lint_of(features, {"F": function()}, [first, second | {"table": None, "scale": [1, 2, 3]}]) == []
 
 
 def test_a_condition_on_very_many_values_is_tried_on_some_of_them():
     features = {f"f{i}": {"kind": "category", "values": list(range(12))} for i in range(6)} | {"x": LETTERS}
     when = " or ".join(f"f{i} == 3" for i in range(6))
-    assert doubted(features, {"F": function(when)}) == []
+    assert lint_of(features, {"F": function(when)}) == []
 
 
 def test_values_that_nothing_leads_to():
-    assert doubted({"x": LETTERS}, {"F": function(arguments=["a", "b"])}) == [
+    assert lint_of({"x": LETTERS}, {"F": function(arguments=["a", "b"])}) == [
         ("no action leads to c", ("features", "x", "values"))
     ]
     features = {"x": LETTERS, "y": {"kind": "category", "values": ["s", "t"]}}
     functions = {"F": function(arguments=["a", "b"]), "G": function(set="y")}
-    assert doubted(features, functions, [{"from": "y", "to": "x", "table": {"s": "c"}}]) == []
+    assert lint_of(features, functions, [{"from": "y", "to": "x", "table": {"s": "c"}}]) == []
 
 
-def test_whole_numbers_with_no_room_between_their_bounds_are_no_trouble():
+def test_whole_numbers_with_no_room_between_their_bounds_are_accepted():
     features = {"n": NUMBER | {"integer": True, "minimum": 0.2, "maximum": 0.8}, "x": LETTERS}
-    assert doubted(features, {"F": function("n > 0")}) == []
+    assert lint_of(features, {"F": function("n > 0")}) == []
 
 
-def test_huge_numbers_are_no_trouble():
+def test_huge_numbers_are_accepted():
     features = {"n": NUMBER | {"integer": True, "bins": [-1e308, 1e308]}, "m": NUMBER, "x": LETTERS}
-    assert doubted(features, {"F": function("n < 1e308 and m > -1e308")}) == []
+    assert lint_of(features, {"F": function("n < 1e308 and m > -1e308")}) == []
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -178,7 +178,7 @@ def test_what_is_never_legal_is_never_done(seed):
         assert not wrong & seen
 
 
-def test_the_benchmarks_are_only_doubted_where_all_arguments_cannot_be(benchmark_problem):
+def test_the_benchmarks_have_warnings_only_about_arguments_never_legal(benchmark_problem):
     _, findings = check(worlds.benchmark_file(benchmark_problem.name))
     assert len(findings) == {"german": 0, "syn": 1, "syn_long": 1, "adult": 3}[benchmark_problem.name]
     assert all(finding.severity == "warning" and finding.line for finding in findings)

@@ -18,7 +18,7 @@ from worlds import BENCHMARKS, benchmark, benchmark_file
 
 
 def same(a, b):
-    """Whether two problems are the same to whoever plans in them."""
+    """Assert that two problems have the same dynamics."""
     assert (a.name, a.features, a.outcome, a.max_actions) == (b.name, b.features, b.outcome, b.max_actions)
     assert a.transitions.actions == b.transitions.actions
     states = a.read(worlds.random_people(a, 0, 40)).states
@@ -190,7 +190,7 @@ def test_functions_and_actions_can_be_forbidden():
 
 
 @pytest.mark.parametrize(
-    ("wish", "hint"),
+    ("item", "hint"),
     [
         ("CHANGE_JOBB", "did you mean 'CHANGE_JOB'?"),
         ("CHANGE_JOB=cto", "did you mean 'CHANGE_JOB=ceo'?"),
@@ -198,9 +198,9 @@ def test_functions_and_actions_can_be_forbidden():
         (STOP, "there is no such function or action"),
     ],
 )
-def test_what_is_not_there_cannot_be_forbidden(wish, hint):
-    with pytest.raises(SettingError, match=f"cannot forbid '{wish}'") as caught:
-        benchmark("syn").allowed([wish])
+def test_what_is_not_there_cannot_be_forbidden(item, hint):
+    with pytest.raises(SettingError, match=f"cannot forbid '{item}'") as caught:
+        benchmark("syn").allowed([item])
     assert hint in str(caught.value)
 
 
@@ -223,7 +223,7 @@ def test_a_notebook_shows_features_and_actions() -> None:
     assert "http" not in html
 
 
-def test_a_notebook_escapes_what_a_stranger_wrote() -> None:
+def test_a_notebook_escapes_foreign_text() -> None:
     problem = benchmark("german")
     data = problem.to_dict()
     data["name"] = "<script>alert(1)</script>\x1b"

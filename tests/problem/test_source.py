@@ -16,7 +16,7 @@ def read(text: str) -> Source:
     return source
 
 
-def said(source: Source) -> list[str]:
+def messages(source: Source) -> list[str]:
     return [finding.text(source.name) for finding in source.findings]
 
 
@@ -36,7 +36,7 @@ def said(source: Source) -> list[str]:
 )  # fmt: skip
 def test_scalars_follow_yaml_1_2_and_keep_how_they_were_written(text, value):
     source = read(f"a: {text}")
-    assert said(source) == []
+    assert messages(source) == []
     assert source.data["a"] == value
     assert type(source.data["a"]) in (type(value), Plain)
 
@@ -54,7 +54,7 @@ def test_only_what_stands_without_quotes_is_plain(text, plain):
         ("1e999", float("inf")),
     ],
 )  # fmt: skip
-def test_whoever_wants_a_number_gets_it(text, number):
+def test_plain_scalars_convert_to_numbers(text, number):
     assert as_number(Plain(text)) == number
     assert isinstance(as_number(text), str), "a text in quotes is no number"
 
@@ -73,7 +73,7 @@ def test_whole_numbers_beyond_all_floats_are_infinite_rather_than_an_accident():
 
 
 @pytest.mark.parametrize(("text", "truth"), [("True", True), ("TRUE", True), ("False", False), ("FALSE", False)])
-def test_whoever_wants_a_truth_value_gets_it(text, truth):
+def test_plain_scalars_convert_to_truth_values(text, truth):
     assert as_truth(Plain(text)) is truth
     assert as_truth(text) == text, "a text in quotes is no truth value"
 
@@ -126,7 +126,7 @@ def test_every_place_has_its_line():
 
 def test_a_key_written_twice_is_an_error_where_it_is_written_again():
     source = read("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n")
-    assert said(source) == ["loan.yaml:5: b.c: this key is written twice"]
+    assert messages(source) == ["loan.yaml:5: b.c: this key is written twice"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_tags_are_refused(text):
 
 def test_anchors_and_aliases_work():
     source = read("a: &x [1, {b: 2}]\nc: *x\n")
-    assert said(source) == []
+    assert messages(source) == []
     assert source.data == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
     assert source.line(("c",)) == 2
 
@@ -170,7 +170,7 @@ def test_a_bomb_of_aliases_is_refused():
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     source = read("\n".join(rows))
-    (message,) = said(source)
+    (message,) = messages(source)
     assert message.startswith("loan.yaml:")
     assert message.endswith(
         "a problem has at most 100,000 keys and values in all, and there are more (nested aliases?)"
@@ -213,8 +213,8 @@ def test_deep_nesting_is_refused(text):
         ("# only a comment\n", "loan.yaml: the file is empty"),
     ],
 )
-def test_what_is_no_yaml_is_said_with_its_line(text, message):
-    (found,) = said(read(text))
+def test_invalid_yaml_is_reported_with_its_line(text, message):
+    (found,) = messages(read(text))
     assert found.startswith(message)
     assert "\n" not in found
 
@@ -233,14 +233,14 @@ def test_reading_files(tmp_path):
     path.write_bytes("\ufeffname: größe\n".encode())
     assert read_source(path).data == {"name": "größe"}
     path.write_bytes("name: größe\n".encode("latin-1"))
-    assert said(read_source(path)) == [f"{path}: the file is not UTF-8 text (byte 8)"]
+    assert messages(read_source(path)) == [f"{path}: the file is not UTF-8 text (byte 8)"]
     path.write_bytes("name: loan\n".encode("utf-16"))
-    assert "not UTF-8 text" in said(read_source(path))[0]
+    assert "not UTF-8 text" in messages(read_source(path))[0]
     path.write_bytes(b"a: 1\r\nb: 2\r\n")
     source = read_source(str(path))
     assert (source.data, source.line(("b",))) == ({"a": 1, "b": 2}, 2)
     path.write_bytes(b"a" * 5_000_001)
-    assert said(read_source(path)) == [f"{path}: a problem file has at most 5,000,000 bytes, and this one has more"]
+    assert messages(read_source(path)) == [f"{path}: a problem file has at most 5,000,000 bytes, and this one has more"]
 
 
 @pytest.mark.parametrize(

@@ -526,7 +526,7 @@ def test_a_world_without_functions_only_stops():
     assert problem.transitions.apply(states, np.array([0, 0])).tolist() == states.tolist()
 
 
-def test_nobody_is_no_trouble(benchmark_problem):
+def test_no_people_are_accepted(benchmark_problem):
     transitions = benchmark_problem.transitions
     nobody = np.empty((0, len(benchmark_problem.features)))
     assert transitions.legal(nobody).shape == transitions.cost(nobody).shape == (0, len(transitions))

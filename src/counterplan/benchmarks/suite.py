@@ -98,7 +98,7 @@ def load(name: str, seed: int = 0) -> Benchmark:
     >>> from counterplan import benchmarks
     >>> syn = benchmarks.load("syn")
     >>> syn.problem
-    Problem('syn': 9 features, 3 functions, 13 actions)
+    Problem('syn': 9 features, 5 functions, 24 actions)
     """
     if name not in NAMES:
         raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
