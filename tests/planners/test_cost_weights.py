@@ -34,7 +34,9 @@ from counterplan.search.orders import cheapest_orders, rollout
 from counterplan.surrogate.acquisition import GuideSettings
 
 DECIMALS = 7
-WEIGHTS = [0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
+"""Costs are compared to so many decimals."""
+WEIGHTS = [1e-12, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
+"""The first one makes an action free, since costs are rounded to 9 decimals."""
 
 
 @st.composite

@@ -228,26 +228,26 @@ class Forest:
     def _grow(self, people: Ints, states: Floats, memory: Memory, parent: Ints | None, action: Ints) -> Floats:
         """Add nodes with `states` [n, F]; returns their values [n]."""
         new = self.size[people]
-        here = (people, new)
+        added = (people, new)
         legal = self.transitions.legal(states) & self.allowed[people]
         if parent is not None:
-            self.cost[here] = self.cost[people, parent] + self.action_cost[people, parent, action]
-            self.depth[here] = self.depth[people, parent] + 1
-            self.parent[here], self.by[here] = parent, action
+            self.cost[added] = self.cost[people, parent] + self.action_cost[people, parent, action]
+            self.depth[added] = self.depth[people, parent] + 1
+            self.parent[added], self.by[added] = parent, action
             self.child[people, parent, action] = new
-            legal[self.depth[here] >= self.max_actions, :-1] = False
+            legal[self.depth[added] >= self.max_actions, :-1] = False
             if self.settings.bounded:
                 legal &= self.transitions.in_order[self.transitions.function_of[action]]
         log_prior, value, memory = self.agent(states, memory, legal)
         prior = np.exp((log_prior - log_prior.max(axis=1, keepdims=True)) / self.settings.temperature) * legal
-        self.prior[here] = prior / prior.sum(axis=1, keepdims=True)
-        self.likely[here] = np.exp(log_prior[:, self.transitions.stop])
-        self.action_cost[here] = self.costs.all(states, people)
-        self.legal[here] = self.open[here] = legal
+        self.prior[added] = prior / prior.sum(axis=1, keepdims=True)
+        self.likely[added] = np.exp(log_prior[:, self.transitions.stop])
+        self.action_cost[added] = self.costs.all(states, people)
+        self.legal[added] = self.open[added] = legal
         if self.settings.stop_floor:
-            self.open[people, new, self.transitions.stop] &= self.likely[here] >= self.settings.stop_floor
-        self.state[here] = states
-        self.hidden[here], self.cell[here] = memory
+            self.open[people, new, self.transitions.stop] &= self.likely[added] >= self.settings.stop_floor
+        self.state[added] = states
+        self.hidden[added], self.cell[added] = memory
         self.size[people] += 1
         return self._discounted(people, new, value)
 
@@ -281,12 +281,12 @@ class Forest:
 
     def add_noise(self, random: np.random.Generator, people: Ints) -> None:
         """Mix noise into the policy at the roots of `people`, for exploration during training."""
-        here = (people, self.root[people])
-        open_ = self.open[here]
+        roots = (people, self.root[people])
+        open_ = self.open[roots]
         noise = random.gamma(self.settings.noise_shape, size=open_.shape) * open_ + 1e-12
         noise /= noise.sum(axis=1, keepdims=True)
         share = self.settings.noise
-        self.prior[here] = ((1 - share) * self.prior[here] + share * noise) * open_
+        self.prior[roots] = ((1 - share) * self.prior[roots] + share * noise) * open_
 
     def paths(self, people: Ints, node: Ints) -> Ints:
         """Actions [n, T] from the initial state of each of `people` to `node`, padded with -1."""
