@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,30 +16,26 @@ from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
 from counterplan.planners import Planner
-from counterplan.planners.base import is_whole
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
 from counterplan.problem import People, Problem
-from counterplan.problem.values import did_you_mean, visible
+from counterplan.problem.values import visible
 from counterplan.program import Program
-from counterplan.program.io import load as read_program
 from counterplan.program.io import to_json as program_json
+from counterplan.recourse.fit_options import FitOptions, FitRun
+from counterplan.recourse.learned_parts import load_part, load_program, load_surrogate_for
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
-from counterplan.storage.workspace import AGENT, METHODS, PROGRAM, SURROGATE, Origin, Workspace
+from counterplan.storage.workspace import AGENT, PROGRAM, SURROGATE, Origin, Workspace
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
     from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
+    from counterplan.recourse.fit_options import FitProgress, Settings
     from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
-
-    Settings = TrainingSettings | LearningSettings | str
-    FitProgress = Callable[[TrainingProgress | LearningProgress], None]
-
-T = TypeVar("T")
 
 
 class Recourse:
@@ -227,7 +223,7 @@ class Recourse:
             If the file cannot be written.
         """
         if (program := self.program_) is None:
-            raise NotFittedError(_missing("program"))
+            raise NotFittedError("there is no program yet: call distil(people) first")
         workspace = Workspace(folder)
         workspace.write(PROGRAM, program_json(program))
         return workspace.path(PROGRAM)
@@ -290,7 +286,7 @@ class Recourse:
         changed = problem is not None and problem.fingerprint != saved.fingerprint
         recourse = cls(problem if problem is not None else saved, model)
         if problem is not None and changed:
-            recourse.surrogate_ = _surrogate_for(problem, workspace, saved)
+            recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
             recourse.n_queries_ = workspace.load_query_counts()
         else:
             recourse._load_learned(workspace)
@@ -347,9 +343,9 @@ class Recourse:
         if workspace.holds(PROGRAM):
             self._unread_program = workspace
         if has_agent:
-            self.agent_ = _load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
+            self.agent_ = load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
         if has_surrogate or (restored is None and not has_agent and self._unread_program is None):
-            self.surrogate_ = _load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
+            self.surrogate_ = load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
         self.n_queries_ = workspace.load_query_counts()
 
     @contextmanager
@@ -425,7 +421,7 @@ class Recourse:
         StorageError
             If `folder` cannot be written, or belongs to another model.
         """
-        options = _FitOptions.validated(method, settings, budget, seed)
+        options = FitOptions.validated(method, settings, budget, seed)
         table = self.problem.read(people)
         given = self._given_answers(answers)
         if folder is None and resume:
@@ -439,7 +435,7 @@ class Recourse:
             if given is not None:
                 log(self.problem.query_fingerprint, given.by_key)
             where = None if workspace is None else workspace.folder
-            run = _FitRun(options.seed, where, resume, given, progress or (lambda report: None))
+            run = FitRun(options.seed, where, resume, given, progress or (lambda report: None))
             self._fit(options, table, run)
         return self
 
@@ -529,7 +525,7 @@ class Recourse:
         save()
         return self
 
-    def _fit(self, options: _FitOptions, people: People, run: _FitRun) -> None:
+    def _fit(self, options: FitOptions, people: People, run: FitRun) -> None:
         """Learn a surrogate, train an agent, or both within one budget."""
         self.budget_spent_ = False
         if options.method == "search":
@@ -556,7 +552,7 @@ class Recourse:
                 raise
             self._train_agent(trainees, settings, replace(run, resume=False))
 
-    def _learn_surrogate(self, people: People, settings: LearningSettings, run: _FitRun) -> int:
+    def _learn_surrogate(self, people: People, settings: LearningSettings, run: FitRun) -> int:
         """Learn a surrogate; return the number of queries."""
         from counterplan.surrogate.active_learning import ActiveLearner
 
@@ -580,7 +576,7 @@ class Recourse:
             self.holdout_answers_ = learner.holdout
         return learner.queries
 
-    def _train_agent(self, people: People, settings: TrainingSettings, run: _FitRun) -> None:
+    def _train_agent(self, people: People, settings: TrainingSettings, run: FitRun) -> None:
         """Train an agent."""
         from counterplan.agent.training import AgentTrainer
 
@@ -764,156 +760,9 @@ class Recourse:
         return create_planner(name, self.problem, self.box, learned, guide=guide)
 
 
-def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
-    """Load the program in a learned folder.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        A folder in which a program was distilled.
-    problem : Problem, optional
-        The problem that the program has to be about.
-
-    Returns
-    -------
-    Program
-
-    Raises
-    ------
-    StorageError
-        If there is no program, it is damaged, or it is about another problem.
-    """
-    path = Workspace(folder).path(PROGRAM)
-    if not path.exists():
-        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
-    program = Program(*read_program(path, follow_links=False))
-    if problem is not None and program.problem.fingerprint != problem.fingerprint:
-        raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
-    return program
-
-
-def _load_part(load: Callable[[Path, Problem], T], folder: Path, problem: Problem, damaged_ok: bool) -> T | None:
-    """Load an agent or a surrogate; None if it is damaged and that is acceptable."""
-    try:
-        return load(folder, problem)
-    except CounterplanError:
-        if not damaged_ok:
-            raise
-        return None
-
-
-def _surrogate_for(problem: Problem, workspace: Workspace, saved: Problem) -> Surrogate | None:
-    """The surrogate in a workspace for another problem over the same features and outcome, if there is one."""
-    if problem.query_fingerprint != saved.query_fingerprint:
-        raise SettingError(
-            f"{workspace} was fitted to features or an outcome that differ from those of {problem.name}; only costs, "
-            "limits, conditions and actions may change without a new fit"
-        )
-    if not workspace.holds(SURROGATE[1]):
-        return None
-    return load_surrogate(workspace.folder, saved).with_problem(problem)
-
-
-@dataclass(frozen=True)
-class _FitRun:
-    """How a fit is run: seed, folder of checkpoints, whether to resume, known answers, progress callback."""
-
-    seed: int
-    folder: Path | None
-    resume: bool
-    answers: LabelledStates | None
-    progress: FitProgress
-
-    def resumes(self, checkpoint: str) -> bool:
-        """Whether to continue from the file `checkpoint`."""
-        return self.resume and self.folder is not None and (self.folder / checkpoint).exists()
-
-
-@dataclass(frozen=True)
-class _FitOptions:
-    """Validated parameters of `fit`."""
-
-    method: str
-    surrogate: LearningSettings
-    agent: TrainingSettings
-    budget: int | None
-    """For both methods together; the budget of a single method is also in its settings."""
-    seed: int
-
-    @classmethod
-    def validated(
-        cls, method: str | None, settings: Settings | tuple[Settings, ...], budget: int | None, seed: int
-    ) -> _FitOptions:
-        """Validate parameters of `fit`; without a method, the settings determine it."""
-        from counterplan.agent.training import TrainingSettings
-        from counterplan.surrogate.active_learning import LearningSettings
-
-        surrogate, agent = _split_settings(settings)
-        chosen = method or ("both" if agent and surrogate else "search" if agent else "guided")
-        if chosen not in METHODS:
-            hint = did_you_mean(str(chosen), METHODS)
-            raise SettingError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
-        if chosen == "guided" and agent:
-            raise SettingError(
-                "method='guided' expects LearningSettings, got TrainingSettings or a preset of them; "
-                "pass method='search' or LearningSettings"
-            )
-        if chosen == "search" and surrogate:
-            raise SettingError(
-                "method='search' expects TrainingSettings, got LearningSettings; "
-                "pass method='guided' or TrainingSettings"
-            )
-        if budget is not None and not is_whole(budget, 1):
-            raise SettingError(f"the query budget is a whole number, one or more, not {budget!r}")
-        if not is_whole(seed):
-            raise SettingError(f"the seed is a whole number, zero or more, not {seed!r}")
-        surrogate, agent = surrogate or LearningSettings(), agent or TrainingSettings()
-        if budget is not None:
-            budget = int(budget)
-            surrogate, agent = replace(surrogate, budget=budget), replace(agent, budget=budget)
-        return cls(chosen, surrogate, agent, budget, int(seed))
-
-
 def _query_price(price: object) -> float:
     """Validate the cost of a query."""
     number = isinstance(price, (int, float, np.integer, np.floating)) and not isinstance(price, bool)
     if not number or not 0 <= float(price) < np.inf:  # type: ignore[arg-type]
         raise SettingError(f"the price of a query is a finite number in units of cost, zero or more, not {price!r}")
     return float(price)  # type: ignore[arg-type]
-
-
-def _split_settings(
-    settings: Settings | tuple[Settings, ...],
-) -> tuple[LearningSettings | None, TrainingSettings | None]:
-    """Settings for a surrogate and for an agent; None for those that are not given or the default preset."""
-    from counterplan.agent.training import TrainingSettings
-    from counterplan.surrogate.active_learning import LearningSettings
-
-    surrogate, agent = None, None
-    for one in settings if isinstance(settings, tuple) else (settings,):
-        if isinstance(one, LearningSettings):
-            surrogate = one
-        elif isinstance(one, TrainingSettings):
-            agent = one
-        elif not isinstance(one, str):
-            raise SettingError(f"settings are LearningSettings, TrainingSettings or the name of a preset, not {one!r}")
-        elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
-            agent = preset
-    return surrogate, agent
-
-
-def _missing(planner: str) -> str:
-    """Which part a planner needs, and how to make it."""
-    match planner:
-        case "program":
-            return "the planner 'program' needs a program: call distil(people), or 'counterplan distil DIR', first"
-        case "guided":
-            part, method = "a surrogate", "guided"
-        case "cascade" | "cascade+exact":
-            part, method = "an agent or a surrogate", "guided"
-        case _:
-            part, method = "an agent", "search"
-    return (
-        f"the planner '{planner}' needs {part}: call fit(people, method='{method}'), "
-        f"or 'counterplan fit --method {method}', first"
-    )

@@ -1,0 +1,9 @@
+"""The front door: fit, plan, distil, explain, save and load with one object.
+
+May import: everything but benchmarks, inputs, counterplan, experiments, cli.
+"""
+
+from counterplan.recourse.learned_parts import load_program
+from counterplan.recourse.recourse import Recourse
+
+__all__ = ["Recourse", "load_program"]

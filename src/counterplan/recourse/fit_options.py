@@ -1,0 +1,101 @@
+"""Validated parameters of `Recourse.fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterplan.errors import SettingError
+from counterplan.planners.base import is_whole
+from counterplan.problem.values import did_you_mean
+from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.workspace import METHODS
+
+if TYPE_CHECKING:
+    from counterplan.agent.training import TrainingProgress, TrainingSettings
+    from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
+
+    Settings = TrainingSettings | LearningSettings | str
+    FitProgress = Callable[[TrainingProgress | LearningProgress], None]
+
+
+@dataclass(frozen=True)
+class FitRun:
+    """How a fit is run: seed, folder of checkpoints, whether to resume, known answers, progress callback."""
+
+    seed: int
+    folder: Path | None
+    resume: bool
+    answers: LabelledStates | None
+    progress: FitProgress
+
+    def resumes(self, checkpoint: str) -> bool:
+        """Whether to continue from the file `checkpoint`."""
+        return self.resume and self.folder is not None and (self.folder / checkpoint).exists()
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Validated parameters of `fit`."""
+
+    method: str
+    surrogate: LearningSettings
+    agent: TrainingSettings
+    budget: int | None
+    """For both methods together; the budget of a single method is also in its settings."""
+    seed: int
+
+    @classmethod
+    def validated(
+        cls, method: str | None, settings: Settings | tuple[Settings, ...], budget: int | None, seed: int
+    ) -> FitOptions:
+        """Validate parameters of `fit`; without a method, the settings determine it."""
+        from counterplan.agent.training import TrainingSettings
+        from counterplan.surrogate.active_learning import LearningSettings
+
+        surrogate, agent = _split_settings(settings)
+        chosen = method or ("both" if agent and surrogate else "search" if agent else "guided")
+        if chosen not in METHODS:
+            hint = did_you_mean(str(chosen), METHODS)
+            raise SettingError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
+        if chosen == "guided" and agent:
+            raise SettingError(
+                "method='guided' expects LearningSettings, got TrainingSettings or a preset of them; "
+                "pass method='search' or LearningSettings"
+            )
+        if chosen == "search" and surrogate:
+            raise SettingError(
+                "method='search' expects TrainingSettings, got LearningSettings; "
+                "pass method='guided' or TrainingSettings"
+            )
+        if budget is not None and not is_whole(budget, 1):
+            raise SettingError(f"the query budget is a whole number, one or more, not {budget!r}")
+        if not is_whole(seed):
+            raise SettingError(f"the seed is a whole number, zero or more, not {seed!r}")
+        surrogate, agent = surrogate or LearningSettings(), agent or TrainingSettings()
+        if budget is not None:
+            budget = int(budget)
+            surrogate, agent = replace(surrogate, budget=budget), replace(agent, budget=budget)
+        return cls(chosen, surrogate, agent, budget, int(seed))
+
+
+def _split_settings(
+    settings: Settings | tuple[Settings, ...],
+) -> tuple[LearningSettings | None, TrainingSettings | None]:
+    """Settings for a surrogate and for an agent; None for those that are not given or the default preset."""
+    from counterplan.agent.training import TrainingSettings
+    from counterplan.surrogate.active_learning import LearningSettings
+
+    surrogate, agent = None, None
+    for one in settings if isinstance(settings, tuple) else (settings,):
+        if isinstance(one, LearningSettings):
+            surrogate = one
+        elif isinstance(one, TrainingSettings):
+            agent = one
+        elif not isinstance(one, str):
+            raise SettingError(f"settings are LearningSettings, TrainingSettings or the name of a preset, not {one!r}")
+        elif (preset := TrainingSettings.preset(one)) != TrainingSettings():
+            agent = preset
+    return surrogate, agent

@@ -1,0 +1,66 @@
+"""The surrogate, the agent and the program in a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from counterplan.errors import CounterplanError, SettingError, StorageError
+from counterplan.problem import Problem
+from counterplan.program import Program
+from counterplan.program.io import load as read_program
+from counterplan.storage.workspace import PROGRAM, SURROGATE, Workspace
+from counterplan.surrogate import Surrogate, load_surrogate
+
+T = TypeVar("T")
+
+
+def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
+    """Load the program in a learned folder.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        A folder in which a program was distilled.
+    problem : Problem, optional
+        The problem that the program has to be about.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    StorageError
+        If there is no program, it is damaged, or it is about another problem.
+    """
+    path = Workspace(folder).path(PROGRAM)
+    if not path.exists():
+        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
+    program = Program(*read_program(path, follow_links=False))
+    if problem is not None and program.problem.fingerprint != problem.fingerprint:
+        raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
+    return program
+
+
+def load_part(load: Callable[[Path, Problem], T], folder: Path, problem: Problem, damaged_ok: bool) -> T | None:
+    """Load an agent or a surrogate; None if it is damaged and that is acceptable."""
+    try:
+        return load(folder, problem)
+    except CounterplanError:
+        if not damaged_ok:
+            raise
+        return None
+
+
+def load_surrogate_for(problem: Problem, workspace: Workspace, saved: Problem) -> Surrogate | None:
+    """The surrogate in a workspace for another problem over the same features and outcome, if there is one."""
+    if problem.query_fingerprint != saved.query_fingerprint:
+        raise SettingError(
+            f"{workspace} was fitted to features or an outcome that differ from those of {problem.name}; only costs, "
+            "limits, conditions and actions may change without a new fit"
+        )
+    if not workspace.holds(SURROGATE[1]):
+        return None
+    return load_surrogate(workspace.folder, saved).with_problem(problem)
