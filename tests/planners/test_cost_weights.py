@@ -85,10 +85,11 @@ def check_costs(problem: Problem, people: pd.DataFrame, plans: Plans, weights: n
             cost = round(float(problem.transitions.cost(state)[0, action] * weights[row, action]), 9)
             assert step.cost == pytest.approx(cost, abs=1e-8)
             state, total = problem.transitions.apply(state, np.array([action])), total + cost
-        assert plan.cost == pytest.approx(total, abs=1e-6)
+        without_plan = plan.status in (Status.INFEASIBLE, Status.NOT_FOUND)
+        assert plan.cost == pytest.approx(np.nan if without_plan else total, abs=1e-6, nan_ok=True)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_exact_agrees_with_brute_force(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -158,7 +159,7 @@ def test_the_other_planners_are_consistent_with_exact_search(data: st.DataObject
                 assert not plan.optimal or plan.cost == pytest.approx(best.cost, abs=1e-6)
             if isinstance(planner, GuidedPlanner) and planner.settings is everything:
                 assert (plan.status, plan.optimal) == (best.status, best.optimal)
-                assert plan.cost == pytest.approx(best.cost, abs=1e-6)
+                assert plan.cost == pytest.approx(best.cost, abs=1e-6, nan_ok=True)
 
 
 @settings(max_examples=60)
@@ -174,7 +175,7 @@ def test_weights_of_1_are_no_weights_and_a_common_factor_scales_costs(data: st.D
     factor = data.draw(st.sampled_from([0.125, 0.5, 2.0, 1024.0]))
     for before, after in zip(plain, planner.plan(table, cost_weights=factor * ones), strict=True):
         assert (before.status, before.actions, before.optimal) == (after.status, after.actions, after.optimal)
-        assert after.cost == pytest.approx(factor * before.cost, abs=1e-6)
+        assert after.cost == pytest.approx(factor * before.cost, abs=1e-6, nan_ok=True)
 
 
 @settings(max_examples=40)

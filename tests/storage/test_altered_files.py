@@ -171,7 +171,7 @@ def test_an_altered_checkpoint_resumes_or_is_refused(kind: str, tmp_path: Path) 
         settings: Any = LearningSettings(people=30, validation=10, budget=200, fit=fitting)
         run: Any = ActiveLearner(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     else:
-        settings = TrainingSettings(people=30, validation=10, budget=200, refusals=8, network=NetworkConfig(4, 4))
+        settings = TrainingSettings(people=30, validation=10, budget=200, max_refusals=8, network=NetworkConfig(4, 4))
         run = AgentTrainer(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     run.advance()
     run.save()

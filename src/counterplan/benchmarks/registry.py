@@ -39,7 +39,7 @@ def load_benchmark(word: str, seed: int) -> Benchmark:
         raise SettingError(f"the benchmark '{word}' fails with seed {seed}: {type(error).__name__}: {error}") from error
     if not isinstance(made, Benchmark):
         raise SettingError(
-            f"the benchmark '{word}' gives {type(made).__name__!r}, not a counterplan.benchmarks.Benchmark"
+            f"the benchmark '{word}' returns {type(made).__name__!r}, not a counterplan.benchmarks.Benchmark"
         )
     return made
 
@@ -60,5 +60,5 @@ def benchmark_function(word: str) -> Callable[[int], Any]:
             "module:function"
         )
     if not callable(found) or isinstance(found, type):
-        raise SettingError(f"the benchmark '{word}' is no function from a seed to a Benchmark")
+        raise SettingError(f"the benchmark '{word}' is not a function from a seed to a Benchmark")
     return found  # type: ignore[no-any-return]

@@ -64,8 +64,8 @@ def as_labels(output: object, name: str) -> Array:
 
 
 def as_array(output: object, name: str) -> Array:
-    """Convert an output to an array; masked values, which NumPy would silently unmask, are refused."""
-    if np.ma.is_masked(output):
+    """Convert an output to an array; masked arrays, which NumPy would silently unmask, are refused."""
+    if isinstance(output, np.ma.MaskedArray):
         raise ModelError(f"{name} gave a masked array; fill in the masked values")
     return np.asarray(output)
 
