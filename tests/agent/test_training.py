@@ -194,19 +194,19 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     begun = quick(tmp_path)
     begun.advance()
     begun.save()
-    with pytest.raises(PlanError, match="a different seed"):
+    with pytest.raises(StorageError, match="a different seed"):
         resumed(tmp_path, seed=2)
-    with pytest.raises(PlanError, match="different settings"):
+    with pytest.raises(StorageError, match="different settings"):
         resumed(tmp_path, gradient_steps=7)
-    with pytest.raises(PlanError, match="different people"):
+    with pytest.raises(StorageError, match="different people"):
         resumed(tmp_path, syn().refused_train.iloc[300:550])
     other = BlackBox(lambda frame: syn().model.labels(frame))
-    with pytest.raises(PlanError, match="a different model"):
+    with pytest.raises(StorageError, match="a different model"):
         AgentTrainer.resumed(syn().problem, syn().problem.read(refused()), other, QUICK, 1, tmp_path)
     arrays, facts = read_arrays(tmp_path / CHECKPOINT)
     del arrays["idle"]
     write_arrays(tmp_path / CHECKPOINT, arrays, facts)
-    with pytest.raises(PlanError, match="damaged"):
+    with pytest.raises(StorageError, match="damaged"):
         resumed(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:500])
     with pytest.raises(CounterplanError, match="the file is damaged"):
@@ -382,16 +382,16 @@ def test_agents_are_kept_and_damage_is_told(whole: AgentTrainer, tmp_path: Path)
     states = syn().problem.read(refused()).states
     np.testing.assert_array_equal(back.inputs(states), agent.inputs(states))
     assert (back.cost_scale, back.config) == (agent.cost_scale, agent.config)
-    with pytest.raises(PlanError, match="another problem"):
+    with pytest.raises(StorageError, match="another problem"):
         load_agent(tmp_path, benchmarks.load("german").problem)
     content, facts = (tmp_path / WEIGHTS).read_bytes(), (tmp_path / FACTS).read_text()
     for damage in (content[:-1], content[:-1] + b"\1", b""):
         (tmp_path / WEIGHTS).write_bytes(damage)
-        with pytest.raises(PlanError, match="damaged or changed"):
+        with pytest.raises(StorageError, match="damaged or changed"):
             load_agent(tmp_path, syn().problem)
     (tmp_path / WEIGHTS).write_bytes(content)
     (tmp_path / FACTS).write_text(facts.replace('"effort": ', '"effort": 1'))
-    with pytest.raises(PlanError, match="damaged or changed"):
+    with pytest.raises(StorageError, match="damaged or changed"):
         load_agent(tmp_path, syn().problem)
     for broken, message in (
         (facts[:40], "cannot be read"),
@@ -400,18 +400,18 @@ def test_agents_are_kept_and_damage_is_told(whole: AgentTrainer, tmp_path: Path)
         (facts.replace('"mean"', '"men"'), "damaged"),
     ):
         (tmp_path / FACTS).write_text(broken)
-        with pytest.raises(PlanError, match=message):
+        with pytest.raises(StorageError, match=message):
             load_agent(tmp_path, syn().problem)
     (tmp_path / FACTS).unlink()
-    with pytest.raises(PlanError, match="no such file"):
+    with pytest.raises(StorageError, match="no such file"):
         load_agent(tmp_path, syn().problem)
 
 
 def test_the_front_door(tmp_path: Path) -> None:
     recourse = Recourse(syn().problem, syn().model)
-    with pytest.raises(PlanError, match="needs an agent"):
+    with pytest.raises(NotFittedError, match="requires an agent"):
         recourse.recommend(refused())
-    with pytest.raises(PlanError, match="nothing to save"):
+    with pytest.raises(NotFittedError, match="nothing to save"):
         recourse.save(tmp_path)
     with pytest.raises(SettingError, match="did you mean 'search'"):
         recourse.planner("serch")

@@ -176,7 +176,7 @@ def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     assert "Interrupted" not in other.out
     again = run("fit", "german", "--out", "learned", "--budget", "600")
     assert again.code == 2
-    assert "start again with --force (--answers learned/answers.csv.gz keeps" in again.err
+    assert "start again with --force (--answers learned/answers.csv.gz reuses" in again.err
     (folder / "learned" / "surrogate.safetensors").write_bytes(b"")
     broken = run("recommend", "learned", "--limit", 3)
     assert broken.code == 2

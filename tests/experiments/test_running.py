@@ -164,7 +164,7 @@ def test_a_used_folder_is_refused(work: Work) -> None:
     assert not list((work.folder / "cells").iterdir())
     assert (work.folder / "mine.txt").exists()
     (work.folder / "experiment.json").write_text("{")
-    with pytest.raises(CounterplanError, match="damaged"):
+    with pytest.raises(CounterplanError, match="start again with --force"):
         begin(work.folder, other, resume=True, force=False)
 
 

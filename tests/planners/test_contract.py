@@ -21,7 +21,6 @@ from counterplan import (
     GuidedPlanner,
     PeopleError,
     Plan,
-    PlanError,
     Planner,
     PolicyPlanner,
     Problem,
@@ -202,7 +201,7 @@ def test_what_is_forbidden_is_not_done(make, benchmark: Benchmark) -> None:
     mask = np.ones((len(people), len(benchmark.problem.transitions)), bool)
     mask[:, :-1] = False
     assert planner.plan(people, allowed=mask).counts["found"] == 0
-    with pytest.raises(PlanError, match="no such function"):
+    with pytest.raises(SettingError, match="no such function"):
         planner.plan(people, forbid=["FLY"])
     with pytest.raises(SettingError, match="no such person"):
         planner.plan(people, forbid={"nobody": [function]})

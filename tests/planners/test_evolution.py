@@ -72,7 +72,7 @@ def test_the_seed_decides_and_nobody_else_does(benchmark: Benchmark) -> None:
     def plan(some: pd.DataFrame, seed: int, **how: int) -> list[dict[str, Any]]:
         settings = EvolutionSettings(generations=8, population=40, **how)
         planner = EvolutionPlanner(benchmark.problem, BlackBox(benchmark.model), settings=settings, seed=seed)
-        return [(plan.actions, plan.questions) for plan in planner.plan(some, budget=30)]
+        return [(plan.actions, plan.queries) for plan in planner.plan(some, budget=30)]
 
     once = plan(people, 0)
     assert plan(people, 0) == once
@@ -91,7 +91,7 @@ def test_questions_are_told_generation_by_generation(benchmark: Benchmark) -> No
     history = planner.history_
     assert planner.repeated_queries == history.evaluated.sum() - history.queries.sum() > 0
     assert history.model_rows.sum() == box.queries == plans.queries > 0
-    assert history.queries.sum(axis=1).tolist() == [plan.questions for plan in plans]
+    assert history.queries.sum(axis=1).tolist() == [plan.queries for plan in plans]
     assert (history.queries <= history.evaluated).all()
     assert history.evaluated.max() <= TINY.population
     assert (history.feasible.sum(axis=1) > 0).tolist() == [plan.status is Status.FOUND for plan in plans]
@@ -104,12 +104,12 @@ def test_budgets_are_kept_person_by_person_and_in_all(benchmark: Benchmark) -> N
     people = benchmark.refused_test.head(10)
     planner = EvolutionPlanner(benchmark.problem, BlackBox(benchmark.model), settings=TINY)
     plans = planner.plan(people, refused=True, budget=7)
-    assert max(plan.questions for plan in plans) == 7
+    assert max(plan.queries for plan in plans) == 7
     assert all(plan.replay(benchmark.problem, BlackBox(benchmark.model)).ok for plan in plans)
     box = BlackBox(benchmark.model, budget=25)
     plans = EvolutionPlanner(benchmark.problem, box, settings=TINY).plan(people, refused=True)
     assert box.queries == 25
-    assert sum(plan.questions for plan in plans) == 25
+    assert sum(plan.queries for plan in plans) == 25
     assert all(plan.replay(benchmark.problem, BlackBox(benchmark.model)).ok for plan in plans)
 
 

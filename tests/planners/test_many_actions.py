@@ -65,7 +65,7 @@ def test_most_people_are_helped_after_few_questions(box: ModelKind, success: flo
     assert solved(plans).mean() >= success
     assert plans.queries / len(plans) <= asked
     for plan in plans:
-        assert plan.questions <= (GuideSettings().max_queries or 0)
+        assert plan.queries <= (GuideSettings().max_queries or 0)
         if plan.status is Status.FOUND:
             assert plan.verified
             assert len(plan.steps) <= case.member.problem.max_actions
@@ -151,7 +151,7 @@ def test_states_of_equal_cost_are_cut_off_where_too_many(monkeypatch: pytest.Mon
     assert max(made) <= len(people) * MIN_EXPANSIONS, "not all 9,880 plans of three steps"
     for plan in plans:
         assert plan.status is Status.NOT_FOUND
-        assert plan.questions == 1000
+        assert plan.queries == 1000
         assert plan.lower_bound == 3
 
 

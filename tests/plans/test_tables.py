@@ -145,7 +145,7 @@ def test_many_people_share_the_words(german: Benchmark, monkeypatch: pytest.Monk
     plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
     transitions = type(german.problem.transitions)
     calls = []
-    say = transitions.say
-    monkeypatch.setattr(transitions, "describe_step", lambda *arguments: (calls.append(1), say(*arguments))[1])
+    describe = transitions.describe_step
+    monkeypatch.setattr(transitions, "describe_step", lambda *arguments: (calls.append(1), describe(*arguments))[1])
     frame = plans.to_frame()
     assert len(calls) == frame["text"].nunique() < len(frame) / 10

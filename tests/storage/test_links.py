@@ -194,9 +194,9 @@ def test_files_with_data_of_people_are_private(run, workspace: Path) -> None:
         recourse = Recourse.load(workspace, _decide, answers=False)
         with recourse.recording_answers(workspace):
             recourse.box.favourable(Problem.load("loan.yaml"), MANY.assign(income=MANY["income"] + 1))
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in workspace.iterdir()}
     finally:
         os.umask(umask)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in workspace.iterdir()}
     for name in ("answers.csv.gz", "answers.unfinished.csv", "learning.npz"):
         assert modes[name] == 0o600, name
     assert modes["surrogate.json"] == 0o644

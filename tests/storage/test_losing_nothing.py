@@ -398,7 +398,7 @@ def test_a_model_without_answers_is_reported(run, learned: Path) -> None:
     assert "answers.unfinished.csv" not in ran.err
     assert contents(learned) == before
     fresh = run(*fit_words("bank:silent"), "--out", "fresh")
-    assert "gave no answer" in fresh.err
+    assert "returned no answer" in fresh.err
     assert "kept" not in fresh.err
 
 
@@ -433,7 +433,7 @@ def test_answers_are_saved_however_planning_ends(run, learned: Path, monkeypatch
     answers = learned / "answers.csv.gz"
     before = len(LabelledStates.load(answers, Problem.load("loan.yaml")))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise SettingError("something else")
 
     monkeypatch.setattr("counterplan.planners.base.Plans.from_columns", fail)
@@ -592,7 +592,7 @@ def test_plans_are_shown_even_if_they_cannot_be_written(run, folder: Path, monke
 def test_only_regular_files_are_replaced(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("plans.json")
-    with pytest.raises(CounterplanError, match="pipe: cannot be written: it is there, and not a file"):
+    with pytest.raises(CounterplanError, match="pipe: cannot be written: it exists and is not a regular file"):
         write_whole(folder / "pipe", "text")
     write_whole(folder / "link", "text")
     assert (folder / "link").is_symlink()
@@ -626,7 +626,7 @@ def test_asking_again_without_a_query_replaces_nothing(run, learned: Path) -> No
     assert run(*words, "--price", "0").code == 0
     wrong = run(*words, "--price", "1", "--planner", "exact")
     assert wrong.code == 2
-    assert "a price of queries is for the planner 'guided' or a cascade" in wrong.err
+    assert "'price' applies to the planner 'guided' and to cascades" in wrong.err
 
 
 def test_distil_reports_an_unwritable_folder_before_any_query(run, learned: Path) -> None:

@@ -16,7 +16,6 @@ from counterplan import (
     CounterplanError,
     LabelledStates,
     PeopleError,
-    PlanError,
     Problem,
     SettingError,
     benchmarks,
@@ -243,11 +242,11 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     run = quick(tmp_path)
     run.advance()
     run.save()
-    with pytest.raises(PlanError, match="a different seed"):
+    with pytest.raises(StorageError, match="a different seed"):
         resumed(tmp_path, seed=2)
-    with pytest.raises(PlanError, match="different settings"):
+    with pytest.raises(StorageError, match="different settings"):
         resumed(tmp_path, rounds=7)
-    with pytest.raises(PlanError, match="different people"):
+    with pytest.raises(StorageError, match="different people"):
         resumed(tmp_path, people=people_of_syn(300))
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:-100])
     with pytest.raises(CounterplanError, match=r"learning\.npz: the file is damaged"):
@@ -287,7 +286,7 @@ def test_answers_that_were_handed_in_are_learned_from_and_not_asked_again(whole:
     before = set(answers.keys)
     new = [key for key in LabelledStates.from_cache(run.box, syn().problem).keys if key not in before]
     assert len(new) == run.box.queries
-    fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], others=()))
+    fewer = quick(answers=replace(answers, states=answers.states[:0], favourable=answers.favourable[:0], extras=()))
     assert len(fewer.labelled_set) == 0
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, StorageError
+from counterplan.errors import ModelError, PeopleError, StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
 from counterplan.storage.arrays import (
@@ -126,9 +126,9 @@ class Checkpoint:
         """Within this context, errors caused by missing or invalid content are raised as StorageError."""
         try:
             yield
-        except CounterplanError:
+        except (ModelError, PeopleError, StorageError):
             raise
-        except DAMAGE as error:
+        except DAMAGE as error:  # SettingError is one: constructors raise it for arrays that do not fit together
             raise StorageError(f"{self.path}: damaged ({error!r}); {restart_hint(self.path.parent)}") from None
 
     def require(self, problem: Problem, box: BlackBox, settings: Any, seed: int) -> None:

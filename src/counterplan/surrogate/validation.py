@@ -74,7 +74,9 @@ def _tree_spec(problem: Problem, trees: Mapping[str, Any]) -> dict[str, ArraySpe
                 raise ValueError(f"there is an unknown array 'trees.{name}'")
             if int(index) >= len(problem.features):
                 raise ValueError(f"the trees test the feature {index}, which the problem does not have")
-            cuts = trees[name].shape[0]
+            if trees[name].ndim != 1:
+                raise ValueError(f"'trees.{name}' should have one dimension")
+            cuts = len(trees[name])
             spec[f"trees.{index}.cuts"] = ArraySpec(np.float32, (cuts,))
             spec[f"trees.{index}.left"] = ArraySpec(np.uint16, (cuts + 1, "trees"))
     return spec
