@@ -13,6 +13,9 @@ import loans
 import worlds
 from counterplan.problem import Problem
 
+# Two workers on two cores: threads of linear algebra would only wait for each other. Subprocesses inherit it.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 # Compiled functions are shared between processes and runs: most of the time to train in tests is compilation.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

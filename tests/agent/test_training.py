@@ -18,11 +18,12 @@ from counterplan import (
     BlackBox,
     CounterplanError,
     ModelError,
+    NotFittedError,
     PeopleError,
-    PlanError,
     Problem,
     Recourse,
     SettingError,
+    StorageError,
     benchmarks,
 )
 from counterplan.agent import NetworkConfig, SearchSettings
@@ -424,7 +425,7 @@ def test_the_front_door(tmp_path: Path) -> None:
     last = loaded.recommend(people, "cascade+exact")
     assert last.counts["found"] == 20
     assert all(plan.verified for plan in last)
-    with pytest.raises(PlanError, match=r"is .* what 'counterplan fit' wrote"):
+    with pytest.raises(StorageError, match=r"is .* what 'counterplan fit' wrote"):
         Recourse.load(tmp_path / "nowhere", syn().model)
 
 

@@ -18,6 +18,7 @@ from counterplan import (
     PeopleError,
     Problem,
     SettingError,
+    StorageError,
     benchmarks,
 )
 from counterplan.models.adapters import FunctionModel

@@ -324,7 +324,9 @@ def test_what_is_not_whole_or_not_ours_is_refused(learned: Surrogate, tmp_path: 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_can_be_constructed_can_predict(learned: Surrogate) -> None:
     states = some_states(SYN, 23, 12)
-    known = replace(learned, hints=Hints(states[:3], np.array([[0, 1], [2, -1]])))
+    examples = np.full((2, SYN.max_actions), -1)
+    examples[:, :2] = [[0, 1], [2, -1]]
+    known = replace(learned, hints=Hints(states[:3], examples))
     arrays, facts = to_arrays(known)
     refused = accepted = 0
     for changed in altered(arrays, facts):
