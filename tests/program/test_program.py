@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, PlanError, Plans, Problem, Status, benchmarks
+from counterplan import BlackBox, Plans, Problem, Status, benchmarks
+from counterplan.errors import SettingError
 from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
 from counterplan.search.orders import NO_ACTION, rollout
 from program.random_programs import programs, random_program, reference
@@ -108,7 +109,7 @@ def test_what_is_forbidden_is_not_done() -> None:
     none = np.zeros((1, len(LOAN.transitions)), bool)
     assert actions_of(PROGRAM, row, allowed=none) == [[]]
     assert PROGRAM.recommend(people(row), allowed=none)[0].status is Status.NOT_FOUND
-    with pytest.raises(PlanError, match="did you mean 'MOVE'"):
+    with pytest.raises(SettingError, match="did you mean 'MOVE'"):
         PROGRAM.recommend(people(row), forbid=["MOVES"])
 
 

@@ -145,6 +145,7 @@ class TreeGrower:
         self.digits = np.array([digits_in(test, self.features[test.feature]) for test in self.tests], np.intp)
         self._keys: dict[tuple[int, Test, bool], int] = {}
         self._totals: dict[int, Floats] = {}
+        self._untested: dict[frozenset[int], Bools] = {}
         self._splits: dict[int, tuple[int, list[tuple[Test, Bools]]]] = {}
 
     def grow(self, lookahead: bool = True) -> Branch:
@@ -254,9 +255,11 @@ class TreeGrower:
 
     def _new(self, branch: Branch) -> Bools:
         """[Q] whether a candidate test is of a feature that the rule does not test yet."""
-        known = np.zeros(self.states.shape[1], bool)
-        known[list(branch.path)] = True
-        return ~known[self.tested]
+        if branch.path not in self._untested:
+            tested = np.zeros(self.states.shape[1], bool)
+            tested[list(branch.path)] = True
+            self._untested[branch.path] = ~tested[self.tested]
+        return self._untested[branch.path]
 
     def _widen(self, branch: Branch, test: Test, losses: Single, gain: float) -> tuple[Test, Bools | None]:
         """If `test` is for one value of a category: the set of values with the largest gain, and who passes [n]."""
