@@ -81,7 +81,7 @@ def decide_actions(
     if not pending:
         return Decisions(leaf, rank, action)
     waiting = np.concatenate([rows for _, rows in pending])
-    mask, current, first = legal(waiting), states[waiting], 0
+    mask, current, first = legal(waiting), states.take(waiting, axis=0), 0
     for end, rows in pending:
         places = np.arange(first, first + len(rows))
         first += len(rows)
@@ -112,7 +112,7 @@ def run_program(
         usable = None if allowed is None else allowed[running]
 
         def legal(rows: Ints, t: int = t, current: Floats = current, usable: Bools | None = usable) -> Bools:
-            mask = transitions.legal(current[rows])
+            mask = transitions.legal(current.take(rows, axis=0))
             if usable is not None:
                 mask &= usable[rows]
             mask[:, transitions.stop] = t > 0
