@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -47,10 +48,13 @@ def roundest(low: float, high: float, integer: bool) -> float:
     middle = (low + high) / 2
     for digits in range(-12, 13):
         scale = 10.0**digits
-        for rounding in (np.round, np.ceil, np.floor):
-            cut = rounding(middle * scale) / scale
-            if low < cut <= high and (not integer or float(cut).is_integer()):
-                return float(cut)
+        scaled = middle * scale
+        if not math.isfinite(scaled):
+            break
+        for rounding in (round, math.ceil, math.floor):
+            cut = math.copysign(rounding(scaled), scaled) / scale
+            if low < cut <= high and (not integer or cut.is_integer()):
+                return cut
     return high
 
 

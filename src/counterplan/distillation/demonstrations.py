@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from counterplan.errors import PeopleError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
-from counterplan.search.orders import NO_ACTION
 from counterplan.search.synthetic import synthesize
-from counterplan.surrogate.acquisition import GuideSettings, guide
+from counterplan.surrogate.acquisition import GuideSettings, guide_unverified
 from counterplan.surrogate.surrogate import Surrogate
 
 
@@ -55,12 +54,8 @@ class Demonstrations(NamedTuple):
 
 _ATTEMPTS = 20
 """Times that synthetic people are drawn, of whom the refused ones are used."""
-
-
-class _NoOracle:
-    """Stands for the oracle of a search that sends no queries."""
-
-    spent = False
+_BATCH_SIZE = 16_000
+"""People × actions planned for at the same time."""
 
 
 def demonstrate(
@@ -87,24 +82,10 @@ def demonstrate(
         done += count
         progress(done, total)
 
-    oracle: Any = _NoOracle()
-    plans = np.full((len(groups), len(starts), problem.max_actions), NO_ACTION)
-    costs = np.full((len(groups), len(starts)), np.inf)
-    for level, (confidence, group) in enumerate(zip(settings.confidences, groups, strict=True)):
-        guided = GuideSettings(confidence=confidence, max_expansions=settings.max_expansions)
-        allowed = np.ones((len(group), len(problem.transitions)), bool)
-        found = guide(
-            problem,
-            starts[group],
-            allowed,
-            surrogate.logit,
-            oracle,
-            guided,
-            budget=0,
-            hints=surrogate.hints,
-            progress=advance,
-        )
-        plans[level, group], costs[level, group] = found.actions, found.cost
+    guided = GuideSettings(max_expansions=settings.max_expansions, batch_size=_BATCH_SIZE)
+    levels = list(zip(settings.confidences, groups, strict=True))
+    found = guide_unverified(problem, starts, surrogate.logit, guided, levels, hints=surrogate.hints, progress=advance)
+    plans, costs = np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
     least = costs.min(axis=0)
     helped = np.isfinite(least)
     if not helped.any():

@@ -87,8 +87,14 @@ class Evaluator:
 
     def decide(self, trees: Mapping[int, Tree], visits: Visits) -> Ints:
         """The action [n] of a program, with `trees` by node number; NO_ACTION if it has none."""
-        legal = self.legal(visits)
-        return decide_actions(self.problem.transitions, trees, visits.node, visits.states, legal).actions
+        return decide_actions(
+            self.problem.transitions,
+            trees,
+            visits.node,
+            visits.states,
+            can_stop=visits.steps > 0,
+            legal=lambda rows: self.legal(visits.take(rows)),
+        ).actions
 
     def follow(self, trees: Mapping[int, Tree], visits: Visits) -> Iterator[tuple[Ints, Visits, Ints]]:
         """Follow a program step by step: the rows of `visits` still on their way, their visits and their actions."""

@@ -145,6 +145,7 @@ class TreeGrower:
         self.digits = np.array([digits_in(test, self.features[test.feature]) for test in self.tests], np.intp)
         self._keys: dict[tuple[int, Test, bool], int] = {}
         self._totals: dict[int, Floats] = {}
+        self._untested: dict[frozenset[int], Bools] = {}
         self._splits: dict[int, tuple[int, list[tuple[Test, Bools]]]] = {}
 
     def grow(self, lookahead: bool = True) -> Branch:
@@ -172,7 +173,7 @@ class TreeGrower:
         return self._totals[branch.key]
 
     def _sum(self, rows: Ints) -> Floats:
-        total: Floats = self.losses[rows].sum(axis=0, dtype=float)
+        total: Floats = self.losses.take(rows, axis=0).sum(axis=0, dtype=float)
         return total
 
     def _grow_from(self, tree: Tree, branch: Branch, depth: int) -> Branch:
@@ -230,9 +231,9 @@ class TreeGrower:
         if len(rows) < 2 * settings.min_rows or not self.tests:
             return []
         total = self._total(branch)
-        if total.min() - self.least[rows].sum(dtype=float) <= self.leaf_penalty:
+        if total.min() - self.least.take(rows).sum(dtype=float) <= self.leaf_penalty:
             return []
-        losses, passed = self.losses[rows], self.outcomes[rows]
+        losses, passed = self.losses.take(rows, axis=0), self.outcomes.take(rows, axis=0)
         right = passed.T @ losses
         count = (np.ones(len(rows), np.float32) @ passed).astype(np.intp)
         drop = total.min() - right.min(axis=1) - (total[None] - right).min(axis=1)
@@ -254,9 +255,11 @@ class TreeGrower:
 
     def _new(self, branch: Branch) -> Bools:
         """[Q] whether a candidate test is of a feature that the rule does not test yet."""
-        known = np.zeros(self.states.shape[1], bool)
-        known[list(branch.path)] = True
-        return ~known[self.tested]
+        if branch.path not in self._untested:
+            tested = np.zeros(self.states.shape[1], bool)
+            tested[list(branch.path)] = True
+            self._untested[branch.path] = ~tested[self.tested]
+        return self._untested[branch.path]
 
     def _widen(self, branch: Branch, test: Test, losses: Single, gain: float) -> tuple[Test, Bools | None]:
         """If `test` is for one value of a category: the set of values with the largest gain, and who passes [n]."""
@@ -267,13 +270,15 @@ class TreeGrower:
         if len(values) < 3:
             return test, None
         among = column == test.among[0]
-        inside, outside = int(losses[among].sum(axis=0).argmin()), int(losses[~among].sum(axis=0).argmin())
+        inside, outside = (
+            int(losses.take(np.flatnonzero(side), axis=0).sum(axis=0).argmin()) for side in (among, ~among)
+        )
         difference = losses[:, inside] - losses[:, outside]
         where = [np.flatnonzero(column == value) for value in values]
-        order = np.argsort(np.array([float(difference[rows].mean()) for rows in where]))
+        order = np.argsort(np.array([float(difference.take(rows).mean()) for rows in where]))
         values, where = values[order], [where[place] for place in order]
         counts = np.cumsum([len(rows) for rows in where])
-        rights = np.cumsum([losses[rows].sum(axis=0, dtype=float) for rows in where], axis=0)
+        rights = np.cumsum([losses.take(rows, axis=0).sum(axis=0, dtype=float) for rows in where], axis=0)
         total = self._total(branch)
         penalty = 0.0 if test.feature in branch.path else self.feature_penalty * len(branch.rows)
         best, size = gain, 0
@@ -314,7 +319,7 @@ class TreeGrower:
             return
         if_yes = self.losses[rows, self._choices(branch.yes, rows)]
         if_no = self.losses[rows, self._choices(branch.no, rows)]
-        total = self.outcomes[rows].T @ (if_yes - if_no) + if_no.sum(dtype=float)
+        total = self.outcomes.take(rows, axis=0).T @ (if_yes - if_no) + if_no.sum(dtype=float)
         new = self._new(branch)
         total = total + new * self.feature_penalty * len(rows) + self.digit_penalty * self.digits
         if self.settings.max_conditions is not None:
@@ -374,7 +379,9 @@ class TreeGrower:
         """The tree as part of a program, with the fallbacks of its leaves."""
         if branch.test is None or branch.yes is None or branch.no is None:
             rows = branch.rows
-            order = self.leaf_choices.order(branch.choice, self.losses[rows], self.legal[rows])
+            order = self.leaf_choices.order(
+                branch.choice, self.losses.take(rows, axis=0), self.legal.take(rows, axis=0)
+            )
             return Leaf(tuple(choices[number] for number in order))
         if branch.passed.all() or not branch.passed.any():  # the test does not separate the rows
             return self.finish(branch.yes if branch.passed.all() else branch.no, choices)

@@ -28,8 +28,16 @@ class Visits(NamedTuple):
 
     def take(self, which: Ints | Bools) -> Visits:
         """The visits selected by an index or a mask."""
+        rows = np.flatnonzero(which) if which.dtype == bool else which
         node, states, steps, cost, person, forbidden = self
-        return Visits(node[which], states[which], steps[which], cost[which], person[which], forbidden[which])
+        return Visits(
+            node.take(rows),
+            states.take(rows, axis=0),
+            steps.take(rows),
+            cost.take(rows),
+            person.take(rows),
+            forbidden.take(rows),
+        )
 
     @staticmethod
     def join(parts: Sequence[Visits]) -> Visits:

@@ -44,32 +44,32 @@ def card_text(card: ProgramCard) -> str:
     width = max(len(title) for title in titles.values()) + 2
     lines = []
     for key in keys:
-        said = list(_said(key, data[key])) or ["none"]
-        fitting = [part for line in said for part in _within(line, WIDTH - width)]
+        lines_of = list(_entry_lines(key, data[key])) or ["none"]
+        fitting = [part for line in lines_of for part in _within(line, WIDTH - width)]
         lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
     return visible("\n".join(lines))
 
 
 def _within(line: str, width: int) -> list[str]:
-    """A line, broken where it is too long, the rest further in."""
+    """A line wrapped to a width, with its continuation indented."""
     inside = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(line, max(width, len(inside) + 40), subsequent_indent=inside) or [line]
 
 
-def _said(key: str, value: Any) -> Iterator[str]:
-    """A thing on the card, line by line."""
+def _entry_lines(key: str, value: Any) -> Iterator[str]:
+    """An entry of a card, line by line."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(inner, Mapping) and not any(isinstance(part, Mapping) for part in inner.values()):
-                told = (f"{_title(part)} {', '.join(_said(part, item))}" for part, item in inner.items())
-                yield f"{name}: {', '.join(told)}"
+                parts = (f"{_title(part)} {', '.join(_entry_lines(part, item))}" for part, item in inner.items())
+                yield f"{name}: {', '.join(parts)}"
             else:
-                lines = list(_said(name, inner))
+                lines = list(_entry_lines(name, inner))
                 yield f"{_title(name)}: {lines[0] if len(lines) == 1 else ''}".rstrip()
                 yield from (f"  {line}" for line in lines if len(lines) > 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _said(key, item)
+            yield from _entry_lines(key, item)
     else:
         yield _plain(key, value)
 

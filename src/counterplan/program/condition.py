@@ -18,36 +18,36 @@ from counterplan.program.wording import joined, plain_number, quoted, verb
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one feature: its value is among `values`, of those that are possible `here`."""
+    """A condition on one feature: its value is in `values`; it is known to be in `domain`."""
 
     feature: Feature
     values: Values
-    here: Values
+    domain: Values
 
     @cached_property
     def _both(self) -> Values:
-        return self.values & self.here
+        return self.values & self.domain
 
     @property
     def always(self) -> bool:
-        """Whether every value that is possible here will do."""
-        return self._both == self.here
+        """Whether every value of the domain meets it."""
+        return self._both == self.domain
 
     @property
     def never(self) -> bool:
-        """Whether none will."""
+        """Whether no value of the domain meets it."""
         return not self._known and not self._both.missing
 
     @property
     def _known(self) -> bool:
-        """Whether some value will do that is not missing."""
+        """Whether some value that is not missing meets it."""
         return bool(self._both.low < self._both.high if self.feature.is_number else self._both.among)
 
     @property
     def _any_known(self) -> bool:
-        """Whether every value will do that is not missing."""
-        here, both = self.here, self._both
-        return (both.low, both.high, both.among) == (here.low, here.high, here.among)
+        """Whether every value that is not missing meets it."""
+        domain, both = self.domain, self._both
+        return (both.low, both.high, both.among) == (domain.low, domain.high, domain.among)
 
     def __call__(self, states: Floats) -> Bools:
         """Where it holds in `states` [n, F]."""
@@ -66,12 +66,12 @@ class Condition:
             return f"{label} {is_} unknown"
         if self._any_known:
             return f"{label} {is_} known"
-        said = self._number_text() if self.feature.is_number else self._category_text()
-        return f"{label} {is_} {said}{' or unknown' if self._both.missing else ''}"
+        text = self._number_text() if self.feature.is_number else self._category_text()
+        return f"{label} {is_} {text}{' or unknown' if self._both.missing else ''}"
 
     def _number_text(self) -> str:
         feature, both = self.feature, self._both
-        below, above = both.high < self.here.high, both.low > self.here.low
+        below, above = both.high < self.domain.high, both.low > self.domain.low
         unit = f" {feature.unit}" if feature.unit else ""
         if feature.integer and both.high - both.low == 1:
             return feature.format_value(both.low)
@@ -83,21 +83,21 @@ class Condition:
 
     def _category_text(self) -> str:
         shape, places = self._shape
-        said = [quoted(self.feature, place) for place in places]
+        labels = [quoted(self.feature, place) for place in places]
         if shape in ("at least", "at most"):
-            return f"{shape} {said[0]}"
+            return f"{shape} {labels[0]}"
         if shape == "between":
-            return f"between {said[0]} and {said[1]}"
+            return f"between {labels[0]} and {labels[1]}"
         if shape == "in":
-            return joined(said, "or")
-        if len(said) > 2:
-            return f"none of {joined(said, 'or')}"
-        return f"not {said[0]}" if len(said) == 1 else f"neither {said[0]} nor {said[1]}"
+            return joined(labels, "or")
+        if len(labels) > 2:
+            return f"none of {joined(labels, 'or')}"
+        return f"not {labels[0]}" if len(labels) == 1 else f"neither {labels[0]} nor {labels[1]}"
 
     @property
     def _shape(self) -> tuple[str, list[int]]:
         """The shortest way to name the values of a category."""
-        inside, outside = sorted(self._both.among), sorted(self.here.among - self._both.among)
+        inside, outside = sorted(self._both.among), sorted(self.domain.among - self._both.among)
         if self.feature.kind == "ordered" and len(inside) > 2:
             if inside[0] > outside[-1]:
                 return "at least", inside[:1]
@@ -117,7 +117,7 @@ class Condition:
         if self._any_known:
             return Node("not", (missing,))
         parts = self._number_parts(name) if self.feature.is_number else self._category_parts(name)
-        unsure = self.here.missing and parts[0].op in ("not", "!=")  # which hold for what is missing
+        unsure = self.domain.missing and parts[0].op in ("not", "!=")  # which hold for what is missing
         if unsure and not self._both.missing:
             parts.append(Node("not", (missing,)))
         known = parts[0] if len(parts) == 1 else Node("and", tuple(parts))
@@ -128,21 +128,21 @@ class Condition:
         low, high = Node("number", (both.low,)), Node("number", (both.high,))
         if self.feature.integer and both.high - both.low == 1:
             return [Node("==", (name, low))]
-        above = [Node(">=", (name, low))] if both.low > self.here.low else []
-        return above + ([Node("<", (name, high))] if both.high < self.here.high else [])
+        above = [Node(">=", (name, low))] if both.low > self.domain.low else []
+        return above + ([Node("<", (name, high))] if both.high < self.domain.high else [])
 
     def _category_parts(self, name: Node) -> list[Node]:
         shape, places = self._shape
-        said = [Node("text", (self.feature.values[place],)) for place in places]
+        texts = [Node("text", (self.feature.values[place],)) for place in places]
         if shape == "at least":
-            return [Node(">=", (name, said[0]))]
+            return [Node(">=", (name, texts[0]))]
         if shape == "at most":
-            return [Node("<=", (name, said[0]))]
+            return [Node("<=", (name, texts[0]))]
         if shape == "between":
-            return [Node(">=", (name, said[0])), Node("<=", (name, said[1]))]
-        if len(said) == 1:
-            return [Node("==" if shape == "in" else "!=", (name, said[0]))]
-        among = Node("in", (name, *said))
+            return [Node(">=", (name, texts[0])), Node("<=", (name, texts[1]))]
+        if len(texts) == 1:
+            return [Node("==" if shape == "in" else "!=", (name, texts[0]))]
+        among = Node("in", (name, *texts))
         return [among] if shape == "in" else [Node("not", (among,))]
 
     def to_data(self) -> dict[str, Any]:
@@ -152,6 +152,6 @@ class Condition:
         if not feature.is_number or not self._known:
             data["in"] = [feature.natives[place] for place in sorted(both.among)]
         else:
-            data |= {"at_least": plain_number(both.low)} if both.low > self.here.low else {}
-            data |= {"below": plain_number(both.high)} if both.high < self.here.high else {}
-        return data | ({"missing": both.missing} if self.here.missing else {})
+            data |= {"at_least": plain_number(both.low)} if both.low > self.domain.low else {}
+            data |= {"below": plain_number(both.high)} if both.high < self.domain.high else {}
+        return data | ({"missing": both.missing} if self.domain.missing else {})

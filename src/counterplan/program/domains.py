@@ -1,4 +1,4 @@
-"""What values a feature can have: at a node, after a test, and where an action is possible at all."""
+"""Domains of features: their possible values at a node, after a test, and where an action is legal."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from counterplan.problem.binding import Expression
 from counterplan.problem.conditions import Node
 from counterplan.program.parts import Choice, Test
 
-MOST_TRIED = 5_000
-"""Combinations of values for which a precondition is tried out."""
+MAX_COMBINATIONS = 5_000
+"""Most combinations of values for which a precondition is evaluated."""
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
 @dataclass(frozen=True)
 class Values:
-    """Values of a feature: numbers from `low` to below `high`, or the places `among` a category's; maybe `missing`."""
+    """Values of a feature: numbers from `low` to below `high`, or values `among` a category, by index; or `missing`."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -34,12 +34,12 @@ class Values:
         return Values(low, high, self.among & other.among, self.missing and other.missing)
 
     def __or__(self, other: Values) -> Values:
-        """All of both, and for numbers what lies between."""
+        """The union; for numbers, the smallest interval around it."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Values(low, high, self.among | other.among, self.missing or other.missing)
 
     def some(self, feature: Feature) -> bool:
-        """Whether `feature` can have any of them."""
+        """Whether they are not empty."""
         return self.missing or bool(self.low < self.high if feature.is_number else self.among)
 
 
@@ -51,7 +51,7 @@ def possible(feature: Feature) -> Values:
 
 
 def passing(feature: Feature, test: Test, passed: bool) -> Values:
-    """The values with which a test is passed, or failed."""
+    """The values that pass a test, or fail it."""
     every = frozenset(range(len(feature.natives)))
     if test.among is not None:
         chosen = frozenset(test.among) & every
@@ -66,21 +66,21 @@ def passing(feature: Feature, test: Test, passed: bool) -> Values:
 
 
 def _from(feature: Feature, number: float) -> float:
-    """The least number of a feature that is `number` or more."""
+    """The least value of a feature that is at least `number`."""
     return float(math.ceil(number) if feature.integer and math.isfinite(number) else number)
 
 
 def _after(feature: Feature, number: float) -> float:
-    """The least number of a feature above `number`."""
+    """The least value of a feature above `number`."""
     if not math.isfinite(number):
         return number
     return float(math.floor(number) + 1) if feature.integer else math.nextafter(number, math.inf)
 
 
 def after_values(problem: Problem, node: str, choices: Iterable[Choice]) -> list[Values]:
-    """What each feature can be at `node` of a program with these `choices`.
+    """The possible values of each feature at `node` of a program with these `choices`.
 
-    After a function that sets, its feature has one of the values chosen; after one that adds, it is known.
+    After a function that sets its feature, it has one of the chosen values; after one that adds, it is not missing.
     """
     values = [possible(feature) for feature in problem.features]
     for function, span in zip(problem.transitions.functions, problem.transitions.spans, strict=True):
@@ -98,7 +98,7 @@ def after_values(problem: Problem, node: str, choices: Iterable[Choice]) -> list
 
 
 def needs(problem: Problem, choice: Choice) -> dict[int, Values]:
-    """The values (perhaps too many, never too few) with which a choice is possible, for each feature that matters."""
+    """By feature that matters: a superset of the values with which a choice is legal."""
     transitions = problem.transitions
     if choice.action == transitions.stop:
         return {}
@@ -123,7 +123,7 @@ def _needs(problem: Problem, action: int) -> dict[int, Values]:
         found[target.index] &= Values(_from(target, low), _after(target, high))
     named = [feature for feature in features if feature.name in function.when.tree.names()]
     if not any(feature.is_number for feature in named):
-        for feature, values in _tried(problem, function.when, named, argument):
+        for feature, values in _satisfying(problem, function.when, named, argument):
             found[feature.index] &= values
     for part in _conjuncts(function.when.tree):
         for feature, values in _bounds(named, part, argument if target.is_number else None):
@@ -131,19 +131,19 @@ def _needs(problem: Problem, action: int) -> dict[int, Values]:
     return found
 
 
-def _tried(
+def _satisfying(
     problem: Problem, when: Expression, named: Sequence[Feature], argument: float
 ) -> Iterator[tuple[Feature, Values]]:
-    """The values of categories with which a precondition that mentions only them can be true: all are tried."""
+    """The values with which a precondition on categories alone can be true; all combinations are evaluated."""
     options = [[*range(len(feature.natives)), *([math.nan] if feature.missing else [])] for feature in named]
-    if not named or math.prod(map(len, options)) > MOST_TRIED:
+    if not named or math.prod(map(len, options)) > MAX_COMBINATIONS:
         return
     rows = np.array(list(product(*options)), float)
     states = np.zeros((len(rows), len(problem.features)))
     states[:, [feature.index for feature in named]] = rows
-    fine = np.broadcast_to(when(states, np.full(len(rows), argument)), len(rows))
+    satisfied = np.broadcast_to(when(states, np.full(len(rows), argument)), len(rows))
     for column, feature in enumerate(named):
-        seen = rows[fine, column]
+        seen = rows[satisfied, column]
         known = frozenset(seen[~np.isnan(seen)].astype(int).tolist())
         yield feature, Values(among=known, missing=bool(np.isnan(seen).any()))
 
@@ -157,7 +157,7 @@ def _conjuncts(node: Node) -> Iterator[Node]:
 
 
 def _bounds(named: Sequence[Feature], node: Node, argument: float | None) -> Iterator[tuple[Feature, Values]]:
-    """What a comparison such as `income + argument >= 250` means for the one number in it."""
+    """The bounds that a comparison such as `income + argument >= 250` sets on the one number in it."""
     if node.op not in _MIRRORED:
         return
     sides = [_linear(side, argument) for side in node.args]
@@ -179,19 +179,19 @@ def _bounds(named: Sequence[Feature], node: Node, argument: float | None) -> Ite
 
 
 def _wide(bound: float, exact: bool, direction: int) -> float:
-    """A calculated bound, moved outwards further than rounding can, unless it is `exact`."""
+    """A computed bound, widened by more than its rounding error unless it is `exact`."""
     return bound if exact or not math.isfinite(bound) else bound + direction * 1e-6 * (1 + abs(bound))
 
 
 def _whole(node: Node) -> bool:
-    """Whether all numbers in an expression are whole."""
+    """Whether all numbers in an expression are integers."""
     if node.op == "number":
         return float(node.args[0]).is_integer()
     return all(_whole(arg) for arg in node.args if isinstance(arg, Node))
 
 
 def _linear(node: Node, argument: float | None) -> tuple[float, dict[str, float]] | None:
-    """A sum as its constant and the factors of its names; None if it is none."""
+    """A linear expression as its constant and the factors of its names; None if it is not linear."""
     if node.op == "number":
         return float(node.args[0]), {}
     if node.op == "argument":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
-from counterplan.program.parts import Tree, partition
+from counterplan.program.parts import Leaf, Tree, partition
 from counterplan.search.orders import NO_ACTION
 
 
@@ -49,25 +49,50 @@ class ProgramRun(NamedTuple):
 
 
 def decide_actions(
-    transitions: Transitions, trees: Mapping[int, Tree], nodes: Ints, states: Floats, legal: Bools
+    transitions: Transitions,
+    trees: Mapping[int, Tree],
+    nodes: Ints,
+    states: Floats,
+    can_stop: Bools,
+    legal: Callable[[Ints], Bools],
 ) -> Decisions:
-    """One step in `states` [n, F] at `nodes` [n], by number, where the actions `legal` [n, A] are possible."""
+    """One step in `states` [n, F] at `nodes` [n], by number, where STOP is possible for `can_stop` [n].
+
+    `legal` gives the legal actions [k, A] of some rows [k]; it is called once, with the rows whose leaf does not begin
+    with a STOP that is possible.
+    """
     leaf, rank = np.full(len(nodes), -1, np.intp), np.full(len(nodes), -1, np.intp)
     action = np.full(len(nodes), NO_ACTION, np.intp)
+    pending: list[tuple[Leaf, Ints]] = []
     for node in np.unique(nodes).tolist():
         tree = trees.get(node)
         if tree is None:
             continue
         for index, (end, rows) in enumerate(partition(tree, states, np.flatnonzero(nodes == node))):
+            if not len(rows):
+                continue
             leaf[rows] = index
-            for place, choice in enumerate(end.choices):
-                if not len(rows):
-                    break
-                picked = choice.pick(transitions, states, legal, rows)
-                action[rows] = picked
-                done = picked != NO_ACTION
-                rank[rows[done]] = place
-                rows = rows[~done]
+            if end.choices and end.choices[0].action == transitions.stop:
+                stops = can_stop[rows]
+                action[rows[stops]], rank[rows[stops]] = transitions.stop, 0
+                rows = rows[~stops]
+            if len(rows):
+                pending.append((end, rows))
+    if not pending:
+        return Decisions(leaf, rank, action)
+    waiting = np.concatenate([rows for _, rows in pending])
+    mask, current, first = legal(waiting), states.take(waiting, axis=0), 0
+    for end, rows in pending:
+        places = np.arange(first, first + len(rows))
+        first += len(rows)
+        for number, choice in enumerate(end.choices):
+            if not len(places):
+                break
+            picked = choice.pick(transitions, current, mask, places)
+            done = picked != NO_ACTION
+            taken = waiting[places[done]]
+            action[taken], rank[taken] = picked[done], number
+            places = places[~done]
     return Decisions(leaf, rank, action)
 
 
@@ -84,13 +109,17 @@ def run_program(
         if not len(running):
             break
         current = run.states[running]
-        legal = transitions.legal(current)
-        if allowed is not None:
-            legal &= allowed[running]
-        legal[:, transitions.stop] = t > 0
-        if t == longest:
-            legal[:, :-1] = False
-        step = decide_actions(transitions, trees, node, current, legal)
+        usable = None if allowed is None else allowed[running]
+
+        def legal(rows: Ints, t: int = t, current: Floats = current, usable: Bools | None = usable) -> Bools:
+            mask = transitions.legal(current.take(rows, axis=0))
+            if usable is not None:
+                mask &= usable[rows]
+            mask[:, transitions.stop] = t > 0
+            mask[:, :-1] &= t < longest
+            return mask
+
+        step = decide_actions(transitions, trees, node, current, np.full(len(running), t > 0), legal)
         run.nodes[running, t], run.leaves[running, t], run.ranks[running, t] = node, step.leaves, step.ranks
         run.stopped[running[step.actions == transitions.stop]] = True
         going = (step.actions != NO_ACTION) & (step.actions != transitions.stop)

@@ -201,7 +201,9 @@ class Program:
         Decisions
             Leaves, ranks of the choices and actions, each of shape [n].
         """
-        return decide_actions(self.problem.transitions, self._numbered, nodes, states, legal)
+        transitions = self.problem.transitions
+        can_stop = legal[:, transitions.stop]
+        return decide_actions(transitions, self._numbered, nodes, states, can_stop, lambda rows: legal[rows])
 
     def run(self, states: Floats, allowed: Bools | None = None) -> ProgramRun:
         """Run the program on states.

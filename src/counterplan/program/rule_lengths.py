@@ -17,7 +17,7 @@ def mean_rule_length(program: ProgramLike, run: ProgramRun) -> float:
 
 
 def longest_rule(program: ProgramLike, run: ProgramRun) -> int:
-    """The most features in the rule of any step taken in `run`, STOP not counted."""
+    """The largest number of features in the rule of any step taken in `run`, STOP not counted."""
     return max(_lengths(program, run)[0].tolist(), default=0)
 
 

@@ -25,24 +25,33 @@ from counterplan.program.wording import choice_name, for_everyone, joined, not_o
 
 @dataclass(frozen=True)
 class Rule:
-    """Conditions under which a choice is taken, one for each feature, and what had to be impossible before."""
+    """The conditions under which a choice is taken, and the actions before it that are not possible.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        One for each feature.
+    otherwise : str
+        Text of a rule without conditions.
+    cannot : tuple of str
+        Actions that come first in the leaf: `CHANGE_HOUSING=own`.
+    cannot_text : str
+        The same in words.
+    """
 
     conditions: tuple[Condition, ...]
     otherwise: str
-    """What to say if there is no condition."""
     cannot: tuple[str, ...] = ()
-    """The actions that come first in the leaf: `CHANGE_HOUSING=own`."""
     cannot_text: str = ""
-    """The same in words."""
 
     @property
     def length(self) -> int:
-        """The number of features it mentions, one for each condition and for each action that had to be impossible."""
+        """The number of conditions and of actions that are not possible."""
         return len(self.conditions) + len(self.cannot)
 
     @property
     def never(self) -> bool:
-        """Whether nobody can fulfil it."""
+        """Whether no state meets it."""
         return any(condition.never for condition in self.conditions)
 
     def __call__(self, states: Floats) -> Bools:
@@ -57,8 +66,8 @@ class Rule:
         """The rule as a sentence: "your income is below 50,000 € and your housing is "rent""."""
         if self.never:
             return "nobody comes here"
-        said = joined([condition.text for condition in self.conditions], "and")
-        return ", while ".join(filter(None, (said, self.cannot_text))) or self.otherwise
+        conditions = joined([condition.text for condition in self.conditions], "and")
+        return ", while ".join(filter(None, (conditions, self.cannot_text))) or self.otherwise
 
     @cached_property
     def formal(self) -> str:
@@ -69,7 +78,7 @@ class Rule:
         return str(parts[0] if len(parts) == 1 else Node("and", tuple(parts)))
 
     def to_data(self) -> list[dict[str, Any]]:
-        """The rule as plain data: a condition for each feature, then what cannot be done."""
+        """The rule as plain data: its conditions, then the actions that are not possible."""
         return [*(condition.to_data() for condition in self.conditions), *({"cannot": name} for name in self.cannot)]
 
     @cached_property

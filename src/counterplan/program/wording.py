@@ -16,7 +16,7 @@ def choice_name(problem: Problem, choice: Choice) -> str:
 
 
 def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
-    """The verb, the object and the aim of a choice other than STOP: `change`, `your job`, `to "manager"`.
+    """The verb, the object and the target of a choice other than STOP: `change`, `your job`, `to "manager"`.
 
     `raise`, `your income`, `to 80,000 €`: by the smallest step that brings it there or beyond, else by the largest.
     """
@@ -31,21 +31,21 @@ def choice_words(problem: Problem, choice: Choice) -> tuple[str, str, str]:
 
 
 _NAMED = 3
-"""Steps that are named as not open at most; if there are more, all but two are only counted. Data have them all."""
+"""Most steps that are named as not possible; of more, all but two are only counted."""
 _DOING = {"change": "changing", "raise": "raising", "lower": "lowering", "move": "moving"}
 
 
 def not_open(problem: Problem, choices: Sequence[Choice]) -> str:
-    """That choices cannot be taken: by the rules of the problem, by somebody's wishes, or at a plan's end."""
-    said: dict[tuple[str, str], list[str]] = {}
+    """The text for choices that are not possible: not legal, forbidden, or at the end of a plan."""
+    targets: dict[tuple[str, str], list[str]] = {}
     for choice in choices:
-        way, label, aim = choice_words(problem, choice)
-        aims = said.setdefault((way, label), [])
+        way, label, target = choice_words(problem, choice)
+        aims = targets.setdefault((way, label), [])
         if choice.reach is None:
-            aims.append(aim)
+            aims.append(target)
         else:
-            aims[:] = []  # no step of this function is possible, wherever to
-    words = [" ".join([_DOING[way], label, joined(aims, "or")]).rstrip() for (way, label), aims in said.items()]
+            aims[:] = []  # no step of this function is possible, whatever its target
+    words = [" ".join([_DOING[way], label, joined(aims, "or")]).rstrip() for (way, label), aims in targets.items()]
     if len(words) > _NAMED:
         words[_NAMED - 1 :] = [f"{len(words) - _NAMED + 1} other steps"]
     return f"{joined(words, 'and')} {'is' if len(words) == 1 else 'are'} not open to you here"

@@ -7,9 +7,10 @@ probability × the saving against the best plan so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 
@@ -145,6 +146,58 @@ def guide(
         search.run(rows, outcome)
         progress(len(rows))
     return outcome
+
+
+def guide_unverified(
+    problem: Problem,
+    states: Floats,
+    logit: Logit,
+    settings: GuideSettings,
+    levels: Sequence[tuple[float, Ints]],
+    *,
+    hints: Hints | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[SearchOutcome]:
+    """Plan without queries at several confidence levels.
+
+    The plans of each level are those of `guide` with a budget of 0, with less work: states are enumerated only up to
+    the first confident one, which is the cheapest, and each level continues the enumeration of the one before.
+
+    Parameters
+    ----------
+    problem : Problem
+    states : array of shape [B, F]
+    logit : callable
+        Log odds [n] that states [n, F] are favourable.
+    settings : GuideSettings
+        Its `confidence` is not used.
+    levels : sequence of (float, int array of shape [n])
+        Confidences in increasing order, each with the rows of the people to plan for: a subset of the rows of the level
+        before.
+    hints : Hints, optional
+        As for `guide`.
+    progress : callable, optional
+        Called with the number of plans searched for since the last call.
+
+    Returns
+    -------
+    list of SearchOutcome
+        Actions and costs for each level; without lower bounds.
+    """
+    checked = _checked(logit)
+    outcomes = [SearchOutcome.empty(len(states), problem.max_actions) for _ in levels]
+    batch_size = max(1, settings.batch_size // len(problem.transitions))
+    for first in range(0, len(states), batch_size):
+        rows = np.arange(first, min(first + batch_size, len(states)))
+        allowed = np.ones((len(rows), len(problem.transitions)), bool)
+        search = _UnverifiedSearch(Frontier(problem, states[rows], allowed), checked, settings, hints)
+        selected = [np.isin(rows, people) for _, people in levels]
+        for level, (confidence, outcome) in enumerate(zip((c for c, _ in levels), outcomes, strict=True)):
+            continued = selected[level + 1] if level + 1 < len(levels) else np.zeros(len(rows), bool)
+            search.search(confidence, selected[level], continued)
+            outcome.actions[rows], outcome.cost[rows] = search.actions, search.cost
+            progress(int(selected[level].sum()))
+    return outcomes
 
 
 def _is_number(value: object) -> bool:
@@ -360,3 +413,34 @@ class _GuidedSearch:
         pool, bound = self.pool, self.bound.copy()
         np.minimum.at(bound, pool.person[pool.open], pool.cost[pool.open])
         return np.asarray(np.minimum(bound, self.cost))
+
+
+class _UnverifiedSearch(_GuidedSearch):
+    """A search without queries, which can be repeated at a higher confidence."""
+
+    def __init__(self, frontier: Frontier, logit: Logit, settings: GuideSettings, hints: Hints | None) -> None:
+        super().__init__(frontier, logit, cast(MeteredOracle, None), settings, 0, hints)
+        self.continued = self.active
+        """[B] whether the search will be repeated."""
+
+    def search(self, confidence: float, active: Bools, continued: Bools) -> None:
+        """Search for the people `active` [B], in the states enumerated so far and beyond."""
+        self.settings = replace(self.settings, confidence=confidence)
+        self.active, self.continued = active, continued
+        self.actions = np.full_like(self.actions, NO_ACTION)
+        self.cost, self.target = np.full(len(active), np.inf), np.full(len(active), np.inf)
+        self.update_target(active)
+        self.expand()
+        self.propose()
+        self.accept_unverified()
+        self.actions[~active], self.cost[~active] = NO_ACTION, np.inf
+
+    def needs_expansion(self) -> Bools:
+        """[B] whether no confident state is known yet."""
+        needed: Bools = self.active & np.isfinite(self.bound) & np.isinf(self.target)
+        self.frontier.finished |= ~needed & ~self.continued
+        return needed
+
+    def values(self, part: slice) -> Floats:
+        """Zeros [B]: nothing is queried."""
+        return np.zeros(len(self.cost))

@@ -1,4 +1,4 @@
-"""A program for others to read and run: drawn (.svg, .dot), as a Python module (.py), a page (.html), as it is (.json).
+"""Export of programs: a drawing (.svg, .dot), a Python module (.py), a page (.html) or the program's file (.json).
 
 Everything here is text made from a program and its problem; nobody is asked, and nothing here is run by counterplan.
 """

@@ -24,7 +24,7 @@ _TITLES = {
     "questions": "questions asked of the model to make it",
 }
 _ELSEWHERE = (*DRAWN, "cannot", "groups", "without", "protected_tested", "protected_avoided")
-"""What the page says, or draws, in another place."""
+"""Entries that the page shows elsewhere."""
 _HEADINGS = {
     "people": "people",
     "success": "whose plan held",
@@ -35,13 +35,13 @@ _HEADINGS = {
 
 
 def summary(program: ProgramLike) -> list[tuple[str, str]]:
-    """What a card says of the program as names and values: how well it does, first."""
+    """The main entries of the card as titles and texts: performance first."""
     card = program.card.to_data()
-    return [(title, _said(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
+    return [(title, _entry_text(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
 
 
 def counted(program: ProgramLike) -> str:
-    """What the numbers in the drawing count, and how many of these people are invented, as far as the card knows."""
+    """What the numbers in the drawing count, with the number of synthetic people, if the card has it."""
     if not drawing(program).people:
         return "rules"
     people = program.card.people
@@ -51,7 +51,7 @@ def counted(program: ProgramLike) -> str:
 
 
 def making(program: ProgramLike) -> list[tuple[str, str]]:
-    """What else is on the card, such as how the program was made; what lies within is named by its way there."""
+    """The other entries of the card, such as settings; nested ones are named by their path."""
     card = program.card.to_data()
     others = {key: value for key, value in card.items() if key not in _TITLES and key not in _ELSEWHERE}
     queries = card.get("questions")
@@ -59,8 +59,7 @@ def making(program: ProgramLike) -> list[tuple[str, str]]:
 
 
 def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]:
-    """By protected feature, and by what cannot be done: the name, the headings of a table, and its rows, the group's
-    name first."""
+    """Tables by protected feature and by forbidden function: a name, headings and rows, each with its group first."""
     card = program.card.to_data()
     labels = {feature.name: feature.label for feature in program.problem.features}
     every: list[tuple[str, Any, Callable[[str], str]]] = []
@@ -71,15 +70,15 @@ def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]
         rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
         seen = dict.fromkeys(key for row in rows.values() for key in row)
         keys = [key for key in _HEADINGS if key in seen] + [key for key in seen if key not in _HEADINGS]
-        body = [[say(str(g)), *(_said(key, row.get(key)) for key in keys)] for g, row in rows.items()]
+        body = [[say(str(g)), *(_entry_text(key, row.get(key)) for key in keys)] for g, row in rows.items()]
         if body:
             headings = [_HEADINGS.get(key, str(key).replace("_", " ")) for key in keys]
             tables.append((name, headings, body))
     return tables
 
 
-def _items(told: object) -> list[tuple[Any, Any]]:
-    return list(told.items()) if isinstance(told, Mapping) else []
+def _items(data: object) -> list[tuple[Any, Any]]:
+    return list(data.items()) if isinstance(data, Mapping) else []
 
 
 def _entries(card: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
@@ -88,12 +87,15 @@ def _entries(card: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
         if isinstance(value, Mapping) and any(isinstance(item, Mapping) for item in value.values()):
             yield from _entries(value, f"{name}, ")
         elif isinstance(value, Mapping):
-            yield name, ", ".join(f"{inner} {_said(inner, item)}" for inner, item in value.items()).replace("_", " ")
+            yield (
+                name,
+                ", ".join(f"{inner} {_entry_text(inner, item)}" for inner, item in value.items()).replace("_", " "),
+            )
         elif value is not None:
-            yield name, _said(key, value)
+            yield name, _entry_text(key, value)
 
 
-def _said(key: str, value: Any) -> str:
+def _entry_text(key: str, value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "–", True: "yes", False: "no"}[value]
     if isinstance(value, (int, float)):
@@ -104,43 +106,47 @@ def _said(key: str, value: Any) -> str:
         return say_shortly(short) + " times" * (key == "cost_ratio")
     if key == "tried_on" and isinstance(value, Mapping):
         people, more = value.get("people"), value.get("without_any_known_plan")
-        return f"{_said('', people)} people" + (f"; {_said('', more)} more have no known plan" if more else "")
+        return f"{_entry_text('', people)} people" + (
+            f"; {_entry_text('', more)} more have no known plan" if more else ""
+        )
     if key == "questions" and isinstance(value, Mapping):
-        return _said("", sum(part for part in value.values() if isinstance(part, int)))
+        return _entry_text("", sum(part for part in value.values() if isinstance(part, int)))
     if isinstance(value, Mapping):
-        parts = [f"{_said('', part)} {str(name).replace('_', ' ')}" for name, part in value.items() if part != 0]
+        parts = [f"{_entry_text('', part)} {str(name).replace('_', ' ')}" for name, part in value.items() if part != 0]
         return ", ".join(sorted(parts, key=lambda part: "invented" in part)) or "0"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_said(key, item) for item in value) or "none"
+        return ", ".join(_entry_text(key, item) for item in value) or "none"
     return visible(str(value))
 
 
 def limits(program: ProgramLike) -> list[str]:
-    """What a program cannot do, in sentences."""
+    """The limitations of a program, in sentences for its readers."""
     protected = [feature for feature in program.problem.features if feature.protected]
     tested = {index for tree in program.trees.values() for index in tested_features(tree)}
-    looked = [feature.label for feature in protected if feature.index in tested]
-    spared = [feature.label for feature in protected if feature.index not in tested]
-    said = [
+    tested_labels = [feature.label for feature in protected if feature.index in tested]
+    untested_labels = [feature.label for feature in protected if feature.index not in tested]
+    sentences = [
         "A plan is what should work for people like you. It is not checked with the model that decides: have it "
         "checked before you rely on it.",
         "It does not know the decision. It takes for granted that the answer was no.",
         "Effort is what the problem file says it is. For you it may be more or less.",
         "Where it has no plan, one may exist all the same: a planner that asks the model can look for it.",
     ]
-    if looked:
-        said.append(f"Its rules look at {listed(looked)}, which the problem file calls protected.")
-    if spared:
-        said.append(f"No rule looks at {listed(spared)}; what rules do look at may tell something of it all the same.")
-    needed = [feature.label for feature in used(program) if feature.label in spared]
+    if tested_labels:
+        sentences.append(f"Its rules look at {listed(tested_labels)}, which the problem file calls protected.")
+    if untested_labels:
+        sentences.append(
+            f"No rule looks at {listed(untested_labels)}; what rules do look at may tell something of it all the same."
+        )
+    needed = [feature.label for feature in used(program) if feature.label in untested_labels]
     if needed:
-        said.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
+        sentences.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
     more = program.card.to_data().get("cannot", ())
-    return [*said, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
+    return [*sentences, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
 
 
 def used(program: ProgramLike) -> list[Feature]:
-    """The features on which what a program does can depend: tested, changed, or needed to know what is legal."""
+    """The features that the actions of a program can depend on: tested, changed, or needed for legality."""
     transitions, reached = program.problem.transitions, drawing(program).nodes
     found = {index for name in reached if name in program.trees for index in tested_features(program.trees[name])}
     for function in transitions.functions:

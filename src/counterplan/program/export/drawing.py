@@ -1,4 +1,4 @@
-"""The automaton as a picture to be: its nodes in causal order, and the transitions between them with their counts."""
+"""The layout of a drawing of the automaton: nodes in causal order, and transitions with their counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from counterplan.program.protocol import ProgramLike
 
 
 class Edge(NamedTuple):
-    """A way from one node to another, by name; `taken` is 0 where it is only a second choice, or was never taken."""
+    """A transition between nodes, by name; `taken` is 0 if it is only a fallback or was never taken."""
 
     source: str
     target: str
@@ -20,7 +20,7 @@ class Edge(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What is drawn: nodes from INTERVENE to STOP, edges, and whether counts are people rather than rules."""
+    """Nodes from INTERVENE to STOP, edges, and whether counts are people rather than rules."""
 
     nodes: tuple[str, ...]
     edges: tuple[Edge, ...]
@@ -28,7 +28,7 @@ class Drawing(NamedTuple):
 
 
 def drawing(program: ProgramLike) -> Drawing:
-    """The nodes that a run can come to, causes before what they make easier, and every way between them."""
+    """The nodes that a run can reach, causal parents first, and every transition between them."""
     transitions = program.problem.transitions
     first: Counter[tuple[str, str]] = Counter()
     for name, tree in program.trees.items():

@@ -1,4 +1,4 @@
-"""Conditions and formulas for other languages: names become places in a state, values of categories their ranks.
+"""Conditions and formulas for other languages: names become indices of a state, values of categories their ranks.
 
 What comes out is plain data: numbers, truths, and lists of an operation and what it is applied to.
 """
@@ -14,7 +14,7 @@ from counterplan.problem.values import text_of
 
 
 class Resolver:
-    """Resolves the expressions of a problem; those of a function may speak of its `argument` and base costs."""
+    """Resolves the expressions of a problem; those of a function may refer to its `argument` and base costs."""
 
     def __init__(
         self, features: Sequence[Feature], function: Function | None = None, bases: Mapping[str, float] | None = None
@@ -45,7 +45,7 @@ class Resolver:
         return [op, *(self(arg) for arg in args)]
 
     def _beside(self, other: Node, node: Node) -> Any:
-        """`node`, where `other` may tell that it is the value of a category."""
+        """`node`, which is a value of a category if `other` is a feature with values."""
         values = self._values(other)
         return float(values.index(text_of(node.args[0]))) if values and node.op in ("text", "number") else self(node)
 

@@ -1,4 +1,4 @@
-"""A program as a page: one file that works offline from disk, in which everything is computed where it is read."""
+"""A program as a page: one file that works offline and computes everything in the browser."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from counterplan.program.text import program_text
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _STEPS = 200
-"""How finely a slider moves."""
+"""Steps of a slider."""
 _ROWS = 6
-"""A longer table of groups is folded away."""
+"""Most rows of a table that is not collapsed."""
 
 
 def to_html(program: ProgramLike) -> str:
-    """The page as text: no network, no code but ours (the page's policy holds its hash), no markup of others."""
+    """The page as text. Its security policy allows no network and only its own code, by hash; all text is escaped."""
     style = _read("drawing.css") + _read("page.css")
     script = _read("engine.js") + _read("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
@@ -58,7 +58,7 @@ def to_html(program: ProgramLike) -> str:
 
 
 def _rules(program: ProgramLike) -> str:
-    """How many rules there are, in words."""
+    """The number of rules in words."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
     return "1 plain rule" if count == 1 else f"{count:,} plain rules"
 
@@ -70,7 +70,7 @@ def _pairs(pairs: list[tuple[str, str]]) -> str:
 
 
 def _table(name: str, headings: list[str], rows: list[list[str]]) -> str:
-    """How the program does for groups of people."""
+    """A table of the performance for groups of people."""
     head = "".join(f'<th scope="col">{escape(_capital(cell))}</th>' for cell in (name, *headings))
     body = "".join(
         f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
@@ -85,7 +85,7 @@ def _details(summary: str, inside: str) -> str:
 
 
 def page_data(program: ProgramLike) -> dict[str, Any]:
-    """What the page's script works with: the program in numbers, its reasons, and what its form shows."""
+    """The data of the page's script: the program in numbers, its reasons and the fields of the form."""
     examples = _examples(program)
     fields = [_field(program, feature, examples) for feature in used(program)]
     middle = [_middle(program, feature, examples) for feature in program.problem.features]
@@ -108,7 +108,7 @@ def _hash(text: str) -> str:
 
 
 def _json(data: Any) -> str:
-    """JSON that can stand inside a script element: nothing in it can end the element."""
+    """JSON that is safe inside a script element: nothing in it can end the element."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -118,7 +118,7 @@ def _capital(text: str) -> str:
 
 
 def _examples(program: ProgramLike) -> list[Floats]:
-    """The people on the card, as far as they fit the problem."""
+    """The examples of the card that match the problem."""
     found = []
     told = program.card.to_data().get("examples")
     for person in told if isinstance(told, list | tuple) else ():
@@ -134,7 +134,7 @@ def _finite(state: Floats) -> list[float | None]:
 
 
 def _field(program: ProgramLike, feature: Feature, examples: list[Floats]) -> dict[str, Any]:
-    """A field of the form; a number's slider goes a little beyond everything that the program asks about."""
+    """A field of the form; the slider of a number covers all thresholds and examples with a margin."""
     if not feature.is_number:
         return {"feature": feature.index}
     low, high, step = _range(program, feature, examples)
@@ -142,7 +142,7 @@ def _field(program: ProgramLike, feature: Feature, examples: list[Floats]) -> di
 
 
 def _range(program: ProgramLike, feature: Feature, examples: list[Floats]) -> tuple[float, float, float]:
-    """Where a number's slider begins, ends, and how it moves."""
+    """The minimum, maximum and step of a slider."""
     marks = [example[feature.index] for example in examples if not math.isnan(example[feature.index])]
     marks += [edge for edge in feature.bins or () if math.isfinite(edge)]
     marks += [edge for edge in (feature.low, feature.high) if math.isfinite(edge)]
@@ -169,7 +169,7 @@ def _thresholds(tree: Tree, feature: int) -> list[float]:
 
 
 def _middle(program: ProgramLike, feature: Feature, examples: list[Floats]) -> float | None:
-    """A value to begin with where no example tells."""
+    """An initial value if there is no example."""
     if feature.kind == "category":
         return 0.0
     if feature.kind == "ordered":

@@ -65,14 +65,14 @@ def to_python(program: ProgramLike) -> str:
 
 
 def _identifiers(names: Sequence[str]) -> dict[str, str]:
-    """A Python name for each node; where two would be one, or letters are lost, its number tells them apart."""
+    """A Python identifier for each node; with its number where it would not be unique or characters are lost."""
     plain = [re.sub(r"[^a-z0-9_]", "_", name.lower()) for name in names]
     unique = [text == name.lower() and plain.count(text) == 1 for text, name in zip(plain, names, strict=True)]
     return {name: text if unique[i] else f"{text}_{i}" for i, (name, text) in enumerate(zip(names, plain, strict=True))}
 
 
 def _quoted(text: str) -> str:
-    """Text that stands in a docstring, on one line."""
+    """Text for one line of a docstring."""
     return repr(text)[1:-1].replace('"', '\\"')
 
 
@@ -105,7 +105,7 @@ def _branch(program: ProgramLike, tree: Tree, numbered: Iterator[int], indent: s
 
 
 def _test(feature: Feature, test: Test) -> str:
-    """A test as code, with a word on what its numbers mean."""
+    """A test as code, with a comment on the meaning of its numbers."""
     value = f"p[{feature.name!r}]"
     if test.at_least is not None:
         means = "" if feature.is_number else f"  # at least {feature.natives[int(-(-test.at_least // 1))]!r}"
@@ -147,7 +147,7 @@ def _formulas(program: ProgramLike) -> Iterator[str]:
 
 
 def _scale(cause: Cause, index: int) -> str:
-    """What a cause makes of the effort, as a function of its number `n`."""
+    """The factor of a cause on costs, as a function of its value `n`."""
     assert cause.scale is not None
     if cause.scale.by_value is not None:
         body = f"    return {tuple(cause.scale.by_value.tolist())!r}[-1 if isnan(n) else int(n)]\n"

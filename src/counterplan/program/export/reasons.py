@@ -1,4 +1,4 @@
-"""Why a program does what it does: the sentence of each choice, as `rules` says it."""
+"""The reasons of a program: the text of the rule of each choice."""
 
 from __future__ import annotations
 

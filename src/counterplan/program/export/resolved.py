@@ -1,4 +1,4 @@
-"""A program in plain numbers, for those who run it elsewhere: no name is left to look up, no text to parse."""
+"""A program as numbers for other interpreters: no names to look up, no expressions to parse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from counterplan.program.protocol import ProgramLike
 
 
 def resolved(program: ProgramLike) -> dict[str, Any]:
-    """Features, functions, causes and trees, as JSON can hold them; null is missing, or a bound that is not there."""
+    """Features, functions, causes and trees as JSON data; null is a missing value or an infinite bound."""
     problem = program.problem
     transitions = problem.transitions
     return {
@@ -32,7 +32,7 @@ def resolved(program: ProgramLike) -> dict[str, Any]:
 
 
 def title(problem: Problem) -> str:
-    """What people call the problem."""
+    """The title of the problem, or its name."""
     return str(problem.to_dict().get("title") or problem.name)
 
 
@@ -120,7 +120,7 @@ def _test(test: Test) -> dict[str, Any]:
 
 
 def _choice(program: ProgramLike, choice: Choice) -> dict[str, Any]:
-    """A function and one of its arguments by number, or a goal; or nothing, which is STOP."""
+    """A function with an argument, by number, or with a target value; empty for STOP."""
     transitions = program.problem.transitions
     if choice.action == transitions.stop:
         return {}

@@ -23,7 +23,7 @@ _STEP = 27
 
 
 def to_svg(program: ProgramLike) -> str:
-    """The drawing as a file of its own, for light and dark."""
+    """The drawing as a standalone file, with styles for light and dark."""
     style = files(__package__).joinpath("page", "drawing.css").read_text(encoding="utf-8")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + figure(program, style) + "\n"
 
@@ -73,7 +73,7 @@ def figure(program: ProgramLike, style: str = "") -> str:
 
 
 def _under(program: ProgramLike, name: str) -> str:
-    """What stands below a node's name: the feature that it changes."""
+    """The text below the name of a node: the feature that it changes."""
     if name in (INTERVENE, STOP):
         return "everybody starts here" if name == INTERVENE else "should be favourable now"
     transitions = program.problem.transitions
@@ -111,7 +111,7 @@ def _edge(edge: Edge, way: str, i: int, j: int, left: int, wide: int, most: int,
 
 
 def _bulge(span: int) -> int:
-    """How far the arc over `span` nodes goes out."""
+    """The horizontal extent of an arc over `span` nodes."""
     return 22 + _STEP * (span - 1) if span else 24
 
 
@@ -125,5 +125,5 @@ def _cut(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text for XML: escaped, without the control characters that XML cannot hold."""
+    """Escaped text without the control characters that XML does not allow."""
     return escape("".join(letter if letter >= " " and letter not in "\ufffe\uffff" else " " for letter in text))
