@@ -27,7 +27,7 @@ def everything(problem: Problem, count: int) -> np.ndarray:
     return np.ones((count, len(problem.transitions)), bool)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_a_tree_that_is_searched_to_the_end_is_exact(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -51,7 +51,7 @@ def test_a_tree_that_is_searched_to_the_end_is_exact(data: st.DataObject) -> Non
             assert forest.best[row] == pytest.approx(least, abs=1e-4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_trees_hold_only_legal_steps(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -141,7 +141,7 @@ def test_orders_get_cheaper_and_end_in_the_same_state() -> None:
     assert best[4:].tolist() == [-1, -1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_orders_are_legal_never_dearer_and_the_lessons_allow_them(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

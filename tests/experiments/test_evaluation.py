@@ -65,7 +65,7 @@ def test_judges_everybody_at_once_as_one_by_one(problem: Problem) -> None:
     assert [evaluation.outcome for evaluation in swapped] == ["illegal", "refused"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_agrees_with_the_replay_of_true_plans(seed: int) -> None:
     problem = Problem.from_dict(worlds.random_problem(seed))

@@ -316,7 +316,7 @@ def test_foreign_plans_are_refused(plans: Plans) -> None:
     assert len(explain(Plans(()), GERMAN.problem, BlackBox(GERMAN.model))) == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=24)
 @given(st.data())
 def test_holds_in_random_worlds(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

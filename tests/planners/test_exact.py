@@ -46,7 +46,7 @@ def chosen_actions(problem: Problem, plan: Plan) -> list[int]:
     return [names.index(action) for action in plan.actions]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_agrees_with_brute_force(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -140,7 +140,7 @@ def test_asks_in_order_of_cost_and_never_beyond_the_answer() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))

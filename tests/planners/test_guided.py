@@ -47,7 +47,7 @@ def liar_of(kind: str, problem: Problem, people: pd.DataFrame, model: object) ->
 
 
 @pytest.mark.parametrize("kind", [*LIARS, "inverted"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_without_limits_it_is_exact_whatever_the_surrogate_says(kind: str, data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -65,7 +65,7 @@ def test_without_limits_it_is_exact_whatever_the_surrogate_says(kind: str, data:
 
 
 @pytest.mark.parametrize("kind", [*LIARS, "inverted"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_bounds_are_true_and_budgets_kept(kind: str, data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -54,7 +54,7 @@ def check_columns(plans: Plans) -> None:
         assert [plans.texts.get(row, t) for t in range(length)] == [step.text for step in plan.steps]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_columns_and_objects_agree_in_random_worlds(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

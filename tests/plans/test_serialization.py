@@ -68,7 +68,7 @@ def test_reasons_are_written_as_sentence_and_as_data(longest: Plan) -> None:
         Plans.from_json(json.dumps(data))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_json_has_everything_in_random_worlds(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

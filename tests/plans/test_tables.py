@@ -55,7 +55,7 @@ def rows_of(plans: Plans) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "argument", "cost", "text", "reason", "source", "caution"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=24)
 @given(st.data())
 def test_tables_are_made_from_columns_as_from_objects(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -174,7 +174,7 @@ def feature(problem, name):
     return next(feature for feature in problem.features if feature.name == name)
 
 
-@settings(slow, max_examples=150)
+@settings(slow, max_examples=60)
 @given(tables(kinds), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
 def test_any_csv_gives_a_right_file_that_reads_its_table(tmp_path, made, quoting):
     path = tmp_path / "any.csv"
@@ -205,7 +205,7 @@ def test_any_csv_gives_a_right_file_that_reads_its_table(tmp_path, made, quoting
             assert set(one.values) == set(column.dropna())
 
 
-@settings(slow, max_examples=100)
+@settings(slow, max_examples=40)
 @given(
     tables([*kinds, numbers, st.booleans(), st.none() | st.booleans(), st.sampled_from([1, "1", True, None, 2.5, "a"])])
 )
@@ -225,7 +225,7 @@ def test_any_frame_gives_a_right_file_that_reads_it(tmp_path, made):
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20))
-@settings(slow, max_examples=200)
+@settings(slow, max_examples=80)
 def test_every_text_is_written_so_that_it_reads_back(tmp_path, text):
     table = pd.DataFrame({"a": [text, text + "x", text], "y": [1, 0, 1]})
     assert set(checked(draft(table, "y", text), tmp_path / "t.yaml").features[0].values) == {text, text + "x"}

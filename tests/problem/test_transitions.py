@@ -550,7 +550,7 @@ def test_an_action_in_words():
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_a_batch_is_as_good_as_one_by_one(data):
     problem = data.draw(worlds.problems())
     states = problem.read(data.draw(worlds.people(problem))).states
@@ -570,7 +570,7 @@ def test_a_batch_is_as_good_as_one_by_one(data):
 
 
 @given(st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_every_action_is_as_legal_and_as_dear_and_leads_where_the_file_says(data):
     file = data.draw(worlds.problem_dicts())
     problem, world = Problem.from_dict(file), World(file)

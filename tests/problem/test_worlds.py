@@ -70,7 +70,7 @@ def test_black_boxes_favour_a_few_and_sometimes_nobody():
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_black_box_depends_on_the_person_and_nothing_else(data):
     problem = data.draw(worlds.problems())
     box = data.draw(worlds.black_boxes(problem))
