@@ -17,7 +17,6 @@ from counterplan import (
     EvolutionSettings,
     ExactPlanner,
     GuidedPlanner,
-    Plan,
     Planner,
     Plans,
     Problem,
@@ -28,13 +27,11 @@ from counterplan import (
 )
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.planners import PlanningTask
-from counterplan.problem import People
 from counterplan.search.change_sets import propose
 from counterplan.search.orders import cheapest_orders, rollout
 from counterplan.surrogate.acquisition import GuideSettings
+from planners.brute_force import brute_force, indices
 
-DECIMALS = 7
-"""Costs are compared to so many decimals."""
 WEIGHTS = [1e-12, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
 """The first one makes an action free, since costs are rounded to 9 decimals."""
 
@@ -44,35 +41,6 @@ def weights(draw: st.DrawFn, problem: Problem, people: pd.DataFrame) -> np.ndarr
     """Random cost weights [B, A]."""
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     return random.choice(WEIGHTS, (len(people), len(problem.transitions)))
-
-
-def brute_force(problem: Problem, people: People, row: int, box: BlackBox, weights: np.ndarray) -> tuple | None:
-    """The best (cost, steps, actions) over every legal sequence, or None."""
-    transitions = problem.transitions
-    oracle = box.session(problem, people)
-    layer = {people.states[row].tobytes(): (0.0, [])}
-    best = None
-    for depth in range(problem.max_actions + 1):
-        successors: dict[bytes, tuple[float, list[int]]] = {}
-        for raw, (cost, actions) in layer.items():
-            state = np.frombuffer(raw).reshape(1, -1)
-            if oracle(state, np.array([row]))[0]:
-                found = (round(cost, DECIMALS), depth, actions)
-                best = found if best is None or found < best else best
-            legal, costs = transitions.legal(state)[0], transitions.cost(state)[0]
-            for action in np.flatnonzero(legal[:-1]).tolist():
-                after = (transitions.apply(state, np.array([action]))[0] + 0.0).tobytes()
-                step = round(float(costs[action] * weights[action]), 9)
-                candidate = (round(cost + step, DECIMALS), [*actions, action])
-                if after not in successors or candidate < successors[after]:
-                    successors[after] = candidate
-        layer = successors
-    return best
-
-
-def indices(problem: Problem, plan: Plan) -> list[int]:
-    names = [str(action) for action in problem.transitions.actions]
-    return [names.index(action) for action in plan.actions]
 
 
 def check_costs(problem: Problem, people: pd.DataFrame, plans: Plans, weights: np.ndarray) -> None:

@@ -11,39 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, Problem, ProblemError, SettingError, Status
-from counterplan.problem import People
-
-UNIT = 7
-"""Costs are compared to so many decimals."""
-
-
-def brute_force(problem: Problem, people: People, row: int, box: BlackBox) -> tuple[float, int, list[int]] | None:
-    """The best (cost, steps, actions) over every legal sequence, state by state and step by step, or None."""
-    transitions = problem.transitions
-    ask = box.session(problem, people)
-    layer = {people.states[row].tobytes(): (0.0, [])}
-    best = None
-    for depth in range(problem.max_actions + 1):
-        ahead: dict[bytes, tuple[float, list[int]]] = {}
-        for raw, (cost, actions) in layer.items():
-            state = np.frombuffer(raw).reshape(1, -1)
-            if ask(state, np.array([row]))[0]:
-                found = (round(cost, UNIT), depth, actions)
-                best = found if best is None or found < best else best
-            legal, costs = transitions.legal(state)[0], transitions.cost(state)[0]
-            for action in np.flatnonzero(legal[:-1]).tolist():
-                after = (transitions.apply(state, np.array([action]))[0] + 0.0).tobytes()
-                candidate = (round(cost + costs[action], UNIT), [*actions, action])
-                if after not in ahead or candidate < ahead[after]:
-                    ahead[after] = candidate
-        layer = ahead
-    return best
-
-
-def chosen_actions(problem: Problem, plan: Plan) -> list[int]:
-    names = [str(action) for action in problem.transitions.actions]
-    return [names.index(action) for action in plan.actions]
+from counterplan import BlackBox, ExactPlanner, Problem, ProblemError, SettingError, Status
+from planners.brute_force import brute_force, indices
 
 
 @settings(max_examples=60)
@@ -66,7 +35,7 @@ def test_agrees_with_brute_force(data: st.DataObject) -> None:
         assert plan.cost == pytest.approx(cost, abs=1e-5)
         assert plan.lower_bound == pytest.approx(cost, abs=1e-5)
         assert len(plan.steps) == steps
-        assert chosen_actions(problem, plan) == actions, "ties go to fewer steps, then to the order of the file"
+        assert indices(problem, plan) == actions, "ties go to fewer steps, then to the order of the file"
         assert plan.optimal
         assert plan.verified
         assert plan.replay(problem, box).ok
