@@ -65,6 +65,8 @@ bench: $(READY)
 	$(BIN)/python bench/program.py
 	$(BIN)/python bench/blind.py
 	$(BIN)/python bench/program_speed.py
+	$(BIN)/python bench/recommend_speed.py
+	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/page.py
 
 # The documentation as a site, in site/: open site/index.html, it needs neither a network nor a server.
