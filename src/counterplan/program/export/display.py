@@ -15,7 +15,8 @@ def to_display(program: ProgramLike) -> str:
     """HTML with the drawing as an embedded image, so that its style cannot leak, and the card; all text is escaped."""
     name = escape(title(program.problem))
     image = base64.b64encode(to_svg(program).encode("utf-8", "replace")).decode()
-    pairs = "".join(f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in summary(program))
+    head = "<th style='text-align: left'>"
+    pairs = "".join(f"<tr>{head}{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in summary(program))
     items = "".join(f"<li>{escape(line)}</li>" for line in limits(program))
     return (
         '<div class="counterplan-program">'
