@@ -332,6 +332,15 @@ def test_the_top_level_has_few_loose_modules() -> None:
     assert len(loose) <= MOST_LOOSE_MODULES, sorted(loose)
 
 
+def test_one_class_name_is_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for module, tree in sources().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
 def test_the_architecture_page_has_the_table() -> None:
     assert PAGE.read_text("utf-8") == page_with_table(PAGE.read_text("utf-8")), "run 'python tests/test_imports.py'"
 

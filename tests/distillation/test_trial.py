@@ -17,7 +17,7 @@ import worlds
 from counterplan import BlackBox, Problem, Program, Recourse, StorageError, benchmarks
 from counterplan.distillation.distiller import ProgramDistiller
 from counterplan.distillation.options import DistillOptions
-from counterplan.distillation.trial import Origin, Trial, card_of
+from counterplan.distillation.trial import ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError, SettingError
 from counterplan.problem import Encoding
 from counterplan.program import ProgramCard
@@ -44,8 +44,8 @@ SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=Netwo
 SMALL = {"traces": 200, "rounds": 1}
 
 
-def origin(starts: np.ndarray) -> Origin:
-    return Origin(starts, len(starts), made_with={}, seed=0, queries={})
+def origin(starts: np.ndarray) -> ProgramOrigin:
+    return ProgramOrigin(starts, len(starts), made_with={}, seed=0, queries={})
 
 
 @pytest.fixture(scope="module")

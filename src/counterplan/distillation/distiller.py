@@ -18,7 +18,7 @@ from counterplan.distillation.imitation import imitate, pairs_of
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.policy_search import PolicySearch
 from counterplan.distillation.traces import sample_traces
-from counterplan.distillation.trial import EXAMPLES, Origin, Trial, card_of
+from counterplan.distillation.trial import EXAMPLES, ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError
 from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
 from counterplan.plans import Status
@@ -200,7 +200,7 @@ class ProgramDistiller:
         """The program with a card from a trial on people who were held out, and may be known to be `refused`."""
         self.progress("trying", 0, 1)
         trial = self.try_program(made.program, held_out, refused)
-        origin = Origin(
+        origin = ProgramOrigin(
             starts=made.starts,
             real=made.real,
             made_with=made.made_with,

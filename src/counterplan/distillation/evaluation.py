@@ -19,8 +19,8 @@ MAX_COST_LOSS = 5.0
 """Largest loss of a plan for its cost: six times the least cost is as bad as it gets."""
 
 
-class Outcome(NamedTuple):
-    """How plans end."""
+class RolloutOutcome(NamedTuple):
+    """Expected outcome of rollouts."""
 
     loss: Floats
     """Expected loss: relative cost above the least one if the plan holds, else the penalty of a failure."""
@@ -105,9 +105,9 @@ class Evaluator:
             going = np.flatnonzero((action != stop) & (action != NO_ACTION))
             running, visits = running[going], self.step(visits.take(going), action[going])
 
-    def rollout(self, trees: Mapping[int, Tree], visits: Visits, passed: list[Visits] | None = None) -> Outcome:
+    def rollout(self, trees: Mapping[int, Tree], visits: Visits, passed: list[Visits] | None = None) -> RolloutOutcome:
         """The outcome [n] of following a program from `visits`; `passed` collects the visits on the way."""
-        outcome = Outcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
+        outcome = RolloutOutcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
         rows: list[Ints] = []
         ends: list[Visits] = []
         for running, current, action in self.follow(trees, visits):
@@ -121,14 +121,14 @@ class Evaluator:
             outcome.loss[where], outcome.failure[where] = self.outcome_at(Visits.join(ends))
         return outcome
 
-    def outcome_at(self, ends: Visits) -> Outcome:
+    def outcome_at(self, ends: Visits) -> RolloutOutcome:
         """The outcome [n] of stopping at `ends`.
 
         The cost of a plan counts only as far as it holds, so that a plan that fails gains nothing by being cheap.
         """
         excess = np.clip(ends.cost / self.least_cost[ends.person] - 1, 0, MAX_COST_LOSS)
         chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
-        return Outcome(chance * excess + (1 - chance) * self.failure_penalty, 1 - chance)
+        return RolloutOutcome(chance * excess + (1 - chance) * self.failure_penalty, 1 - chance)
 
     def picks(self, visits: Visits, open_: Bools | None = None) -> Ints:
         """[n, C] the action that each choice, or each one `open_` [C], means; NO_ACTION where it is not legal."""
@@ -138,7 +138,7 @@ class Evaluator:
             picks[:, number] = self.choices[number].pick(self.problem.transitions, visits.states, legal)
         return picks
 
-    def outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> Outcome:
+    def outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> RolloutOutcome:
         """The outcome [n, C] of each choice `open_` [C] at `visits`, followed by the program; NaN where not legal."""
         stop, count = self.problem.transitions.stop, len(self.problem.transitions)
         picks = self.picks(visits, open_)
@@ -146,7 +146,7 @@ class Evaluator:
         np.put_along_axis(wanted, picks, True, axis=1)
         wanted[:, NO_ACTION] = False
         row, action = np.nonzero(wanted)
-        by_action = Outcome(*(np.full(wanted.shape, np.nan) for _ in Outcome._fields))
+        by_action = RolloutOutcome(*(np.full(wanted.shape, np.nan) for _ in RolloutOutcome._fields))
         stopped, going = np.flatnonzero(action == stop), np.flatnonzero(action != stop)
         parts = [(stopped, self.outcome_at(visits.take(row[stopped])))] if len(stopped) else []
         after = self.step(visits.take(row[going]), action[going])
@@ -154,4 +154,4 @@ class Evaluator:
         for where, outcome in parts:
             for table, values in zip(by_action, outcome, strict=True):
                 table[row[where], action[where]] = values
-        return Outcome(*(np.take_along_axis(table, picks, axis=1) for table in by_action))
+        return RolloutOutcome(*(np.take_along_axis(table, picks, axis=1) for table in by_action))

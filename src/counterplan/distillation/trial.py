@@ -66,7 +66,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ProgramOrigin:
     """How a program was made.
 
     Parameters
@@ -98,7 +98,7 @@ class Origin:
     model: str = ""
 
 
-def card_of(program: Program, trial: Trial, origin: Origin) -> ProgramCard:
+def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCard:
     """The card of a program."""
     problem, hopeful = program.problem, trial.hopeful
     _, cost, _ = rollout(problem.transitions, trial.states, trial.run.actions)

@@ -16,7 +16,7 @@ from counterplan.plans import serialization, tables
 from counterplan.plans.columns import Coded, PlanColumns
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, StepReason
-from counterplan.plans.sources import ColumnSource, ObjectSource, Source, rounded, steps_taken, total_costs
+from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
 from counterplan.plans.text import plans_text
 from counterplan.problem import People, Problem
@@ -55,7 +55,7 @@ class Plans(Sequence[Plan]):
     """
 
     def __init__(self, plans: Iterable[Plan] = (), problem: str = "", queries: int = 0, cached: int = 0) -> None:
-        self._source: Source = ObjectSource(tuple(plans))
+        self._source: PlanSource = ObjectSource(tuple(plans))
         self.problem, self.queries, self.cached = problem, queries, cached
 
     @classmethod
@@ -88,7 +88,7 @@ class Plans(Sequence[Plan]):
         return cls._of(ColumnSource(problem, own, columns), label, queries, cached)
 
     @classmethod
-    def _of(cls, source: Source, problem: str, queries: int, cached: int) -> Plans:
+    def _of(cls, source: PlanSource, problem: str, queries: int, cached: int) -> Plans:
         plans = cls((), problem, queries, cached)
         plans._source = source
         return plans

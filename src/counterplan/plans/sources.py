@@ -33,7 +33,7 @@ class ActionName(NamedTuple):
         return f"{self.function}={text_of(self.argument)}"
 
 
-class Source(Protocol):
+class PlanSource(Protocol):
     """Plans for B people, of at most T steps."""
 
     @property
@@ -59,10 +59,10 @@ class Source(Protocol):
     def plans(self, rows: range) -> Iterator[Plan]:
         """The plans of `rows` as objects."""
 
-    def take(self, rows: slice) -> Source:
+    def take(self, rows: slice) -> PlanSource:
         """The plans of `rows`."""
 
-    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> Source:
+    def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> PlanSource:
         """The same plans with other reasons [n] for `steps` [n] of the people `rows` [n]."""
 
 
@@ -78,12 +78,12 @@ class ColumnSource:
 
     @cached_property
     def persons(self) -> list[int | str]:
-        """See `Source.persons`."""
+        """See `PlanSource.persons`."""
         return [label_of(label) for label in self.people.table.index]
 
     @cached_property
     def action_names(self) -> Sequence[ActionName]:
-        """See `Source.action_names`."""
+        """See `PlanSource.action_names`."""
         actions = self.problem.transitions.actions
         return [ActionName(action.function, action.argument) for action in actions if action.argument is not None]
 
@@ -119,12 +119,12 @@ class ColumnSource:
 
     @property
     def step_costs(self) -> Floats:
-        """See `Source.step_costs`."""
+        """See `PlanSource.step_costs`."""
         return self._rollout[0]
 
     @cached_property
     def texts(self) -> Coded[str]:
-        """See `Source.texts`: each distinct change is put into words once."""
+        """See `PlanSource.texts`: each distinct change is put into words once."""
         _, before, after = self._rollout
         taken = steps_taken(self.columns)
         transitions, actions = self.problem.transitions, self.columns.actions[taken]
@@ -149,7 +149,7 @@ class ColumnSource:
         return states
 
     def plans(self, rows: range) -> Iterator[Plan]:
-        """See `Source.plans`."""
+        """See `PlanSource.plans`."""
         for first in range(0, len(rows), _BLOCK):
             block = rows[first : first + _BLOCK]
             yield from self._block(np.array(block, np.intp))
@@ -198,11 +198,11 @@ class ColumnSource:
             )
 
     def take(self, rows: slice) -> ColumnSource:
-        """See `Source.take`."""
+        """See `PlanSource.take`."""
         return ColumnSource(self.problem, self.people.take(rows), self.columns.take(rows))
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> ColumnSource:
-        """See `Source.with_reasons`."""
+        """See `PlanSource.with_reasons`."""
         old = self.columns.reasons or Coded.empty(self.columns.actions.shape)
         codes = old.codes.copy()
         codes[rows, steps] = np.where(reasons.codes == NO_CODE, NO_CODE, reasons.codes + len(old.values))
@@ -239,7 +239,7 @@ class ObjectSource:
 
     @cached_property
     def persons(self) -> list[int | str]:
-        """See `Source.persons`."""
+        """See `PlanSource.persons`."""
         return [plan.person for plan in self.objects]
 
     @cached_property
@@ -266,12 +266,12 @@ class ObjectSource:
 
     @property
     def action_names(self) -> Sequence[ActionName]:
-        """See `Source.action_names`."""
+        """See `PlanSource.action_names`."""
         return self._actions[0]
 
     @cached_property
     def columns(self) -> PlanColumns:
-        """See `Source.columns`."""
+        """See `PlanSource.columns`."""
         plans, actions = self.objects, self._actions[1]
         columns = PlanColumns(
             actions,
@@ -301,26 +301,26 @@ class ObjectSource:
 
     @cached_property
     def step_costs(self) -> Floats:
-        """See `Source.step_costs`."""
+        """See `PlanSource.step_costs`."""
         return self._filled(lambda step: step.cost, 0.0)
 
     @cached_property
     def texts(self) -> Coded[str]:
-        """See `Source.texts`."""
+        """See `PlanSource.texts`."""
         texts: dict[str, int] = {}
         codes = self._filled(lambda step: texts.setdefault(step.text, len(texts)))
         return Coded(codes.astype(np.intp), [*texts])
 
     def plans(self, rows: range) -> Iterator[Plan]:
-        """See `Source.plans`."""
+        """See `PlanSource.plans`."""
         return (self.objects[row] for row in rows)
 
     def take(self, rows: slice) -> ObjectSource:
-        """See `Source.take`."""
+        """See `PlanSource.take`."""
         return ObjectSource(self.objects[rows])
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> ObjectSource:
-        """See `Source.with_reasons`."""
+        """See `PlanSource.with_reasons`."""
         changed: dict[int, list[Step]] = {}
         for i, (row, t) in enumerate(zip(rows.tolist(), steps.tolist(), strict=True)):
             reason = reasons.get(i) or (None, None)
@@ -344,7 +344,7 @@ def rounded(costs: Floats) -> Floats:
     return exact[codes].reshape(costs.shape)
 
 
-def total_costs(source: Source) -> Floats:
+def total_costs(source: PlanSource) -> Floats:
     """[B] total costs: NaN for people without a plan, 0 if the decision is already favourable."""
     columns = source.columns
     codes, first = _distinct(np.zeros(len(columns)), *source.step_costs.T)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterplan.errors import SettingError
 from counterplan.plans.columns import NO_CODE, Coded
-from counterplan.plans.sources import Source, rounded, steps_taken, total_costs
+from counterplan.plans.sources import PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
 from counterplan.problem.values import text_of
 
@@ -24,7 +24,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Beginnings of texts that a spreadsheet runs as a formula."""
 
 
-def to_frame(source: Source) -> pd.DataFrame:
+def to_frame(source: PlanSource) -> pd.DataFrame:
     """One row per step; see `Plans.to_frame`."""
     columns, stepless = _columns(source)
     if not len(stepless):
@@ -40,7 +40,7 @@ def to_frame(source: Source) -> pd.DataFrame:
     return pd.DataFrame(values).infer_objects()
 
 
-def to_arrow(source: Source) -> pa.Table:
+def to_arrow(source: PlanSource) -> pa.Table:
     """An Arrow table with the rows of `to_frame`; see `Plans.to_arrow`."""
     try:
         import pyarrow as pa
@@ -58,7 +58,7 @@ def to_arrow(source: Source) -> pa.Table:
     return pa.table(arrays)
 
 
-def to_parquet(source: Source) -> bytes:
+def to_parquet(source: PlanSource) -> bytes:
     """The Arrow table as a Parquet file."""
     table = to_arrow(source)
     import pyarrow.parquet as pq
@@ -68,7 +68,7 @@ def to_parquet(source: Source) -> bytes:
     return file.getvalue()
 
 
-def to_csv(source: Source, header: bool = True) -> str:
+def to_csv(source: PlanSource, header: bool = True) -> str:
     """CSV with the rows of `to_frame`; see `Plans.to_csv`. Each distinct cell is formatted once."""
     columns, _ = _columns(source)
     cells = [_cells(column) for column in columns.values()]
@@ -77,7 +77,7 @@ def to_csv(source: Source, header: bool = True) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _columns(source: Source) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
+def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
     """The columns of the table, and which of its S rows are people without steps [S]."""
     columns = source.columns
     taken = steps_taken(columns)
