@@ -75,6 +75,10 @@ class Benchmark:
         return self.model.score(self.problem.read(people).states) >= 0.5
 
 
+MAX_SEED = (2**32 - 1) // 1_000 - 1
+"""Networks are trained with the seeds 1,000 × seed and following, which scikit-learn limits to 32 bits."""
+
+
 def load(name: str, seed: int = 0) -> Benchmark:
     """Load a benchmark.
 
@@ -91,7 +95,7 @@ def load(name: str, seed: int = 0) -> Benchmark:
     Raises
     ------
     SettingError
-        If there is no such benchmark, or the seed is not a whole number from 0 on.
+        If there is no such benchmark, or the seed is not a whole number from 0 to `MAX_SEED`.
 
     Examples
     --------
@@ -102,8 +106,8 @@ def load(name: str, seed: int = 0) -> Benchmark:
     """
     if name not in NAMES:
         raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
-    if not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"a seed is a whole number, zero or more, not {seed!r}")
+    if not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
+        raise SettingError(f"the seed of a benchmark is a whole number from 0 to {MAX_SEED:,}, not {seed!r}")
     with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
         problem = Problem.load(path)
     random = np.random.default_rng([seed, NAMES.index(name)])

@@ -105,8 +105,10 @@ def checked_weights(problem: Problem, people: People, cost_weights: npt.ArrayLik
         return _ONES
     shape = (len(people), len(problem.transitions))
     try:
+        if isinstance(cost_weights, np.ma.MaskedArray):
+            raise TypeError
         weights = np.asarray(cost_weights, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SettingError(f"'cost_weights' must be an array of numbers of shape {shape}") from None
     if weights.shape != shape:
         raise SettingError(

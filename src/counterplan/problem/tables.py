@@ -56,6 +56,8 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
     (1, 2)
     """
     name = str(path)
+    if Path(path).exists() and not Path(path).is_file():
+        raise PeopleError(f"{name}: cannot be read as a table: not a regular file")
     try:
         if name.endswith((".parquet", ".pq")):
             return pd.read_parquet(path)

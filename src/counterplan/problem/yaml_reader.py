@@ -31,6 +31,9 @@ def read_source(path: str | Path) -> Source:
     """Read a problem file; whatever is wrong with it as YAML is in `findings`."""
     source = Source(str(path))
     try:
+        if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+            source.report("this is not a regular file")
+            return source
         with open(path, "rb") as file:
             raw = file.read(limits.MAX_FILE_BYTES + 1)
         if len(raw) > limits.MAX_FILE_BYTES:

@@ -95,6 +95,8 @@ class Recourse:
         self.problem = problem
         self.box = model if isinstance(model, BlackBox) else BlackBox(model)
         self.workspace: Workspace | None = None
+        self._borrowed_from: Path | None = None
+        """The folder of another problem whose surrogate is used."""
         self.agent_ = agent
         self.surrogate_ = surrogate
         self._program = program
@@ -185,6 +187,11 @@ class Recourse:
         if not self._fitted():
             raise NotFittedError("there is nothing to save yet: call fit first")
         workspace = Workspace(folder)
+        if self._borrowed_from is not None and workspace.folder.resolve() == self._borrowed_from:
+            raise StorageError(
+                f"{workspace}: belongs to the problem that it was fitted to, whose program and agent would be lost; "
+                "save in another folder"
+            )
         try:
             workspace.folder.mkdir(parents=True, exist_ok=True)
             workspace.save_problem(self.problem)
@@ -287,6 +294,7 @@ class Recourse:
         recourse = cls(problem if problem is not None else saved, model)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
+            recourse._borrowed_from = workspace.folder.resolve()
             recourse.n_queries_ = workspace.load_query_counts()
         else:
             recourse._load_learned(workspace)
