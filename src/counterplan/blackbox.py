@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import CounterplanError, ModelError, SettingError
-from counterplan.models import Model, adapt
+from counterplan.models import Model, adapt, labels_and_scores
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -22,7 +22,19 @@ from counterplan.problem.values import Native, did_you_mean, is_missing, listed,
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
-AnswerListener = Callable[[str, Mapping[bytes, bool]], None]
+
+
+class Answer(NamedTuple):
+    """Decision of the model about one state, and its score in favour of it if that is known."""
+
+    favourable: bool
+    score: float | None = None
+
+
+_PLAIN = Answer(False), Answer(True)
+"""Answers without a score, by decision: shared, because there may be very many."""
+
+AnswerListener = Callable[[str, Mapping[bytes, Answer]], None]
 """Called with new answers: the `query_fingerprint` of their problem, and answers by query key."""
 
 QueryListener = Callable[[People, npt.NDArray[np.integer], list[bytes]], None]
@@ -130,7 +142,9 @@ class BlackBox:
         self._query_listeners: list[QueryListener] = []
         self._fast_rows = 32
         """Rows that the model answers within `_CALL_SECONDS`, estimated from earlier calls."""
-        self._caches: dict[str, dict[bytes, bool]] = {}
+        self._scoreless = False
+        """Whether the model is known to give no scores."""
+        self._caches: dict[str, dict[bytes, Answer]] = {}
         """Answers by query key, for each `query_fingerprint` of a problem."""
 
     @property
@@ -164,7 +178,7 @@ class BlackBox:
         parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
         return digest_of([part.encode() for part in parts])
 
-    def session(self, problem: Problem, people: People) -> OracleSession:
+    def session(self, problem: Problem, people: People, *, scores: bool = False) -> OracleSession:
         """Return a callable that queries states of `people`.
 
         Parameters
@@ -173,12 +187,15 @@ class BlackBox:
             The problem that the states belong to.
         people : People
             The people whose changed states are queried.
+        scores : bool, default=False
+            Whether to obtain the model's scores, if it gives any, along with its decisions. A query is one row in
+            either case.
 
         Returns
         -------
         OracleSession
         """
-        return OracleSession(self, problem, people)
+        return OracleSession(self, problem, people, scores=scores)
 
     def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
         """Query the current states of `people`.
@@ -203,13 +220,22 @@ class BlackBox:
         read = problem.read(people)
         return self.session(problem, read)(read.states, np.arange(len(read)))
 
-    def cached_answers(self, problem: Problem) -> dict[bytes, bool]:
+    def cached_answers(self, problem: Problem) -> dict[bytes, Answer]:
         """Return a copy of the cached answers for `problem`, by query key."""
         return dict(self._caches.get(problem.query_fingerprint, {}))
 
-    def add_to_cache(self, problem: Problem, answers: Mapping[bytes, bool]) -> None:
-        """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`."""
-        self._caches.setdefault(problem.query_fingerprint, {}).update(answers)
+    def add_to_cache(self, problem: Problem, answers: Mapping[bytes, Answer | bool]) -> None:
+        """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`; a known score is kept."""
+        cache = self._caches.setdefault(problem.query_fingerprint, {})
+        for key, given in answers.items():
+            answer = given if isinstance(given, Answer) else _PLAIN[given]
+            if answer.score is not None or key not in cache or cache[key].favourable != answer.favourable:
+                cache[key] = answer
+
+    @property
+    def cutoff(self) -> float:
+        """The score from which on a decision is favourable: the threshold; without one, a probability of 0.5."""
+        return 0.5 if self.threshold is None else float(self.threshold)
 
     def clear_cache(self) -> None:
         """Drop every cached answer, for example after the model has changed. The counters continue."""
@@ -273,10 +299,13 @@ class OracleSession:
         The problem that the states belong to.
     people : People
         The people; columns that the problem does not describe are passed on to the model.
+    scores : bool, default=False
+        Whether to obtain scores along with decisions, if the model gives any.
     """
 
-    def __init__(self, box: BlackBox, problem: Problem, people: People) -> None:
+    def __init__(self, box: BlackBox, problem: Problem, people: People, *, scores: bool = False) -> None:
         self.box = box
+        self.with_scores = scores
         self.problem = problem.query_fingerprint
         self.people = people
         self.outcomes = problem.outcome.values
@@ -324,15 +353,24 @@ class OracleSession:
         found = self._query([keys[i] for i in sent], states[sent], rows[sent])
         self.box.cached += len(keys) - len(new)
         if len(sent) == len(keys):
-            answers, known = np.array(list(found.values()), bool), np.ones(len(keys), bool)
+            answers = np.array([answer.favourable for answer in found.values()], bool)
+            known = np.ones(len(keys), bool)
         else:
             merged = [found.get(key) if hit is None else hit for key, hit in zip(keys, hits, strict=True)]
-            answers = np.array([answer is True for answer in merged], bool)
+            answers = np.array([answer is not None and answer.favourable for answer in merged], bool)
             known = np.array([answer is not None for answer in merged], bool)
         if len(sent) < len(new):
             assert self.box.budget is not None
             raise QueryBudgetExceeded(self.box.budget, answers, known)
         return answers
+
+    def known_scores(self, states: Floats, rows: npt.NDArray[np.integer]) -> Floats:
+        """Return the cached score [n] of each of `states` [n, F] of the people `rows` [n], without queries.
+
+        NaN where no score is known.
+        """
+        answers = (self.cache.get(key) for key in self.keys(states, rows))
+        return np.array([np.nan if answer is None or answer.score is None else answer.score for answer in answers])
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         """Return the cache key of each query: the state, and the person's extra columns if the model may use them."""
@@ -343,7 +381,7 @@ class OracleSession:
             pieces = [piece + self._extras[row] for piece, row in zip(pieces, rows.tolist(), strict=True)]
         return pieces
 
-    def _store(self, found: dict[bytes, bool]) -> None:
+    def _store(self, found: dict[bytes, Answer]) -> None:
         """Pass new answers to the listeners and add them to the cache, which drops its oldest entries."""
         for listener in self.box._answer_listeners:
             listener(self.problem, found)
@@ -353,40 +391,64 @@ class OracleSession:
             for key in list(islice(cache, max(0, len(cache) - size))):
                 del cache[key]
 
-    def _query(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, bool]:
+    def _query(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, Answer]:
         """Answers in the order of the distinct `keys`; if the model fails, answers of earlier batches are stored."""
-        found: dict[bytes, bool] = {}
+        found: dict[bytes, Answer] = {}
         while len(found) < len(keys):
             batch = slice(len(found), len(found) + self.box._rows_per_call)
             started = time.monotonic()
-            part = dict(zip(keys[batch], self._query_batch(states[batch], rows[batch]).tolist(), strict=True))
+            part = dict(zip(keys[batch], self._query_batch(states[batch], rows[batch]), strict=True))
             self.box._adapt_rows(len(part), time.monotonic() - started)
             self._store(part)
             found |= part
         return found
 
-    def _query_batch(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
+    def _query_batch(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer]:
         """Call the model once: answers [n] for `states` [n, F]."""
-        model = self.box.model
         self.box.queries += len(states)
-        on_states = getattr(model, "labels_of_states", None)
-        if on_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
-            answers = on_states(states)
+        labels, scores = self._outputs(states, rows)
+        for output in (labels, scores):
+            self._require_one_for_each(output, len(states))
+        numbers = None if scores is None else self._numbers(scores)
+        if labels is not None:
+            decisions = self._from_labels(labels)
         else:
-            frame = self.people.frame(states, rows)
-            answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
-        if isinstance(answers, np.ma.MaskedArray):
-            raise ModelError(f"{model.name} returned a masked array; fill it, so that every row has an answer")
-        if answers.shape != (len(states),):
-            raise ModelError(f"{model.name} received {len(states)} rows; number of answers: {len(answers)}")
-        return self._from_scores(answers) if self.box.threshold is not None else self._from_labels(answers)
+            assert numbers is not None
+            decisions = numbers >= self.box.cutoff
+        if numbers is None:
+            return [_PLAIN[decision] for decision in decisions.tolist()]
+        return [Answer(*both) for both in zip(decisions.tolist(), numbers.tolist(), strict=True)]
 
-    def _from_scores(self, scores: npt.NDArray[Any]) -> Bools:
-        numbers = scores.astype(float)
+    def _outputs(
+        self, states: Floats, rows: npt.NDArray[np.integer]
+    ) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
+        """Labels [n], unless a threshold decides, and scores [n], if they are wanted or decide."""
+        box, model = self.box, self.box.model
+        on_states = getattr(model, "labels_of_states", None)
+        if on_states is not None and box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
+            scores_of_states = getattr(model, "scores_of_states", None) if self.with_scores else None
+            return on_states(states), None if scores_of_states is None else scores_of_states(states, self.favourable)
+        frame = self.people.frame(states, rows)
+        if box.threshold is not None:
+            return None, model.scores(frame, self.favourable)
+        if not self.with_scores or box._scoreless:
+            return model.labels(frame), None
+        labels, scores = labels_and_scores(model, frame, self.favourable)
+        box._scoreless = scores is None
+        return labels, scores
+
+    def _require_one_for_each(self, output: npt.NDArray[Any] | None, rows: int) -> None:
+        name = self.box.model.name
+        if isinstance(output, np.ma.MaskedArray):
+            raise ModelError(f"{name} returned a masked array; fill it, so that every row has an answer")
+        if output is not None and output.shape != (rows,):
+            raise ModelError(f"{name} received {rows} rows; number of answers: {len(output)}")
+
+    def _numbers(self, scores: npt.NDArray[Any]) -> Floats:
+        numbers: Floats = scores.astype(float)
         if np.isnan(numbers).any():
             raise ModelError(f"{self.box.model.name} returned NaN as score {int(np.isnan(numbers).argmax())}")
-        result: Bools = numbers >= self.box.threshold
-        return result
+        return numbers
 
     def _from_labels(self, labels: npt.NDArray[Any]) -> Bools:
         codes, uniques = pd.factorize(labels, use_na_sentinel=False)
@@ -464,6 +526,10 @@ class MeteredOracle:
         if self._known_answers is not None:
             self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
+
+    def known_scores(self, states: Floats, rows: Ints) -> Floats:
+        """See `OracleSession.known_scores`."""
+        return self._session.known_scores(states, rows)
 
 
 def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:

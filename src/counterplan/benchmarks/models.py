@@ -63,7 +63,11 @@ class BenchmarkModel(ABC):
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Floats:
         """The probability [B] of the favourable outcome."""
-        chance = self.score(self.problem.read(people).states)
+        return self.scores_of_states(self.problem.read(people).states, favourable)
+
+    def scores_of_states(self, states: Floats, favourable: Collection[str]) -> Floats:
+        """The probability [B] of the `favourable` outcomes, for `states` [B, F]."""
+        chance = self.score(states)
         return chance if set(favourable) == set(self.problem.outcome.favourable) else 1 - chance
 
     def __call__(self, people: pd.DataFrame) -> npt.NDArray[Any]:

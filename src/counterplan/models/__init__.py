@@ -8,5 +8,6 @@ May import: errors, problem.
 from counterplan.models.adapters import EstimatorModel, FunctionModel, Model, adapt
 from counterplan.models.http import HttpModel
 from counterplan.models.onnx import OnnxModel
+from counterplan.models.outputs import labels_and_scores
 
-__all__ = ["EstimatorModel", "FunctionModel", "HttpModel", "Model", "OnnxModel", "adapt"]
+__all__ = ["EstimatorModel", "FunctionModel", "HttpModel", "Model", "OnnxModel", "adapt", "labels_and_scores"]

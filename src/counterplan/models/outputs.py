@@ -93,3 +93,16 @@ def favourable_probability(
     columns = [label in favourable for label in classes]
     total: Array = probabilities[:, columns].astype(float).sum(axis=1)
     return total
+
+
+def labels_and_scores(model: Any, people: pd.DataFrame, favourable: Collection[str]) -> tuple[Array, Array | None]:
+    """The labels [B] of a model and, if it gives any, the scores [B] of the favourable labels."""
+    both = getattr(model, "labels_and_scores", None)
+    if both is not None:
+        result: tuple[Array, Array | None] = both(people, favourable)
+        return result
+    labels = model.labels(people)
+    try:
+        return labels, model.scores(people, favourable)
+    except ModelError:
+        return labels, None

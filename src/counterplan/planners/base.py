@@ -141,10 +141,16 @@ class Planner(ABC):
     def _query_as_they_are(self, people: People) -> tuple[Bools, Bools]:
         """Which people [B] could be queried, and which of them are favourable."""
         try:
-            favourable = self.box.session(self.problem, people)(people.states, np.arange(len(people)))
+            session = self.box.session(self.problem, people, scores=self.uses_scores)
+            favourable = session(people.states, np.arange(len(people)))
             return np.ones(len(people), bool), favourable
         except QueryBudgetExceeded as stop:
             return stop.known, stop.answers
+
+    @property
+    def uses_scores(self) -> bool:
+        """Whether the planner uses the model's scores, so that they are obtained about people as they are, too."""
+        return False
 
     @property
     def repeated_queries(self) -> int:

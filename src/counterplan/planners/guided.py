@@ -58,18 +58,26 @@ class GuidedPlanner(Planner):
         self.surrogate = surrogate
         self.settings = settings or GuideSettings()
 
+    @property
+    def uses_scores(self) -> bool:
+        """Whether the surrogate was fitted to scores."""
+        return isinstance(self.surrogate, Surrogate) and self.surrogate.link is not None
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        people = task.people
+        people, surrogate = task.people, self.surrogate
+        session = self.box.session(self.problem, people, scores=self.uses_scores)
         outcome = guide(
             self.problem,
             people.states,
             task.allowed,
-            self.surrogate.logit if isinstance(self.surrogate, Surrogate) else self.surrogate,
-            MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={}),
+            surrogate.logit if isinstance(surrogate, Surrogate) else surrogate,
+            MeteredOracle(session, len(people), known_answers={}),
             self.settings,
             budget=task.budget,
             cost_weights=task.weights,
+            errors=surrogate.errors if isinstance(surrogate, Surrogate) else None,
+            link=surrogate.link if isinstance(surrogate, Surrogate) else None,
             hints=self._hints(),
             progress=task.progress,
         )

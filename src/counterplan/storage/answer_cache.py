@@ -9,13 +9,13 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox
+from counterplan.blackbox import Answer, BlackBox
 from counterplan.errors import StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats
@@ -34,6 +34,7 @@ _ROWS = 100_000
 _GZIP = b"\x1f\x8b"
 _EXTRAS = "counterplan: other columns"
 _ANSWER = "counterplan: favourable"
+_SCORE = "counterplan: score"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class LabelledStates:
     """[n] the part of each query key for columns besides the features; empty if there are none."""
     model: str = ""
     """The `model_id` of the black box."""
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+    """[n] the model's scores, NaN where they are unknown."""
+
+    def __post_init__(self) -> None:
+        if len(self.scores) != len(self.states):
+            object.__setattr__(self, "scores", np.full(len(self.states), np.nan))
 
     def __len__(self) -> int:
         return len(self.states)
@@ -58,12 +65,14 @@ class LabelledStates:
         return cls.from_keys(problem, box.cached_answers(problem), box.model_id)
 
     @classmethod
-    def from_keys(cls, problem: Problem, answers: Mapping[bytes, bool], model: str) -> LabelledStates:
+    def from_keys(cls, problem: Problem, answers: Mapping[bytes, Answer], model: str) -> LabelledStates:
         """Return `answers` by query key, as labelled states of `problem`."""
         width = 8 * len(problem.features)
         states = np.frombuffer(b"".join(key[:width] for key in answers)).reshape(-1, len(problem.features)).copy()
         extras = tuple(key[width:].decode() for key in answers)
-        return cls(states, np.array(list(answers.values()), bool), extras, model)
+        favourable = np.array([answer.favourable for answer in answers.values()], bool)
+        scores = np.array([np.nan if answer.score is None else answer.score for answer in answers.values()], float)
+        return cls(states, favourable, extras, model, scores)
 
     @property
     def keys(self) -> list[bytes]:
@@ -71,9 +80,10 @@ class LabelledStates:
         return [state.tobytes() + extra.encode() for state, extra in zip(self.states, self.extras, strict=True)]
 
     @property
-    def by_key(self) -> dict[bytes, bool]:
+    def by_key(self) -> dict[bytes, Answer]:
         """The answers by query key; the inverse of `from_keys`."""
-        return dict(zip(self.keys, self.favourable.tolist(), strict=True))
+        scores = (None if math.isnan(score) else score for score in self.scores.tolist())
+        return dict(zip(self.keys, map(Answer, self.favourable.tolist(), scores), strict=True))
 
     def add_to_cache(self, box: BlackBox, problem: Problem) -> None:
         """Add the answers to the cache of `box`, so that these states are not queried again."""
@@ -107,9 +117,10 @@ class LabelledStates:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         if header:
-            writer.writerow([*(feature.name for feature in problem.features), _EXTRAS, _ANSWER])
+            writer.writerow([*(feature.name for feature in problem.features), _EXTRAS, _ANSWER, _SCORE])
         columns = [_formatted(feature, self.states[:, feature.index]) for feature in problem.features]
-        writer.writerows(zip(*columns, self.extras, self.favourable.astype(int).tolist(), strict=True))
+        scores = ["" if math.isnan(score) else repr(score) for score in self.scores.tolist()]
+        writer.writerows(zip(*columns, self.extras, self.favourable.astype(int).tolist(), scores, strict=True))
         return buffer.getvalue()
 
     @classmethod
@@ -155,9 +166,10 @@ class LabelledStates:
             rows = io.BytesIO(content)
             rows.seek(end + 1)
             tables = pd.read_csv(rows, dtype=str, keep_default_na=False, chunksize=_ROWS)
-            states, answers, extras = zip(*(_parsed(problem, table) for table in tables), strict=True)
+            states, answers, extras, scores = zip(*(_parsed(problem, table) for table in tables), strict=True)
             flat = tuple(text for part in extras for text in part)
-            return cls(np.concatenate(states), np.concatenate(answers), flat, str(head.get("model", "")))
+            model = str(head.get("model", ""))
+            return cls(np.concatenate(states), np.concatenate(answers), flat, model, np.concatenate(scores))
         except DAMAGE as error:
             raise StorageError(f"{path}: damaged ({error}); remove it to query the model again") from None
 
@@ -172,12 +184,16 @@ def _unpacked(raw: bytes) -> bytes:
     return content
 
 
-def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[str]]:
-    """States [n, F], answers [n] and extras [n] of some rows of a file."""
+def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[str], Floats]:
+    """States [n, F], answers [n], extras [n] and scores [n] of some rows of a file; older files have no scores."""
     columns = [_read(feature, table[feature.name]) for feature in problem.features]
     states = np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
     answers = np.array([{"0": False, "1": True}[text] for text in table[_ANSWER]], bool)
-    return states, answers, list(table[_EXTRAS])
+    texts = table[_SCORE] if _SCORE in table.columns else [""] * len(table)
+    scores = np.array([float(text) if text else np.nan for text in texts], float)
+    if np.isinf(scores).any():
+        raise ValueError("a score is infinite")
+    return states, answers, list(table[_EXTRAS]), scores
 
 
 def _missing(feature: Feature) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from counterplan.blackbox import BlackBox
+from counterplan.blackbox import Answer, BlackBox
 from counterplan.errors import CounterplanError, StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import LabelledStates
@@ -56,7 +56,7 @@ class AnswerRecorder:
         self.box = box
         self.discard_saved = discard_saved
         self.foreign_model: str | None = None
-        self._received: dict[bytes, bool] = {}
+        self._received: dict[bytes, Answer] = {}
         """Answers received while recording, whether or not the black box caches them."""
         self._log: WriteAheadLog | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from counterplan.blackbox import Answer
 from counterplan.errors import StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import LIMIT, LabelledStates
@@ -39,13 +40,13 @@ class WriteAheadLog:
     def __init__(self, problem: Problem, model: str, folder: Path | None, required: bool = True) -> None:
         self.problem, self.model, self.required = problem, model, required
         self.path = None if folder is None else folder / FILE
-        self.known: dict[bytes, bool] = {}
-        self._unwritten: dict[bytes, bool] = {}
+        self.known: dict[bytes, Answer] = {}
+        self._unwritten: dict[bytes, Answer] = {}
         self._file: FileId | None = None
         """The file that this log created."""
         self._recovered = False
 
-    def __call__(self, problem: str, found: Mapping[bytes, bool]) -> None:
+    def __call__(self, problem: str, found: Mapping[bytes, Answer]) -> None:
         """Log new answers for the problem with this `query_fingerprint`."""
         if problem == self.problem.query_fingerprint:
             self.known.update(found)

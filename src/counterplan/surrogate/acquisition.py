@@ -22,7 +22,9 @@ from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
+from counterplan.surrogate.belief import Answers, ErrorModel
 from counterplan.surrogate.pool import Pool
+from counterplan.surrogate.score_link import ScoreLink
 
 Logit = Callable[[Floats], Floats]
 """Log odds [n] that states [n, F] are favourable; wrong ones cost queries, never correctness."""
@@ -47,7 +49,9 @@ class GuideSettings:
         Smallest expected saving that is worth a query, as a share of the cost of the plan.
     confidence : float, default=0.9
         Probability from which on a state is taken to be favourable.
-    max_queries : int or None, default=10
+    min_chance : float, default=0.01
+        A person without a plan is queried as long as some state has at least this probability.
+    max_queries : int or None, default=15
         Most queries about one person, unless a budget is given.
     max_expansions : int or None, default=460_000
         Most expansions (states × actions) for one person; beyond it, change sets are proposed.
@@ -69,7 +73,8 @@ class GuideSettings:
     min_gain: float | None = field(default=None, metadata={"key": "price"})
     min_relative_gain: float = field(default=0.015, metadata={"key": "share"})
     confidence: float = field(default=0.9, metadata={"key": "sure"})
-    max_queries: int | None = field(default=10, metadata={"key": "questions"})
+    min_chance: float = 0.01
+    max_queries: int | None = field(default=15, metadata={"key": "questions"})
     max_expansions: int | None = field(default=460_000, metadata={"key": "steps"})
     batch_size: int = field(default=3_200, metadata={"key": "together"})
     change_sets: ChangeSetSettings = field(default_factory=ChangeSetSettings, metadata={"key": "sets"})
@@ -100,6 +105,8 @@ def guide(
     *,
     budget: int | None = None,
     cost_weights: Floats | None = None,
+    errors: ErrorModel | None = None,
+    link: ScoreLink | None = None,
     hints: Hints | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> SearchOutcome:
@@ -120,6 +127,10 @@ def guide(
         Most queries about one person; `settings.max_queries` if None.
     cost_weights : array of shape [B, A], optional
         Factors on the cost of each action; None means 1.
+    errors : ErrorModel, optional
+        Correlation of the surrogate's errors. If given, predictions are corrected by the answers about the same person.
+    link : ScoreLink, optional
+        Converts scores of the model, where `oracle` knows them, to the units of `logit`.
     hints : Hints, optional
         Favourable states and successful plans of other people, for people with too many states to enumerate.
     progress : callable, optional
@@ -142,7 +153,7 @@ def guide(
         rows = np.arange(first, min(first + batch_size, len(states)))
         weights = None if cost_weights is None else cost_weights[rows]
         frontier = Frontier(problem, states[rows], allowed[rows], weights)
-        search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints)
+        search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link)
         search.run(rows, outcome)
         progress(len(rows))
     return outcome
@@ -235,10 +246,13 @@ class _GuidedSearch:
         settings: GuideSettings,
         max_queries: int | None,
         hints: Hints | None,
+        errors: ErrorModel | None = None,
+        link: ScoreLink | None = None,
     ) -> None:
+        self.link = link
         problem, count = frontier.problem, len(frontier.starts)
         self.problem, self.logit, self.oracle, self.settings = problem, logit, oracle, settings
-        self.hints, self.frontier, self.pool = hints, frontier, Pool(frontier)
+        self.hints, self.frontier, self.pool = hints, frontier, Pool(frontier, errors)
         self.rows = np.arange(count)
         self.max_queries = np.iinfo(np.intp).max if max_queries is None else max_queries
         limit = settings.max_expansions
@@ -263,6 +277,9 @@ class _GuidedSearch:
     def run(self, rows: Ints, outcome: SearchOutcome) -> None:
         """Search until no query is worth its cost; write the plans to `outcome` at `rows` [B]."""
         self.rows = rows
+        if self.pool.conditioned:
+            starts = self.frontier.starts
+            self.pool.observe_starts(self.logit(starts), self.answers(starts, rows, np.zeros(len(rows), bool)))
         while self.active.any():
             self.expand()
             self.propose()
@@ -381,19 +398,33 @@ class _GuidedSearch:
         at = self.pool.best(np.where(value > 0, score, -np.inf))
         person = self.pool.person[at]
         selected = (value[at] > self.min_gain()[person]) & (self.queries[person] < self.max_queries)
+        chance = np.zeros(len(self.cost))
+        np.maximum.at(chance, self.pool.person, self.pool.open * self.pool.probability)
+        selected &= np.isfinite(self.cost[person]) | (chance[person] >= self.settings.min_chance)
         at, person = at[selected], person[selected]
         expandable = np.isinf(self.cost) & np.isfinite(self.bound) & ~self.full
         self.active &= expandable & (self.queries < self.max_queries)
         self.active[person] = True
         if len(at):
-            favourable, known = self.oracle.query(self.frontier.full_states(self.pool.labels(at)), self.rows[person])
+            states = self.frontier.full_states(self.pool.labels(at))
+            favourable, known = self.oracle.query(states, self.rows[person])
             self.queries[person[known]] += 1
             self.pool.open[at[known]] = False
+            if self.pool.conditioned:
+                answers = self.answers(states[known], self.rows[person[known]], favourable[known])
+                self.pool.observe(at[known], answers)
             self.store(at[favourable])
             self.pool.drop(self.cost)
             self.active &= not self.oracle.exhausted
         self.update_target(self.active)
         self.best_value = self.values(_ALL)
+
+    def answers(self, states: Floats, rows: Ints, favourable: Bools) -> Answers:
+        """Answers about `states` [n, F] of the people `rows` [n], with margins where scores are known and agree."""
+        if self.link is None:
+            return Answers(favourable, np.full(len(rows), np.nan))
+        margin = self.link.margin(self.oracle.known_scores(states, rows))
+        return Answers(favourable, np.where((margin >= 0) == favourable, margin, np.nan))
 
     def store(self, at: Ints) -> None:
         """Store the paths to these states of the pool as the best plans."""

@@ -1,34 +1,28 @@
-"""Fit a surrogate to labelled states: networks by gradient descent, the only part that needs JAX, and boosted trees.
+"""Fit a surrogate to labelled states: networks by gradient descent, and boosted trees.
 
-The fold of a row is a hash of its numbers. Member e is never fitted on fold e, neither in this fit nor in a later one
+The fold of a row is a hash of the features that no action changes, so that all states of a person share it. Member e is never fitted on fold e, neither in this fit nor in a later one
 that warm-starts from it, so that its predictions for that fold are out-of-fold and calibrate the surrogate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterplan.errors import SettingError
-from counterplan.problem import Problem
+from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.surrogate.belief import ErrorModel
 from counterplan.surrogate.features import CUTS, Single, StateFeatures
+from counterplan.surrogate.network_fitting import Schedule, fit_networks
 from counterplan.surrogate.networks import Params, forward, initial_params
 from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of, sigmoid
-from counterplan.surrogate.trees import LEAVES, Trees, tree_inputs
+from counterplan.surrogate.trees import LEAVES, Trees, gradient_boosted, tree_inputs
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import optax
-except ImportError as error:
-    raise SettingError("learning a surrogate needs JAX; pip install 'counterplan[train]'") from error
-
-_SCAN = 25
-"""Gradient steps in one compiled call."""
+_MIN_GROUPS = 10
+"""Minimum number of different people for each fold."""
 _MIN_WEIGHT = 0.01
 """Minimum weight of a kind of models in a calibration: even poor ones rank states."""
 
@@ -84,6 +78,15 @@ class FitSettings:
     max_features: float = field(default=0.4, metadata={"key": "columns_share"})
     min_class_weight: float = field(default=0.25, metadata={"key": "rare"})
     folds: int = 5
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds: enough for each member and each forest to leave out another one."""
+        return max(self.folds, self.members, self.forests)
+
+    def schedule(self, steps: int) -> Schedule:
+        """The schedule of so many gradient steps."""
+        return Schedule(steps, self.batch_size, self.learning_rate, self.weight_decay)
 
 
 class _Data(NamedTuple):
@@ -144,10 +147,14 @@ def fit(
     if answers.all() or not answers.any():
         logit = float(np.log(len(states) + 1)) * (1 if answers.all() else -1)
         return Surrogate(problem, features, _constant(params, logit), Trees.constant(logit))
-    folds = max(settings.folds, settings.members, settings.forests)
-    data = _Data(answers, _weights(answers, settings.min_class_weight), folds_of(states, folds))
+    folds = settings.n_folds
+    by = before.fold_features if before and before.folds else fold_features(problem, states, folds)
+    data = _Data(answers, _weights(answers, settings.min_class_weight), folds_of(states[:, by], folds))
     x = np.ascontiguousarray(features(states))
-    params = _fit_networks(params, x, data, settings, random)
+    new = not params[f"{len(params) // 2 - 1}.weight"].any()  # never fitted, or constant
+    schedule = settings.schedule(settings.steps if new else settings.refit_steps)
+    weights = data.weight[:, None] * (data.fold[:, None] != np.arange(settings.members)).astype(np.float32)
+    params = fit_networks(params, x, answers.astype(np.float32), weights, schedule, random)
     trees, tree_logits = _fit_trees(problem, states, data, settings, random)
     network_logits = np.asarray(forward(np, params, x), float)
     out_of_fold = all(_both(answers[data.fold != i]) for i in range(settings.forests)) and (
@@ -161,7 +168,31 @@ def fit(
         _calibrations(network_logits, tree_logits, data),
         folds=folds if out_of_fold else 0,
         forests=settings.forests,
+        fold_features=by,
+        errors=ErrorModel(scale=spreads(problem, states)),
     )
+
+
+def fold_features(problem: Problem, states: Floats, folds: int) -> tuple[int, ...]:
+    """Features whose values determine the fold of a state: those that no action changes, which identify a person.
+
+    All features, if the others are too few to tell people apart.
+    """
+    mutable = set(problem.transitions.mutable.tolist())
+    by = [feature.index for feature in problem.features if feature.index not in mutable]
+    if by and len(np.unique(states[:, by], axis=0)) >= _MIN_GROUPS * folds:
+        return tuple(by)
+    return tuple(range(len(problem.features)))
+
+
+def spreads(problem: Problem, states: Floats) -> tuple[float, ...]:
+    """For each feature, the standard deviation of a number or rank in `states` [n, F]; 0 for a category."""
+
+    def spread(feature: Feature) -> float:
+        known = states[~np.isnan(states[:, feature.index]), feature.index]
+        return float(known.std()) or 1.0 if len(known) else 1.0
+
+    return tuple(0.0 if feature.kind == "category" else spread(feature) for feature in problem.features)
 
 
 def _constant(params: Params, logit: float) -> Params:
@@ -183,53 +214,6 @@ def _weights(answers: Bools, least: float) -> Single:
     share = float(answers.mean())
     target = min(max(share, least), 1 - least)
     return np.where(answers, target / share, (1 - target) / (1 - share)).astype(np.float32)
-
-
-def _fit_networks(params: Params, x: Single, data: _Data, settings: FitSettings, random: np.random.Generator) -> Params:
-    """Train the ensemble on inputs `x` [n, D]. All calls have one shape, so there is one compilation."""
-    members = params["0.weight"].shape[1]
-    weights = data.weight[:, None] * (data.fold[:, None] != np.arange(members)).astype(np.float32)
-    new = not params[f"{len(params) // 2 - 1}.weight"].any()  # never fitted, or constant
-    calls, size = -(-(settings.steps if new else settings.refit_steps) // _SCAN), settings.batch_size
-    batches = _batches(len(x), size, calls * _SCAN, random).reshape(calls, _SCAN, size)
-    rates = settings.learning_rate * 0.5 * (1 + np.cos(np.pi * np.arange(calls * _SCAN) / (calls * _SCAN)))
-    params = {name: jnp.asarray(value) for name, value in params.items()}
-    state = _ADAM.init(params)
-    for rows, rate in zip(batches, rates.reshape(calls, _SCAN).astype(np.float32), strict=True):
-        targets = data.answers[rows].astype(np.float32)
-        params, state = _update(settings.weight_decay, params, state, x[rows], targets, weights[rows], rate)
-    return {name: np.asarray(value) for name, value in params.items()}
-
-
-def _batches(rows: int, batch: int, steps: int, random: np.random.Generator) -> Ints:
-    """Rows [steps, batch] of the minibatches: a permutation of all rows for each epoch."""
-    epochs = -(-steps * batch // rows)
-    order = np.concatenate([random.permutation(rows) for _ in range(epochs)])
-    return order[: steps * batch].reshape(steps, batch)
-
-
-_ADAM = optax.scale_by_adam()
-
-
-@partial(jax.jit, static_argnums=0)
-def _update(decay: float, params: Params, state: Any, *batches: Any) -> tuple[Params, Any]:
-    """Gradient steps, one for each of the stacked batches."""
-
-    def step(now: Any, batch: Any) -> tuple[Any, None]:
-        params, state = now
-        *rows, rate = batch
-        change, state = _ADAM.update(jax.grad(_loss)(params, *rows), state)
-        moved = {name: p - rate * (change[name] + (decay * p if "weight" in name else 0)) for name, p in params.items()}
-        return (moved, state), None
-
-    return jax.lax.scan(step, (params, state), batches)[0]
-
-
-def _loss(params: Params, x: Any, y: Any, weights: Any) -> Any:
-    """Weighted cross-entropy of inputs `x` [b, D] with answers `y` [b]; `weights` [b, E] differ between members."""
-    logits = forward(jnp, params, x)
-    losses = jnp.logaddexp(0, jnp.where(y > 0, -logits, logits))
-    return (losses * weights.T).sum() / x.shape[0]
 
 
 def _fit_trees(
@@ -256,7 +240,7 @@ def _fit_trees(
             random_state=int(random.integers(2**31)),
         )
         forests.append(model.fit(x[rows], data.answers[rows], data.weight[rows]))
-    return Trees.from_models(problem.features, forests), np.array([model.decision_function(x) for model in forests])
+    return Trees.mean_of(problem.features, [gradient_boosted(model) for model in forests]), np.array([model.decision_function(x) for model in forests])
 
 
 def _calibrations(network_logits: Floats, tree_logits: Floats, data: _Data) -> dict[str, Calibration]:

@@ -6,13 +6,25 @@ import numpy as np
 
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels
+from counterplan.surrogate.belief import PROBIT, Answers, Belief, ErrorModel
+
+_COLUMNS = ("_person", "_cost", "_odds", "_probability", "_open", "_mean", "_variance", "_loadings")
 
 
 class Pool:
-    """Enumerated states of B people that may be cheaper than their best plan."""
+    """Enumerated states of B people that may be cheaper than their best plan.
 
-    def __init__(self, frontier: Frontier) -> None:
+    Parameters
+    ----------
+    frontier : Frontier
+    errors : ErrorModel, optional
+        For all features. If given, states are conditioned on the answers about their person.
+    """
+
+    def __init__(self, frontier: Frontier, errors: ErrorModel | None = None) -> None:
         self._frontier = frontier
+        people = len(frontier.starts)
+        self._belief = None if errors is None else Belief(errors.of_features(frontier.mutable), people)
         self._parts: list[Labels] = []
         self._count = 0
         self._person = np.empty(0, np.intp)
@@ -20,9 +32,15 @@ class Pool:
         self._odds = np.empty(0)
         self._probability = np.empty(0)
         self._open = np.empty(0, bool)
+        self._mean, self._variance, self._loadings = np.empty(0), np.empty(0), np.empty((0, 0))
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def conditioned(self) -> bool:
+        """Whether states are conditioned on the answers about their person."""
+        return self._belief is not None
 
     @property
     def person(self) -> Ints:
@@ -36,12 +54,12 @@ class Pool:
 
     @property
     def odds(self) -> Floats:
-        """[n] log odds according to the surrogate."""
+        """[n] log odds according to the surrogate and the answers about the person."""
         return self._odds[: self._count]
 
     @property
     def probability(self) -> Floats:
-        """[n] probability according to the surrogate."""
+        """[n] probability according to the surrogate and the answers about the person."""
         return self._probability[: self._count]
 
     @property
@@ -50,23 +68,67 @@ class Pool:
         return self._open[: self._count]
 
     def add(self, labels: Labels, odds: Floats) -> None:
-        """Add states with the log odds [n] that they are favourable."""
+        """Add states with the surrogate's log odds [n] that they are favourable."""
         self._parts.append(labels)
         end = self._count + len(labels)
         if end > len(self._cost):
-            for name in ("_person", "_cost", "_odds", "_probability", "_open"):
+            for name in _COLUMNS:
                 old = getattr(self, name)
-                setattr(self, name, np.concatenate([old, np.empty(2 * end - len(old), old.dtype)]))
+                setattr(self, name, np.concatenate([old, np.empty((2 * end - len(old), *old.shape[1:]), old.dtype)]))
         new = slice(self._count, end)
         self._person[new], self._cost[new] = labels.person, labels.cost * self._frontier.unit
-        self._odds[new], self._probability[new], self._open[new] = odds, 1 / (1 + np.exp(-odds)), True
+        self._open[new] = True
         self._count = end
+        if self._belief is None:
+            self._set_odds(new, odds)
+        else:
+            mean, variance, loadings = self._belief.prior(labels.states, labels.person, odds)
+            self._mean[new], self._variance[new], self._loadings[new] = mean, variance, loadings
+            self._set_odds(new, PROBIT * mean / np.sqrt(variance))
+
+    def _set_odds(self, rows: slice | Ints, odds: Floats) -> None:
+        self._odds[rows], self._probability[rows] = odds, 1 / (1 + np.exp(-odds))
+
+    def observe_starts(self, logit: Floats, answers: Answers) -> None:
+        """Condition on the answers about the people as they are [B], with the surrogate's `logit` [B]."""
+        if self._belief is not None:
+            states = self._frontier.starts[:, self._frontier.mutable]
+            person = np.arange(len(states))
+            self._belief.observe(person, states, self._belief.prior(states, person, logit), answers)
+            self._add_loadings()
+
+    def observe(self, at: Ints, answers: Answers) -> None:
+        """Condition the states of the people concerned on the answers about the states `at` [n], one of each."""
+        belief = self._belief
+        if belief is None or not len(at):
+            return
+        people, states = self.person[at], self._all_labels().states
+        prior = self._mean[at], self._variance[at], self._loadings[at]
+        belief.observe(people, states[at], prior, answers)
+        self._add_loadings()
+        concerned = np.zeros(len(belief.count), bool)
+        concerned[people] = True
+        rows = np.flatnonzero(concerned[self.person])
+        mean, variance, loadings = self._mean[rows], self._variance[rows], self._loadings[rows]
+        person = self.person[rows]
+        belief.update(states[rows], person, mean, variance, loadings, belief.count[person] - 1)
+        self._mean[rows], self._variance[rows], self._loadings[rows] = mean, variance, loadings
+        self._set_odds(rows, PROBIT * mean / np.sqrt(variance))
+
+    def _add_loadings(self) -> None:
+        """Make room for the loadings of another answer."""
+        assert self._belief is not None
+        missing = len(self._belief) - self._loadings.shape[1]
+        self._loadings = np.pad(self._loadings, ((0, 0), (0, missing)))
+
+    def _all_labels(self) -> Labels:
+        if len(self._parts) > 1:
+            self._parts = [Labels.join(self._parts)]
+        return self._parts[0]
 
     def labels(self, at: Ints) -> Labels:
         """Labels of the states `at` [n]."""
-        if len(self._parts) > 1:
-            self._parts = [Labels.join(self._parts)]
-        return self._parts[0].take(at)
+        return self._all_labels().take(at)
 
     def best(self, score: Floats) -> Ints:
         """The state with the highest `score` [n] of each person, if above −∞; ties are broken by cost."""
@@ -82,6 +144,6 @@ class Pool:
         keep = np.flatnonzero(self.open & (self.cost < cost[self.person]))
         if 2 * len(keep) < self._count:
             self._parts = [self.labels(keep)]
-            for name in ("_person", "_cost", "_odds", "_probability", "_open"):
+            for name in _COLUMNS:
                 getattr(self, name)[: len(keep)] = getattr(self, name)[keep]
             self._count = len(keep)

@@ -16,10 +16,12 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import Hints
 from counterplan.search.orders import NO_ACTION
-from counterplan.storage.arrays import with_prefix
+from counterplan.storage.arrays import require_integer, require_number, with_prefix
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
+from counterplan.surrogate.belief import ErrorModel
 from counterplan.surrogate.features import StateFeatures
 from counterplan.surrogate.networks import Params, check_params, forward
+from counterplan.surrogate.score_link import ScoreLink
 from counterplan.surrogate.trees import Trees
 from counterplan.surrogate.validation import read_numbers, validate_arrays_of, validate_features
 
@@ -76,6 +78,12 @@ class Surrogate:
         guarantee.
     forests : int, default=0
         Number of boosted models that `trees` is the mean of; 0 if unknown.
+    fold_features : tuple of int, optional
+        Indices of the features whose values determine the fold of a state; default: all.
+    errors : ErrorModel, optional
+        Correlation of the errors about the states of one person.
+    link : ScoreLink, optional
+        Converts the model's scores to the units of `logit`, if the surrogate was fitted to scores.
 
     Raises
     ------
@@ -97,6 +105,9 @@ class Surrogate:
     hints: Hints | None = field(default=None, repr=False)
     folds: int = 0
     forests: int = 0
+    fold_features: tuple[int, ...] = ()
+    errors: ErrorModel | None = field(default=None, repr=False)
+    link: ScoreLink | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.parts not in PARTS:
@@ -104,6 +115,11 @@ class Surrogate:
         if self.calibrations.keys() != set(PARTS):
             raise SettingError(f"a surrogate has calibrations for {', '.join(PARTS)}")
         features = len(self.problem.features)
+        object.__setattr__(self, "fold_features", self.fold_features or tuple(range(features)))
+        if min(self.fold_features, default=0) < 0 or max(self.fold_features, default=0) >= features:
+            raise SettingError("'fold_features' are indices of features of the problem")
+        if self.errors is not None and len(self.errors.scale) != features:
+            raise SettingError("the error model has other features than the problem")
         if len(self.state_features.features) != features or max(self.trees.features, default=0) >= features:
             raise SettingError("the surrogate has other features than its problem")
         check_params(self.networks, len(self.state_features))
@@ -183,7 +199,7 @@ class Surrogate:
         """
         if not self.folds:
             return np.empty(0, np.intp), np.empty(0)
-        weights, fold = self.calibrations[self.parts], folds_of(states, self.folds)
+        weights, fold = self.calibrations[self.parts], folds_of(states[:, self.fold_features], self.folds)
         members = self.networks["0.bias"].shape[0]
         covered = min(members if weights.networks else self.folds, self.forests if weights.trees else self.folds)
         rows = np.flatnonzero(fold < covered)
@@ -237,8 +253,8 @@ def sigmoid(logits: Floats) -> Floats:
 
 
 def folds_of(states: Floats, folds: int) -> Ints:
-    """The fold [n] of each of `states` [n, F], a hash of its numbers: equal states share one."""
-    return np.array([zlib.crc32(row.tobytes()) % folds for row in states + 0.0], np.intp)
+    """The fold [n] of each row of `states` [n, k], a hash of its numbers: equal rows share one."""
+    return np.array([zlib.crc32(row.tobytes()) % folds for row in np.ascontiguousarray(states + 0.0)], np.intp)
 
 
 def reliability(surrogate: Surrogate, states: Floats, answers: Bools, bins: int = 10) -> list[tuple[float, float, int]]:
@@ -287,6 +303,9 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
         "view": surrogate.state_features.to_data(),
         "folds": surrogate.folds,
         "forests": surrogate.forests,
+        "fold_features": list(surrogate.fold_features),
+        "errors": None if surrogate.errors is None else asdict(surrogate.errors),
+        "link": None if surrogate.link is None else asdict(surrogate.link),
         "calibrations": {parts: asdict(calibration) for parts, calibration in surrogate.calibrations.items()},
     }
     return arrays, facts
@@ -309,7 +328,24 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
         Hints(*(arrays[key] for key in _HINTS)) if _HINTS[0] in arrays else None,
         facts.get("folds", 0),
         facts.get("forests", 0),
+        tuple(require_integer({"feature": index}, "feature") for index in facts.get("fold_features", ())),
+        None if facts.get("errors") is None else _read_errors(facts["errors"]),
+        None if facts.get("link") is None else _read_link(facts["link"]),
     )
+
+
+def _read_errors(facts: Mapping[str, Any]) -> ErrorModel:
+    numbers = read_numbers({name: value for name, value in facts.items() if name != "scale"})
+    scale = tuple(require_number({"scale": value}, "scale") for value in facts["scale"])
+    return ErrorModel(**numbers, scale=scale)
+
+
+def _read_link(facts: Mapping[str, Any]) -> ScoreLink:
+    probability = facts["probability"]
+    if not isinstance(probability, bool):
+        raise ValueError("'probability' should be true or false")
+    numbers = read_numbers({name: value for name, value in facts.items() if name != "probability"})
+    return ScoreLink(**numbers, probability=probability)
 
 
 def save_surrogate(surrogate: Surrogate, folder: Path) -> None:

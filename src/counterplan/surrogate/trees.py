@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from counterplan.errors import SettingError
 from counterplan.problem import Feature
-from counterplan.problem.transitions import Floats
+from counterplan.problem.transitions import Floats, Ints
 
 Single = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.uint16]
@@ -46,6 +46,49 @@ def _known(column: Floats) -> Single:
 def _values(feature: Feature) -> Single:
     """The values of a category: missing, then the indices."""
     return np.array([MISSING, *range(len(feature.natives))], np.float32)[not feature.missing :]
+
+
+class GrownTree(NamedTuple):
+    """A tree of N nodes as scikit-learn grew it: a number passes to the left if it is at most the threshold."""
+
+    left: Ints
+    """[N] the left child, −1 in a leaf."""
+    right: Ints
+    """[N]"""
+    feature: Ints
+    """[N] the column of `tree_inputs`."""
+    threshold: Floats
+    """[N]"""
+    value: Floats
+    """[N] the output of a leaf."""
+
+
+def gradient_boosted(model: Any) -> list[GrownTree]:
+    """The trees of a fitted GradientBoostingClassifier with ``init="zero"``."""
+    trees = (estimator.tree_ for estimator in model.estimators_[:, 0])
+    return [
+        GrownTree(
+            tree.children_left,
+            tree.children_right,
+            tree.feature,
+            tree.threshold,
+            tree.value[:, 0, 0] * model.learning_rate,
+        )
+        for tree in trees
+    ]
+
+
+def histogram_boosted(model: Any) -> list[GrownTree]:
+    """The trees of a fitted HistGradientBoostingRegressor without categorical columns; the first one has the mean."""
+    trees = []
+    for (predictor,) in model._predictors:
+        nodes = predictor.nodes
+        leaf = nodes["is_leaf"].astype(bool)
+        left = np.where(leaf, -1, nodes["left"].astype(np.intp))
+        right, feature = nodes["right"].astype(np.intp), nodes["feature_idx"].astype(np.intp)
+        trees.append(GrownTree(left, right, feature, nodes["num_threshold"], nodes["value"].astype(float)))
+    base = float(np.ravel(model._baseline_prediction)[0])
+    return [trees[0]._replace(value=trees[0].value + base), *trees[1:]]
 
 
 @dataclass(frozen=True)
@@ -87,14 +130,14 @@ class Trees:
                 raise SettingError(f"the leaves of the trees for feature {index} do not match its cut points")
 
     @classmethod
-    def from_models(cls, features: Sequence[Feature], models: Sequence[Any]) -> Trees:
-        """The mean of GradientBoostingClassifiers that were fitted on `tree_inputs` with ``init="zero"``."""
-        grown = [(tree.tree_, model.learning_rate) for model in models for tree in model.estimators_[:, 0]]
+    def mean_of(cls, features: Sequence[Feature], forests: Sequence[Sequence[GrownTree]]) -> Trees:
+        """The mean of several `forests`, each a sum of trees that were grown on `tree_inputs`."""
+        grown = [tree for forest in forests for tree in forest]
         values = np.zeros((len(grown), LEAVES), np.float32)
         tests: list[tuple[int, float, int, int]] = []
-        for t, (tree, rate) in enumerate(grown):
+        for t, tree in enumerate(grown):
             leaves = _leaves(tree, t, tests)
-            values[t, : len(leaves)] = tree.value[leaves, 0, 0] * rate / len(models)
+            values[t, : len(leaves)] = tree.value[leaves] / len(forests)
         used: list[tuple[int, Single, Bits]] = []
         start = 0
         for feature in features:
@@ -147,16 +190,16 @@ class Trees:
         return cls(tuple(used), cuts, tuple(arrays[f"{index}.left"] for index in used), arrays["values"])
 
 
-def _leaves(tree: Any, number: int, tests: list[tuple[int, float, int, int]]) -> list[int]:
+def _leaves(tree: GrownTree, number: int, tests: list[tuple[int, float, int, int]]) -> list[int]:
     """The leaves of `tree` from left to right; appends its tests (column, threshold, tree, leaves if it fails)."""
 
     def below(node: int, first: int) -> list[int]:
-        if tree.children_left[node] < 0:
+        if tree.left[node] < 0:
             return [node]
-        before = below(tree.children_left[node], first)
+        before = below(tree.left[node], first)
         excluded = ((1 << len(before)) - 1) << first
         tests.append((int(tree.feature[node]), float(tree.threshold[node]), number, _ALL & ~excluded))
-        return before + below(tree.children_right[node], first + len(before))
+        return before + below(tree.right[node], first + len(before))
 
     return below(0, 0)
 

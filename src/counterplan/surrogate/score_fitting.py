@@ -1,0 +1,242 @@
+"""Fit a surrogate to the scores of a model: a regression of margins by networks and boosted trees."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from counterplan.errors import SettingError
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Floats, Ints
+from counterplan.surrogate.belief import PROBIT, ErrorModel, similarity
+from counterplan.surrogate.features import CUTS, StateFeatures
+from counterplan.surrogate.fitting import fold_features, spreads
+from counterplan.surrogate.network_fitting import Schedule, fit_networks
+from counterplan.surrogate.networks import forward, initial_params
+from counterplan.surrogate.score_link import ScoreLink
+from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of
+from counterplan.surrogate.trees import Trees, histogram_boosted, tree_inputs
+
+_SHARES = np.linspace(0, 1, 11)
+"""Candidate weights of the trees against the networks."""
+_MIN_SD = 0.02
+_CLIPPED = 0.99
+"""Residuals beyond this quantile are clipped before they are correlated."""
+_PRIOR_PAIRS = 200.0
+"""Pairs that the prior of the shares counts as."""
+_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True)
+class ScoreFitSettings:
+    """Settings of `fit_scores`.
+
+    Parameters
+    ----------
+    members : int, default=5
+        Networks in the ensemble, each fitted without one fold.
+    hidden : tuple of int, default=(32, 32)
+        Units of their hidden layers.
+    steps : int, default=1500
+        Gradient steps.
+    batch_size : int, default=256
+        Rows in a minibatch.
+    learning_rate, weight_decay : float
+        Of Adam, with decoupled weight decay and a cosine schedule.
+    cuts : int, default=8
+        Cut points of a number that are learned from data.
+    forests : int, default=3
+        Boosted models, each fitted without one fold, whose mean is taken.
+    trees : int, default=200
+        Trees in each of them.
+    leaves : int, default=10
+        Leaves of a tree.
+    shrinkage : float, default=0.1
+        Learning rate of boosting.
+    near : float, default=1.0
+        A state at this distance from the decision boundary has half the weight of one on it, in units of the margin.
+    """
+
+    members: int = 5
+    hidden: tuple[int, ...] = (32, 32)
+    steps: int = 1500
+    batch_size: int = 256
+    learning_rate: float = 5e-3
+    weight_decay: float = 0.1
+    cuts: int = CUTS
+    forests: int = 3
+    trees: int = 200
+    leaves: int = 10
+    shrinkage: float = 0.1
+    near: float = 1.0
+
+
+def fit_scores(
+    problem: Problem,
+    states: Floats,
+    scores: Floats,
+    link: ScoreLink,
+    settings: ScoreFitSettings | None = None,
+    seed: int = 0,
+) -> Surrogate:
+    """Fit a surrogate to scored states.
+
+    Parameters
+    ----------
+    problem : Problem
+    states : ndarray of shape (n, F)
+    scores : ndarray of shape (n,)
+        The model's scores.
+    link : ScoreLink
+        Converts scores to margins.
+    settings : ScoreFitSettings, optional
+    seed : int, default=0
+
+    Returns
+    -------
+    Surrogate
+        Its `logit` is the predicted margin in units of its standard error, so that its probabilities are calibrated.
+
+    Raises
+    ------
+    SettingError
+        If there is not one score for each state.
+    """
+    settings = settings or ScoreFitSettings()
+    states, margins = np.ascontiguousarray(states, float), link.with_unit(1.0).margin(np.asarray(scores, float))
+    if not len(states) or margins.shape != (len(states),) or not np.isfinite(margins).all():
+        raise SettingError(f"a surrogate is fitted to one score for each state, got {len(states):,} states")
+    random = np.random.default_rng([seed, len(states)])
+    folds = max(settings.members, settings.forests)
+    by = fold_features(problem, states, folds)
+    fold = folds_of(states[:, by], folds)
+    features = StateFeatures.from_states(problem, states, settings.cuts)
+    weight = 1 / (1 + np.abs(margins) / settings.near)
+    weight /= weight.mean()
+    scale = float(margins.std()) or 1.0
+    x = np.ascontiguousarray(features(states))
+    params = initial_params(len(features), settings.members, settings.hidden, random)
+    weights = (weight[:, None] * (fold[:, None] != np.arange(settings.members))).astype(np.float32)
+    schedule = Schedule(settings.steps, settings.batch_size, settings.learning_rate, settings.weight_decay)
+    targets = (margins / scale).astype(np.float32)
+    params = fit_networks(params, x, targets, weights, schedule, random, regression=True)
+    forests = _fit_forests(tree_inputs(problem.features, states), margins, weight, fold, settings, random)
+    trees = Trees.mean_of(problem.features, [histogram_boosted(model) for model in forests])
+    rows = np.flatnonzero(fold < settings.forests)
+    held_out = fold[rows], rows
+    by_networks = scale * np.asarray(forward(np, params, x), float)[held_out]
+    by_trees = np.array([model.predict(tree_inputs(problem.features, states)) for model in forests])[held_out]
+    calibrations, share, sd = _calibrations(margins[rows], by_networks, by_trees, weight[rows], scale)
+    residual = margins[rows] - (1 - share) * by_networks - share * by_trees
+    person = np.unique(states[rows][:, by], axis=0, return_inverse=True)[1].ravel()
+    scales, mutable = spreads(problem, states), problem.transitions.mutable
+    errors = ErrorModel(scale=scales)
+    errors = replace(errors, **correlations(errors.of_features(mutable), states[rows][:, mutable], residual, person))
+    return Surrogate(
+        problem,
+        features,
+        params,
+        trees,
+        calibrations,
+        folds=folds,
+        forests=settings.forests,
+        fold_features=by,
+        errors=errors,
+        link=link.with_unit(PROBIT / sd),
+    )
+
+
+def _fit_forests(
+    x: Any, margins: Floats, weight: Floats, fold: Ints, settings: ScoreFitSettings, random: np.random.Generator
+) -> list[Any]:
+    """Boosted regressors of `margins` [n], forest i without fold i."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    forests = []
+    for i in range(settings.forests):
+        rows = np.flatnonzero(fold != i)
+        model = HistGradientBoostingRegressor(
+            max_iter=settings.trees,
+            max_leaf_nodes=settings.leaves,
+            learning_rate=settings.shrinkage,
+            min_samples_leaf=5,
+            early_stopping=False,
+            random_state=int(random.integers(2**31)),
+        )
+        forests.append(model.fit(x[rows], margins[rows], weight[rows]))
+    return forests
+
+
+def _calibrations(
+    margins: Floats, by_networks: Floats, by_trees: Floats, weight: Floats, scale: float
+) -> tuple[dict[str, Calibration], float, float]:
+    """Calibrations in units of the held-out standard error; the share of the trees that has the least one; and it."""
+
+    def error(share: float) -> float:
+        residual = margins - (1 - share) * by_networks - share * by_trees
+        return max(_MIN_SD, float(np.sqrt(np.average(residual**2, weights=weight))))
+
+    share = min(_SHARES.tolist(), key=error)
+    made = {}
+    for parts, part in (("networks", 0.0), ("trees", 1.0), ("both", share)):
+        unit = PROBIT / error(part)
+        made[parts] = Calibration((1 - part) * scale * unit, part * unit)
+    return made, share, error(share)
+
+
+def correlations(errors: ErrorModel, states: Floats, residual: Floats, person: Ints) -> dict[str, float]:
+    """Estimate the shares of the error variance from the residuals of different states of the same people.
+
+    Parameters
+    ----------
+    errors : ErrorModel
+        With the scales of the M mutable features.
+    states : ndarray of shape (n, M)
+    residual : ndarray of shape (n,)
+        Held-out residuals.
+    person : ndarray of shape (n,)
+        Whose state it is.
+
+    Returns
+    -------
+    dict of str to float
+        The shares `shared`, `additive` and `local`, shrunk towards those of `errors`.
+    """
+    one, other = _pairs(person)
+    prior = np.array([errors.shared, errors.additive, errors.local])
+    names = ("shared", "additive", "local")
+    if not len(one):
+        return dict(zip(names, prior.tolist(), strict=True))
+    limit = np.quantile(np.abs(residual), _CLIPPED)
+    clipped = np.clip(residual, -limit, limit) / max(float(np.sqrt((residual**2).mean())), 1e-12)
+    products = clipped[one] * clipped[other]
+    design = np.stack([np.ones(len(one)), *similarity(states[one], states[other], errors.scale)], axis=1)
+    strength = np.sqrt(_PRIOR_PAIRS) * np.eye(3)
+    shares = _nonnegative(np.concatenate([design, strength]), np.concatenate([products, strength @ prior]))
+    return dict(zip(names, (shares / max(1.0, float(shares.sum()))).tolist(), strict=True))
+
+
+def _pairs(person: Ints) -> tuple[Ints, Ints]:
+    """Rows of pairs of states of the same person; of up to `_NEIGHBOURS` others for each state."""
+    order = np.argsort(person, kind="stable")
+    pairs = [(order[:-k], order[k:]) for k in range(1, min(_NEIGHBOURS, len(order) - 1) + 1)]
+    same = [(one[person[one] == person[other]], other[person[one] == person[other]]) for one, other in pairs]
+    if not same:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    return np.concatenate([one for one, _ in same]), np.concatenate([other for _, other in same])
+
+
+def _nonnegative(design: Floats, target: Floats) -> Floats:
+    """Least squares with non-negative weights: the best of all subsets of the few columns of `design` [n, k]."""
+    best, least = np.zeros(design.shape[1]), float((target**2).sum())
+    for size in range(1, design.shape[1] + 1):
+        for columns in itertools.combinations(range(design.shape[1]), size):
+            solution = np.linalg.lstsq(design[:, columns], target)[0]
+            error = float(((design[:, columns] @ solution - target) ** 2).sum())
+            if (solution >= 0).all() and error < least:
+                least, best = error, np.zeros(design.shape[1])
+                best[list(columns)] = solution
+    return best
