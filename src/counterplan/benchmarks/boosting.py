@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 MAX_LEAVES = 16
 _CHUNK = 4_096
 """States evaluated at a time, so that intermediate arrays remain in the processor's cache."""
-_FIRST_BIT = np.array([(i & -i).bit_length() - 1 for i in range(2**MAX_LEAVES)], np.int8)
-"""The position of the lowest set bit of each 16-bit number."""
+_NUMBERS = np.arange(2**MAX_LEAVES)
+_FIRST_BIT = (np.frexp(_NUMBERS & -_NUMBERS)[1] - 1).astype(np.int8)
+"""The position of the lowest set bit of each 16-bit number, -1 for 0."""
 _ALL = np.uint16(2**MAX_LEAVES - 1)
 Masks = npt.NDArray[np.uint16]
 
