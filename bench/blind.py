@@ -73,7 +73,7 @@ def one(benchmark: Benchmark, twins: Twins, person: np.ndarray, penalty: float) 
     for place, (value, weight) in enumerate(zip(values, weights, strict=True)):
         ends, start = states.copy(), person[None].copy()
         ends[:, twins.features] = start[:, twins.features] = value
-        favourable, refused = benchmark.model.score(ends) >= 0.5, benchmark.model.score(start)[0] < 0.5
+        favourable, refused = benchmark.model.favourable(ends), not benchmark.model.favourable(start)[0]
         optimum = cost[favourable].min() if favourable.any() else np.inf
         if place == 0:
             own_favourable, own_optimum = favourable, optimum

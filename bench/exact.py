@@ -12,7 +12,7 @@ import pandas as pd
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, benchmarks
 from counterplan.benchmarks import Benchmark
 
-TARGETS = {"german": 20, "adult": 20, "syn": 20, "syn_long": 150}
+TARGETS = {"german": 20, "adult": 20, "syn": 20, "syn_long": 150, "taiwan": 100}
 """CPU milliseconds for each feasible person, over the first 100 refused test people."""
 
 

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
-COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7"}
-MARKS = {"german": "o", "adult": "s", "syn": "^", "syn_long": "D"}
+COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7", "taiwan": "#E69F00"}
+MARKS = {"german": "o", "adult": "s", "syn": "^", "syn_long": "D", "taiwan": "v"}
 PLANNERS = {"guided": ("#D55E00", "o"), "search": ("#0072B2", "s"), "exact": ("#666666", "^")}
 Rows = list[dict[str, Any]]
 
@@ -57,8 +57,9 @@ def search_budget(rows: Rows) -> None:
 def trade_off(search: Rows, guided: Rows) -> None:
     """Success and cost ratio against the queries sent, of three planners, for each benchmark."""
     figure = Figure(figsize=(12, 5.6), layout="constrained")
-    axes = figure.subplots(2, 4, sharex=True)
-    for column, name in enumerate(COLOURS):
+    names = [name for name in COLOURS if any(row["benchmark"] == name for row in guided)]
+    axes = figure.subplots(2, len(names), sharex=True)
+    for column, name in enumerate(names):
         sources = {"guided": (guided, "budgets"), "search": (search, "budgets"), "exact": (guided, "exact")}
         for planner, (rows, key) in sources.items():
             group = [row for row in rows if row["benchmark"] == name and row.get("model", "own") == "own"]

@@ -206,9 +206,9 @@ def by_dice(
         model.count()
         stopped += failed
         states = np.empty((0, len(names))) if answers is None else model.states(answers[names])
-        valid = states[benchmark.model.score(states) >= 0.5]
+        valid = states[benchmark.model.favourable(states)]
         near = np.unique(snapped(problem, start, states, reached), axis=0)
-        near = near[benchmark.model.score(near) >= 0.5]
+        near = near[benchmark.model.favourable(near)]
         costs = [
             min([cheapest_plan_cost(problem, people.iloc[[row]], start, goal) for goal in goals], default=np.inf)
             for goals in (np.unique(valid, axis=0), near)

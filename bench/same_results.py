@@ -21,9 +21,15 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-BENCHMARKS = ("german", "adult", "syn", "syn_long")
-PEOPLE = {"german": 78, "adult": 100, "syn": 100, "syn_long": 30}
-FORBIDDEN = {"german": "CHANGE_SAVINGS", "adult": "CHANGE_EDUCATION", "syn": "CHANGE_JOB", "syn_long": "CHANGE_JOB"}
+BENCHMARKS = ("german", "adult", "syn", "syn_long", "taiwan")
+PEOPLE = {"german": 78, "adult": 100, "syn": 100, "syn_long": 30, "taiwan": 100}
+FORBIDDEN = {
+    "german": "CHANGE_SAVINGS",
+    "adult": "CHANGE_EDUCATION",
+    "syn": "CHANGE_JOB",
+    "syn_long": "CHANGE_JOB",
+    "taiwan": "RAISE_PAYMENT",
+}
 RENAMED: dict[str, str] = {}
 """Keys of a program's card, by what they were called before."""
 

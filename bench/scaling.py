@@ -83,9 +83,9 @@ def best_by_score(benchmark: Benchmark, people: pd.DataFrame) -> np.ndarray:
     steep = FAR / max(float(np.median(np.abs(logit(starts)))), 1e-9)  # decisions are binary, however flat the score is
     allowed = np.ones((len(starts), len(problem.transitions)), bool)
     found = propose(
-        problem, starts, allowed, partial(logit, scale=steep), WIDE, anchors=others[model.score(others) >= 0.5]
+        problem, starts, allowed, partial(logit, scale=steep), WIDE, anchors=others[model.favourable(others)]
     )
-    good = model.score(found.states) >= 0.5
+    good = model.favourable(found.states)
     cost = np.full(len(starts), np.inf)
     np.minimum.at(cost, found.person[good], found.cost[good])
     return cost

@@ -49,7 +49,7 @@ def main() -> None:
         each = milliseconds(256, replace(default, simulations=simulations, patience=1_000))
         print(f"{simulations:6,}: {each:6.2f} ms")
     print("actions, ms per person in a batch of 256, 64 simulations, untrained agents")
-    for name in ("syn", "german", "syn_long", "adult"):
+    for name in ("syn", "german", "taiwan", "syn_long", "adult"):
         other = benchmarks.load(name)
         table = pd.concat([other.refused_test] * 4, ignore_index=True).head(256)
         batch = other.problem.read(table)

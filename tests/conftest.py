@@ -140,7 +140,7 @@ def _slow_tests() -> set[str]:
 
 @pytest.fixture(params=worlds.BENCHMARKS)
 def benchmark_problem(request: pytest.FixtureRequest) -> Problem:
-    """Each of the four benchmarks in turn."""
+    """Each of the five benchmarks in turn."""
     return worlds.benchmark(request.param)
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import counterplan.problem
 from counterplan.problem import Feature, Problem
 
-BENCHMARKS = ("syn", "syn_long", "german", "adult")
+BENCHMARKS = ("syn", "syn_long", "german", "adult", "taiwan")
 _FILES = Path(counterplan.problem.__file__).parents[1] / "benchmarks"
 
 

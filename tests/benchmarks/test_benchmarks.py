@@ -1,13 +1,15 @@
-"""The four benchmarks: their people, their black boxes, and what is possible in them."""
+"""The five benchmarks: their people, their black boxes, and what is possible in them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
+import worlds
 from counterplan import BlackBox, CounterplanError, ExactPlanner, benchmarks
-from counterplan.benchmarks import suite, synthetic, tables
+from counterplan.benchmarks import boosting, models, suite, synthetic, tables
 from counterplan.benchmarks.summary import COLUMNS, describe
 from counterplan.models.identity import identity_of
 
@@ -16,6 +18,7 @@ EXPECTED = {  # least and most: rows, refused test people, accuracy, reachable, 
     "adult": (48_842, (7_000, 8_500), (0.84, 0.88), 0.97, (24, 32), 4),
     "syn": (10_004, (900, 1_100), (1, 1), 1.0, (10, 15), 4),
     "syn_long": (10_004, (900, 1_100), (1, 1), 1.0, (18, 27), 6),
+    "taiwan": (30_000, (1_900, 2_300), (0.70, 0.77), 0.8, (13, 22), 6),
 }
 
 
@@ -52,6 +55,57 @@ def test_the_data_are_whole() -> None:
     problem = benchmarks.load("adult").problem
     ranks = problem.read(adult).states[:, next(f.index for f in problem.features if f.name == "education")]
     assert (ranks + 1 == adult["education_num"]).all(), "education is ordered by education_num"
+
+
+def test_taiwan_is_decoded() -> None:
+    people = tables.taiwan()
+    assert people["next_payment"].value_counts().to_dict() == {"paid": 23_364, "defaulted": 6_636}
+    assert people["sex"].value_counts().to_dict() == {"female": 18_112, "male": 11_888}
+    assert people["education"].value_counts().to_dict() == {
+        "university": 14_030, "graduate_school": 10_585, "high_school": 4_917, "other": 123,
+    }  # fmt: skip
+    assert people["education"].isna().sum() == 280 + 51 + 14
+    assert people["marriage"].isna().sum() == 54
+    assert people["repayment"].value_counts().to_dict() == {
+        "revolving": 14_737, "in_full": 5_686, "late_1": 3_688, "no_use": 2_759, "late_2": 2_667, "late_3": 322,
+        "late_4": 76 + 26 + 19 + 11 + 9,
+    }  # fmt: skip
+    assert people["pays_every_month"].dtype == bool
+    assert people["pays_every_month"].sum() == 15_458
+    assert people["late_months"].value_counts().sort_index().tolist() == [22_300, 3_286, 1_521, 1_060, 465, 1_368]
+    assert not (people[["bill", "payment", "earlier_bill"]] % 100).any(axis=None)
+    known = people.columns.difference(["marriage", "education", "earlier_bill", "share_paid"])
+    assert not people[known].isna().any(axis=None)
+    assert (people["earlier_bill"].isna() == people["share_paid"].isna()).all()
+
+
+def test_derived_features_of_taiwan_are_what_their_formulas_give() -> None:
+    benchmark = benchmarks.load("taiwan")
+    problem, transitions = benchmark.problem, benchmark.problem.transitions
+    states = problem.read(benchmark.test).states
+    for cause in transitions.causes:
+        if cause.formula is not None:
+            np.testing.assert_array_equal(np.round(cause.formula(states)), states[:, cause.target])
+    assert sum(cause.formula is not None for cause in transitions.causes) == 3
+
+
+def test_boosted_trees_are_those_of_scikit_learn() -> None:
+    benchmark = benchmarks.load("taiwan")
+    problem, model, recipe = benchmark.problem, benchmark.model, suite.TRAINING_RECIPES["taiwan"]
+    assert isinstance(model, boosting.BoostedModel)
+    assert isinstance(recipe, boosting.BoostingRecipe)
+    estimator = recipe.estimator(0)
+    train = boosting.with_categories(problem.features, problem.read(benchmark.train).states)
+    with threadpool_limits(1):
+        estimator.fit(train, benchmark.train["next_payment"] == "paid")
+    states = problem.read(benchmark.test).states
+    states = np.concatenate([states, problem.read(worlds.random_people(problem, 0, 1_000)).states])
+    table = boosting.with_categories(problem.features, states)
+    expected = estimator.decision_function(table)
+    assert (model.trees.decision(states) == expected).all()
+    assert (model.trees.decision(states[:1]) == expected[:1]).all()
+    assert model.score(states) == pytest.approx(estimator.predict_proba(table)[:, 1])
+    assert len(model.score(states[:0])) == 0
 
 
 def test_synthetic_people_follow_their_graph() -> None:
@@ -121,11 +175,13 @@ def test_states_and_tables_get_the_same_answer(name: str) -> None:
     by_state = benchmark.model.labels_of_states(benchmark.problem.read(people).states)
     assert (benchmark.model.labels(people) == by_state).all()
     score = benchmark.model.scores(people, benchmark.problem.outcome.favourable)
-    assert ((score >= 0.5) == np.isin(by_state, list(benchmark.problem.outcome.favourable))).all()
+    assert ((score >= benchmark.model.threshold) == np.isin(by_state, list(benchmark.problem.outcome.favourable))).all()
     other = [value for value in benchmark.problem.outcome.values if value not in benchmark.problem.outcome.favourable]
     assert benchmark.model.scores(people, other) == pytest.approx(1 - score)
     slow = BlackBox(lambda frame: benchmark.model.labels(frame))
     refused = benchmark.refused_test.head(5)
+    scored = BlackBox(benchmark.model, threshold=benchmark.model.threshold)
+    assert (scored.favourable(benchmark.problem, people) == (score >= benchmark.model.threshold)).all()
     exact = ExactPlanner(benchmark.problem, BlackBox(benchmark.model), state_limit=5_000).plan(refused)
     assert ExactPlanner(benchmark.problem, slow, state_limit=5_000).plan(refused).plans == exact.plans
 
@@ -141,7 +197,7 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("trained again although it was kept")
 
     with monkeypatch.context() as patch:
-        patch.setattr(suite, "train", forbidden)
+        patch.setattr(models, "train", forbidden)
         again = benchmarks.load("german", seed=3)
     assert (again.model.score(again.problem.read(again.test).states) == score).all()
     pd.testing.assert_frame_equal(first.test, again.test)
@@ -158,6 +214,41 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (repaired.model.score(repaired.problem.read(repaired.test).states) == score).all()
     assert not benchmarks.load("syn", seed=1).test.equals(benchmarks.load("syn", seed=2).test)
     pd.testing.assert_frame_equal(benchmarks.load("syn", seed=1).train, benchmarks.load("syn", seed=1).train)
+
+
+def test_boosted_trees_in_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer trees than the benchmark's, which take less time."""
+    monkeypatch.setenv("COUNTERPLAN_CACHE", str(tmp_path))
+    recipe = boosting.BoostingRecipe(trees=3, threshold=0.8)
+    monkeypatch.setitem(suite.TRAINING_RECIPES, "taiwan", recipe)
+    first = benchmarks.load("taiwan", seed=3)
+    states = first.problem.read(first.test.head(500)).states
+    score = first.model.score(states)
+    (kept,) = (tmp_path / "benchmarks").iterdir()
+
+    def forbidden(*arguments: object) -> None:
+        raise AssertionError("trained again although it was kept")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(boosting.BoostingRecipe, "fit", forbidden)
+        again = benchmarks.load("taiwan", seed=3)
+    assert (again.model.score(states) == score).all()
+    assert again.model.name == first.model.name
+    with np.load(kept) as arrays:
+        stored = {name: arrays[name] for name in arrays.files}
+    assert recipe.restore(first.problem, stored) is not None
+    leaves, masks, thresholds = stored["leaves"], stored["masks_5"], stored["thresholds_5"]
+    for name, wrong in (
+        ("leaves", leaves[1:]),
+        ("leaves", leaves * np.nan),
+        ("baseline", np.array(np.inf)),
+        ("masks_5", masks[1:]),
+        ("masks_5", masks.astype(float)),
+        ("thresholds_5", thresholds[::-1].copy()),
+    ):
+        assert recipe.restore(first.problem, stored | {name: wrong}) is None
+    kept.write_bytes(b"")
+    assert (benchmarks.load("taiwan", seed=3).model.score(states) == score).all()
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def test_a_needle_can_be_reached_by_everybody(needed: int, actions: int) -> None
     goal = np.array([names[name].values.index(value.strip("'")) for name, value in goals])
     has = lambda rows: np.minimum(rows[:, at] - goal, 0).sum(axis=1)  # noqa: E731
     found = propose(problem, states, np.ones((40, len(problem.transitions)), bool), lambda rows: 3.0 * has(rows) + 2.5)
-    reached = found.person[member.model.score(found.states) >= 0.5]
+    reached = found.person[member.model.favourable(found.states)]
     assert set(reached) == set(range(40))
 
 

@@ -1,4 +1,4 @@
-"""Broken versions of the four benchmark files: whatever is wrong with a file, the user reads a message."""
+"""Broken versions of the five benchmark files: whatever is wrong with a file, the user reads a message."""
 
 import contextlib
 import re

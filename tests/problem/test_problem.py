@@ -279,7 +279,8 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "steps", "actions"), [("syn", 6, 24), ("syn_long", 8, 45), ("german", 4, 27), ("adult", 4, 47)]
+    ("name", "steps", "actions"),
+    [("syn", 6, 24), ("syn_long", 8, 45), ("german", 4, 27), ("adult", 4, 47), ("taiwan", 6, 23)],
 )
 def test_the_sizes_of_the_benchmarks(name, steps, actions):
     problem = benchmark(name)

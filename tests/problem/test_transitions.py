@@ -22,7 +22,12 @@ SYN = {
     "relationship": "single", "country": "italy",
 }  # fmt: skip
 SYN_LONG = SYN | {"savings": 20000, "purpose": "car", "credit_score": 3, "expenses": 900}
-PEOPLE = {"adult": ADULT, "german": GERMAN, "syn": SYN, "syn_long": SYN_LONG}
+TAIWAN = {
+    "age": 35, "sex": "female", "marriage": None, "education": "high_school", "limit": 100000, "repayment": "revolving",
+    "earlier_repayment": "revolving", "late_months": 0, "pays_every_month": True, "bill": 60000, "utilisation": 60,
+    "payment": 3000, "earlier_bill": 40000, "share_paid": 8,
+}  # fmt: skip
+PEOPLE = {"adult": ADULT, "german": GERMAN, "syn": SYN, "syn_long": SYN_LONG, "taiwan": TAIWAN}
 
 
 class Case:
@@ -240,6 +245,86 @@ def test_german_age_sex_and_checking_account_never_change():
     problem = benchmark("german")
     changing = {problem.features[i].name for i in problem.transitions.mutable}
     assert changing == {"job", "housing", "saving_accounts", "credit_amount", "duration", "purpose"}
+
+
+# taiwan
+
+
+@pytest.mark.parametrize(
+    ("changes", "possible"),
+    [
+        ({}, []),
+        ({"repayment": "late_2"}, ["late_1", "revolving"]),
+        ({"repayment": "late_4", "payment": 1000}, ["late_3", "late_2", "late_1", "revolving"]),
+        ({"repayment": "late_1", "payment": 900}, []),
+        ({"repayment": "late_1", "payment": 0, "earlier_bill": None, "share_paid": None}, ["revolving"]),
+    ],
+)
+def test_taiwan_catching_up_needs_a_payment_unless_nothing_was_due(changes, possible):
+    assert Case("taiwan", **changes).legal("CATCH_UP") == possible
+
+
+@pytest.mark.parametrize(("payment", "scale"), [(1000, 1), (2000, 0.9), (5000, 0.7), (9900, 0.7), (10000, 0.5)])
+def test_taiwan_catching_up_is_cheaper_with_higher_payments(payment, scale):
+    case = Case("taiwan", repayment="late_2", payment=payment)
+    assert case.cost("CATCH_UP=late_1") == pytest.approx(2 + 8 * scale)
+    assert case.cost("CATCH_UP=revolving") == pytest.approx(3 + 8 * scale)
+
+
+@pytest.mark.parametrize(
+    ("education", "regular", "scale"),
+    [("high_school", False, 1), ("university", False, 0.9), (None, True, 0.7), ("graduate_school", True, 0.49)],
+)
+def test_taiwan_payments_go_up_to_the_bill_they_pay(education, regular, scale):
+    case = Case("taiwan", education=education, pays_every_month=regular, earlier_bill=8000, share_paid=38)
+    assert case.legal("RAISE_PAYMENT") == [1000, 2000, 5000]
+    assert case.cost("RAISE_PAYMENT=5000") == pytest.approx(9 * scale)
+    assert case.after("RAISE_PAYMENT=5000") == {"payment": 8000, "share_paid": 100}
+    assert Case("taiwan", earlier_bill=None, share_paid=None).legal("RAISE_PAYMENT") == []
+
+
+def test_taiwan_utilisation_follows_the_bill_and_the_limit():
+    case = Case("taiwan")
+    assert case.after("PAY_DOWN=-50000") == {"bill": 10000, "utilisation": 10}
+    assert case.after("TAKE_INSTALMENT_LOAN=0") == {"bill": 0, "utilisation": 0}
+    assert case.after("RAISE_LIMIT=100000") == {"limit": 200000, "utilisation": 30}
+    assert case.after("LOWER_LIMIT=-10000") == {"limit": 90000, "utilisation": 67}
+    assert case.legal("LOWER_LIMIT") == [-10000]
+    assert Case("taiwan", bill=10000, utilisation=10).legal("LOWER_LIMIT") == [-10000, -50000]
+    assert Case("taiwan", bill=4900).legal("PAY_DOWN") == [-2000]
+
+
+def test_taiwan_some_actions_are_for_those_who_pay_in_time():
+    late = Case("taiwan", repayment="late_1", pays_every_month=False, utilisation=20)
+    for function in ("PAY_IN_FULL", "SET_UP_DIRECT_DEBIT", "TAKE_INSTALMENT_LOAN", "RAISE_LIMIT"):
+        assert late.legal(function) == []
+    in_time = Case("taiwan", pays_every_month=False, utilisation=20)
+    assert in_time.legal("SET_UP_DIRECT_DEBIT") == [True]
+    assert in_time.after("SET_UP_DIRECT_DEBIT=true") == {"pays_every_month": True}
+    assert in_time.legal("PAY_IN_FULL") == in_time.legal("TAKE_INSTALMENT_LOAN") == []
+    assert in_time.legal("RAISE_LIMIT") == [10000, 50000, 100000]
+    regular = Case("taiwan", utilisation=20)
+    assert regular.legal("PAY_IN_FULL") == ["in_full"]
+    assert regular.legal("TAKE_INSTALMENT_LOAN") == [0]
+    assert Case("taiwan", utilisation=61).legal("RAISE_LIMIT") == []
+
+
+@pytest.mark.parametrize(("age", "scale"), [(29, 0.6), (30, 0.8), (40, 1)])
+def test_taiwan_a_degree_follows_another(age, scale):
+    assert Case("taiwan", age=age).legal("FINISH_DEGREE") == ["university"]
+    assert Case("taiwan", age=age).cost("FINISH_DEGREE=university") == pytest.approx(20 * scale)
+    assert Case("taiwan", education="university").legal("FINISH_DEGREE") == ["graduate_school"]
+    for education in ("graduate_school", "other", None):
+        assert Case("taiwan", education=education).legal("FINISH_DEGREE") == []
+
+
+def test_taiwan_protected_features_and_the_past_never_change():
+    problem = benchmark("taiwan")
+    assert [feature.name for feature in problem.features if feature.protected] == ["age", "sex", "marriage"]
+    changing = {problem.features[i].name for i in problem.transitions.mutable}
+    assert changing == {
+        "education", "limit", "repayment", "pays_every_month", "bill", "utilisation", "payment", "share_paid",
+    }  # fmt: skip
 
 
 # adult

@@ -9,7 +9,7 @@ import worlds
 from counterplan.search.synthetic import crossover, synthesize
 
 
-@pytest.mark.parametrize("name", ["german", "adult", "syn_long"])
+@pytest.mark.parametrize("name", ["german", "adult", "syn_long", "taiwan"])
 def test_invented_people_have_values_that_people_have(name: str) -> None:
     problem = worlds.benchmark(name)
     people = problem.read(worlds.random_people(problem, 3, 300))

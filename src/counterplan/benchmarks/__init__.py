@@ -1,11 +1,11 @@
-"""The four benchmark problems of the paper, corrected: german, adult, syn, syn_long.
+"""Five benchmark problems: german, adult, syn and syn_long, which are the paper's, corrected, and taiwan.
 
-`load(name, seed)` returns the problem, its black box and its people. Networks are trained once per seed and cached in
+`load(name, seed)` returns the problem, its black box and its people. Models are trained once per seed and cached in
 the user's cache directory; damaged or outdated files are replaced.
 
 May import: errors, problem, models, blackbox, storage, search, plans, plugins, planners.
 """
 
-from counterplan.benchmarks.suite import NAMES, Benchmark, load
+from counterplan.benchmarks.suite import NAMES, PAPER_NAMES, Benchmark, load
 
-__all__ = ["NAMES", "Benchmark", "load"]
+__all__ = ["NAMES", "PAPER_NAMES", "Benchmark", "load"]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from counterplan.benchmarks.boosting import BoostedModel, BoostedTrees
 from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel
 from counterplan.benchmarks.suite import TEST_SHARE, Benchmark
 from counterplan.errors import SettingError
@@ -29,22 +30,6 @@ TRIED = 150
 HIDDEN = 16
 CAREERS = (0.15, 0.4)
 """The range of people's average relative rank: nobody starts near the top."""
-
-
-class BoostedModel(BenchmarkModel):
-    """Boosted trees of scikit-learn on states; `bias` is added to the logit."""
-
-    def __init__(self, problem: Problem, trees: Any, bias: float = 0.0) -> None:
-        super().__init__(problem)
-        self.trees = trees
-        self.bias = bias
-
-    def score(self, states: Floats) -> Floats:
-        """The probability [B] that `states` [B, F] are favourable."""
-        if not len(states):
-            return np.empty(0)
-        chance: Floats = 1 / (1 + np.exp(-self.trees.decision_function(states) - self.bias))
-        return chance
 
 
 class NeedleModel(RuleModel):
@@ -251,9 +236,9 @@ def _boosted(problem: Problem, states: Floats, needed: int, random: np.random.Ge
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     sample, good = _scored(problem, random)
-    trees = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
-    trees.fit(sample, good)
-    return BoostedModel(problem, trees, _bias(BoostedModel(problem, trees), states, needed))
+    estimator = HistGradientBoostingClassifier(max_iter=120, max_leaf_nodes=8, random_state=0)
+    trees = BoostedTrees.from_estimator(estimator.fit(sample, good), problem.features)
+    return BoostedModel(problem, trees, bias=_bias(BoostedModel(problem, trees), states, needed))
 
 
 def _scored(problem: Problem, random: np.random.Generator) -> tuple[Floats, Bools]:

@@ -34,14 +34,17 @@ class BenchmarkModel(ABC):
     ----------
     problem : Problem
         A problem with two outcomes.
+    threshold : float, default=0.5
+        The least score of a favourable decision.
     """
 
     batch = BATCH
     identity = ""
     """Empty: the name identifies the model, whatever its class is called."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, threshold: float = 0.5) -> None:
         self.problem = problem
+        self.threshold = threshold
         self.name = f"model of {problem.name}"
         self.features: tuple[Feature, ...] = problem.features
         self.classes: tuple[str, ...] = problem.outcome.values
@@ -52,9 +55,13 @@ class BenchmarkModel(ABC):
     def score(self, states: Floats) -> Floats:
         """The probability [B] that `states` [B, F] are favourable."""
 
+    def favourable(self, states: Floats) -> Bools:
+        """Whether the decision about each of `states` [B, F] is favourable [B]."""
+        return self.score(states) >= self.threshold
+
     def labels_of_states(self, states: Floats) -> npt.NDArray[Any]:
         """The predicted outcome [B] of `states` [B, F]."""
-        labels: npt.NDArray[Any] = self._labels[(self.score(states) >= 0.5).astype(int)]
+        labels: npt.NDArray[Any] = self._labels[self.favourable(states).astype(int)]
         return labels
 
     def labels(self, people: pd.DataFrame) -> npt.NDArray[Any]:
@@ -73,6 +80,36 @@ class BenchmarkModel(ABC):
     def __call__(self, people: pd.DataFrame) -> npt.NDArray[Any]:
         """Alias of `labels`."""
         return self.labels(people)
+
+
+class Recipe(ABC):
+    """How the model of a benchmark is trained."""
+
+    @abstractmethod
+    def cache_key(self) -> str:
+        """Text that identifies the recipe in the names of cached parameters; stable under renames of its class."""
+
+    @abstractmethod
+    def fit(self, problem: Problem, states: Floats, favourable: Bools, seed: int) -> TrainedModel:
+        """Train on `states` [B, F] with outcomes `favourable` [B]; deterministic for a seed."""
+
+    @abstractmethod
+    def restore(self, problem: Problem, arrays: dict[str, npt.NDArray[Any]]) -> TrainedModel | None:
+        """The model with the parameters `arrays` of `TrainedModel.to_arrays`; None if they are invalid.
+
+        Raises
+        ------
+        KeyError
+            If an array is missing.
+        """
+
+
+class TrainedModel(BenchmarkModel):
+    """A model with trained parameters. Subclasses implement `score` and `to_arrays`."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The trained parameters by name."""
 
 
 class RuleModel(BenchmarkModel):
@@ -110,7 +147,7 @@ class NetworkWeights:
             named |= {f"weight_{i}": weight, f"bias_{i}": bias}
         return named
 
-    def fits(self, problem: Problem, recipe: TrainingRecipe) -> bool:
+    def fits(self, problem: Problem, recipe: NetworkRecipe) -> bool:
         """Whether shapes and values are valid for a network of `recipe` for `problem`."""
         numbers, categories = inputs(problem, np.zeros((1, len(problem.features))))
         widths = (numbers.shape[1] + categories.shape[1], *recipe.hidden, 1)
@@ -127,7 +164,7 @@ class NetworkWeights:
         return cls(arrays["mean"], arrays["scale"], layers)
 
 
-class NetworkModel(BenchmarkModel):
+class NetworkModel(TrainedModel):
     """A ReLU network on scaled numbers and one-hot categories."""
 
     def __init__(self, problem: Problem, weights: NetworkWeights) -> None:
@@ -158,6 +195,10 @@ class NetworkModel(BenchmarkModel):
         result: Floats = 1 / (1 + np.exp(-np.clip(hidden[:, 0], -500, 500)))
         return result
 
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The weights by name."""
+        return dict(self.weights.to_arrays())
+
 
 def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
     """The inputs of a network: unscaled numbers [B, N] and one-hot categories [B, V]."""
@@ -171,7 +212,7 @@ def inputs(problem: Problem, states: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class TrainingRecipe:
+class NetworkRecipe(Recipe):
     """Hyperparameters of a benchmark's network. A share of the training people is held out for early stopping."""
 
     hidden: tuple[int, ...] = (32, 32, 32, 32)
@@ -189,8 +230,17 @@ class TrainingRecipe:
         """Text that identifies the recipe in the names of cached weights; stable under renames of this class."""
         return f"Recipe({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
 
+    def fit(self, problem: Problem, states: Floats, favourable: Bools, seed: int) -> NetworkModel:
+        """Train on `states` [B, F] with outcomes `favourable` [B]; deterministic for a seed."""
+        return NetworkModel(problem, train(problem, states, favourable, self, seed))
 
-def train(problem: Problem, states: Floats, favourable: Bools, recipe: TrainingRecipe, seed: int) -> NetworkWeights:
+    def restore(self, problem: Problem, arrays: dict[str, npt.NDArray[Any]]) -> NetworkModel | None:
+        """The network with the weights `arrays`; None if they are invalid."""
+        weights = NetworkWeights.from_arrays(arrays)
+        return NetworkModel(problem, weights) if weights.fits(problem, self) else None
+
+
+def train(problem: Problem, states: Floats, favourable: Bools, recipe: NetworkRecipe, seed: int) -> NetworkWeights:
     """Train a network on `states` [B, F] with outcomes `favourable` [B]; deterministic for a seed."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(states))
@@ -222,7 +272,7 @@ class _TrainingData:
 
 
 def _best_epoch(
-    data: _TrainingData, recipe: TrainingRecipe, seed: int, random: np.random.Generator
+    data: _TrainingData, recipe: NetworkRecipe, seed: int, random: np.random.Generator
 ) -> tuple[float, Layers]:
     """The least held-out loss of one network over its epochs, and its weights at that epoch."""
     from sklearn.neural_network import MLPClassifier

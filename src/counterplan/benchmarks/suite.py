@@ -17,18 +17,22 @@ import pandas as pd
 import platformdirs
 
 from counterplan.benchmarks import synthetic, tables
-from counterplan.benchmarks.models import BenchmarkModel, NetworkModel, NetworkWeights, RuleModel, TrainingRecipe, train
+from counterplan.benchmarks.boosting import BoostingRecipe
+from counterplan.benchmarks.models import BenchmarkModel, NetworkRecipe, Recipe, RuleModel, TrainedModel
 from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.files import write_whole
 
-NAMES = ("german", "adult", "syn", "syn_long")
+PAPER_NAMES = ("german", "adult", "syn", "syn_long")
+"""The benchmarks of the paper."""
+NAMES = (*PAPER_NAMES, "taiwan")
 TEST_SHARE = 0.2
-TRAINING_RECIPES = {
-    "german": TrainingRecipe(penalty=1.0, balanced=True, tries=5),
-    "adult": TrainingRecipe(penalty=1e-3, batch=256, patience=5),
+TRAINING_RECIPES: dict[str, Recipe] = {
+    "german": NetworkRecipe(penalty=1.0, balanced=True, tries=5),
+    "adult": NetworkRecipe(penalty=1e-3, batch=256, patience=5),
+    "taiwan": BoostingRecipe(threshold=0.8),
 }
 
 
@@ -72,7 +76,7 @@ class Benchmark:
         return people[~self._favourable(people)].reset_index(drop=True)
 
     def _favourable(self, people: pd.DataFrame) -> Bools:
-        return self.model.score(self.problem.read(people).states) >= 0.5
+        return self.model.favourable(self.problem.read(people).states)
 
 
 MAX_SEED = (2**32 - 1) // 1_000 - 1
@@ -84,9 +88,9 @@ def load(name: str, seed: int = 0) -> Benchmark:
 
     Parameters
     ----------
-    name : {"german", "adult", "syn", "syn_long"}
+    name : {"german", "adult", "syn", "syn_long", "taiwan"}
     seed : int, default=0
-        Determines the sample, the split and the training of the network.
+        Determines the sample, the split and the training of the model.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def load(name: str, seed: int = 0) -> Benchmark:
         train_people, test_people = _split(people, random)
     else:
         train_people, test_people = _split(getattr(tables, name)(), random)
-        model = NetworkModel(problem, _weights(name, problem, train_people, seed))
+        model = _trained(name, problem, train_people, seed)
     return Benchmark(name, seed, problem, model, train_people, test_people)
 
 
@@ -148,37 +152,37 @@ def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
     return people[problem.outcome.column].isin(problem.outcome.favourable).to_numpy()
 
 
-def _weights(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> NetworkWeights:
-    """The network of a benchmark, from the cache if it is valid there, otherwise trained."""
+def _trained(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> TrainedModel:
+    """The model of a benchmark, from the cache if it is valid there, otherwise trained."""
     recipe = TRAINING_RECIPES[name]
     made_by = (
-        f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # other versions may train another network
+        f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # other versions may train another model
     )
     digest = hashlib.sha256(f"{recipe.cache_key()} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
     path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
-    cached = _read_weights(path)
-    if cached is not None and cached.fits(problem, recipe):
+    cached = _restored(path, problem, recipe)
+    if cached is not None:
         return cached
-    weights = train(problem, problem.read(people).states, _is_favourable(problem, people), recipe, seed)
+    model = recipe.fit(problem, problem.read(people).states, _is_favourable(problem, people), seed)
     buffer = io.BytesIO()
-    np.savez(buffer, **weights.to_arrays())  # type: ignore[arg-type]
+    np.savez(buffer, **model.to_arrays())  # type: ignore[arg-type]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, buffer.getvalue())
     except OSError:
         pass  # trained again next time
-    return weights
+    return model
 
 
-def _read_weights(path: Path) -> NetworkWeights | None:
+def _restored(path: Path, problem: Problem, recipe: Recipe) -> TrainedModel | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return NetworkWeights.from_arrays({name: arrays[name] for name in arrays.files})
+            return recipe.restore(problem, {name: arrays[name] for name in arrays.files})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
 def cache_directory() -> Path:
-    """The directory of cached weights; the environment variable COUNTERPLAN_CACHE overrides it."""
+    """The directory of cached parameters; the environment variable COUNTERPLAN_CACHE overrides it."""
     override = os.environ.get("COUNTERPLAN_CACHE")
     return Path(override) if override else Path(platformdirs.user_cache_dir("counterplan", appauthor=False))

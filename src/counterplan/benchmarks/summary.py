@@ -33,7 +33,7 @@ def describe(benchmark: Benchmark, people: int) -> dict[str, Any]:
     """The statistics of one benchmark; those on plans are over its first `people` refused test people (german: all)."""
     problem = benchmark.problem
     splits = [problem.read(benchmark.train), problem.read(benchmark.test)]
-    favourable = sum(int((benchmark.model.score(part.states) >= 0.5).sum()) for part in splits)
+    favourable = sum(int(benchmark.model.favourable(part.states).sum()) for part in splits)
     refused = benchmark.refused_test if benchmark.name == "german" else benchmark.refused_test.head(people)
     plans = ExactPlanner(problem, BlackBox(benchmark.model)).plan(refused)
     successes = [plan for plan in plans if plan.status is Status.FOUND]

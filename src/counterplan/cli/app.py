@@ -33,7 +33,7 @@ COMMANDS = {
     "distil": Command("programs", "distil", "Distil a program: rules that people can read, and that need no model."),
     "show": Command("programs", "show", "Print a program, rule by rule, and its card."),
     "export": Command("programs", "export", "Write a program as a page, a module, a drawing or a file."),
-    "benchmarks": Command("benchmarking", "benchmarks_table", "Describe the four benchmark problems."),
+    "benchmarks": Command("benchmarking", "benchmarks_table", "Describe the five benchmark problems."),
     "experiment": Command("experimenting", "experiment", "Repeat the paper's evaluation, and ours."),
 }
 

@@ -17,12 +17,12 @@ from counterplan.cli.terminal import echo, emit
 
 
 def benchmarks_table(
-    names: Annotated[list[str] | None, typer.Argument(help="Which ones (default: all four).")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of samples, splits and networks.")] = 0,
+    names: Annotated[list[str] | None, typer.Argument(help="Which ones (default: all five).")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples, splits and models.")] = 0,
     people: Annotated[int, typer.Option(min=1, help="Refused test people to solve exactly (german: all).")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Describe the four benchmark problems, and what an exact search finds possible in them."""
+    """Describe the five benchmark problems, and what an exact search finds possible in them."""
     rows = []
     chosen = names or list(benchmarks.NAMES)
     with progress_bar("Solving", len(chosen)) as bar:

@@ -24,7 +24,9 @@ def experiment(
     out: Annotated[Path, typer.Option(help="The folder to write everything to: rows, figures, report.")],
     benchmarks: Annotated[
         list[str] | None,
-        typer.Option(help="Which ones, with commas or several times (default: all four); yours: MODULE:FUNCTION."),
+        typer.Option(
+            help="Which ones, with commas or several times (default: the paper's four); yours: MODULE:FUNCTION."
+        ),
     ] = None,
     planners: Annotated[
         list[str] | None, typer.Option(help="Other planners to compare: names that packages offer, or MODULE:CLASS.")

@@ -21,7 +21,7 @@ from typing import Any
 import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
-from counterplan.benchmarks import NAMES
+from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
 from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
@@ -88,7 +88,9 @@ def cells_of(options: ExperimentOptions) -> list[Cell]:
 def estimate(cell: Cell) -> float:
     """Prior estimate of the seconds of a cell; only proportions matter, as the pace is measured while running."""
     seconds = _kind(cell.kind).seconds
-    return seconds[NAMES.index(cell.benchmark)] if cell.benchmark in NAMES else sum(seconds) / len(seconds)
+    if cell.benchmark in PAPER_NAMES:
+        return seconds[PAPER_NAMES.index(cell.benchmark)]
+    return sum(seconds) / len(seconds)
 
 
 @cache
@@ -312,7 +314,7 @@ def _exact_budgets(context: Context, record: CellRecord) -> None:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of cell: its function, the kinds it needs, prior seconds (german, adult, syn, syn_long), and the files
+    """A kind of cell: its function, the kinds it needs, prior seconds (by `PAPER_NAMES`), and the files
     that it leaves in the folder of its learned object."""
 
     run: Callable[[Context, CellRecord], None]

@@ -55,8 +55,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BENCHMARKS = {"german": (BLUE, "o"), "adult": (VERMILLION, "s"), "syn": (GREEN, "^"), "syn_long": (PURPLE, "D")}
-_EXTERNAL = ((ORANGE, "v"), (SKY, "P"), (GREY, "X"))
+BENCHMARKS = {
+    "german": (BLUE, "o"),
+    "adult": (VERMILLION, "s"),
+    "syn": (GREEN, "^"),
+    "syn_long": (PURPLE, "D"),
+    "taiwan": (ORANGE, "v"),
+}
+_EXTERNAL = ((SKY, "P"), (GREY, "X"))
 """Colours and markers of external benchmarks."""
 
 

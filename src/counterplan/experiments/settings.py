@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from counterplan.agent.training import TrainingSettings
-from counterplan.benchmarks import NAMES
+from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
 from counterplan.errors import SettingError
 from counterplan.experiments.methods import BY_NAME
@@ -41,7 +41,7 @@ def planner_class(word: str) -> type[Planner]:
 class ExperimentOptions:
     """Options chosen by the user; `ExperimentSettings` follow from them."""
 
-    benchmarks: tuple[str, ...] = NAMES
+    benchmarks: tuple[str, ...] = PAPER_NAMES
     """Built-in benchmarks, those of installed packages, and `module:function`."""
     seeds: tuple[int, ...] = tuple(range(FIRST_SEED, FIRST_SEED + SEEDS))
     people: int | None = None
@@ -69,7 +69,7 @@ class ExperimentOptions:
         """The options as command-line arguments, without the folder."""
         first, count = self.seeds[0], len(self.seeds)
         arguments = ["--quick"] if self.quick else []
-        arguments += [] if self.benchmarks == NAMES else ["--benchmarks", ",".join(self.benchmarks)]
+        arguments += [] if self.benchmarks == PAPER_NAMES else ["--benchmarks", ",".join(self.benchmarks)]
         arguments += [] if count == (QUICK_SEEDS if self.quick else SEEDS) else ["--seeds", str(count)]
         arguments += [] if first == FIRST_SEED else ["--first-seed", str(first)]
         arguments += [] if self.people is None else ["--people", str(self.people)]

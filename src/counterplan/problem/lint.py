@@ -13,7 +13,7 @@ import numpy as np
 
 from counterplan.problem.builder import build
 from counterplan.problem.conditions import numbers_in
-from counterplan.problem.parts import Feature, Function
+from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.problem import Problem
 from counterplan.problem.source import Finding, Location, TooManyFindings
 from counterplan.problem.transitions import Floats
@@ -25,7 +25,7 @@ MAX_STATES = 200_000
 """Conditions over more combinations of values than this are evaluated on a sample of them."""
 MAX_OPERATIONS = 1_000_000_000
 """States × arguments × operations of the conditions, over all functions; larger problems get smaller samples."""
-MAX_CELLS = 2_000_000
+MAX_CELLS = 200_000
 """States × (arguments + features) evaluated at a time."""
 MAX_POINTS = 20_000
 """Thresholds × arguments around which a number is sampled."""
@@ -90,6 +90,8 @@ def _never_legal(problem: Problem, function: Function, location: Location) -> It
     size, chunks = _sample_states(problem, function)
     for states in chunks:
         legal |= transitions.legal_arguments(states, index).any(axis=0)
+        if legal.all():
+            return
     never = [text_of(native) for native, possible in zip(function.natives, legal, strict=True) if not possible]
     which = "" if len(never) == len(function.natives) else f" for {listed(never)}"
     if never and size is not None:
@@ -193,13 +195,14 @@ def _unreachable(problem: Problem) -> Iterator[tuple[str, Location]]:
 
 
 def _set_twice(problem: Problem) -> Iterator[tuple[str, Location]]:
-    """Features that more than one cause sets."""
-    positions: dict[int, list[int]] = {}
+    """Features that more than one cause sets, unless all of them do so by the same formula."""
+    setters: dict[int, list[Cause]] = {}
     for cause in problem.transitions.causes:
         if cause.sets:
-            positions.setdefault(cause.target, []).append(cause.position)
+            setters.setdefault(cause.target, []).append(cause)
     for feature in problem.features:
-        setters = positions.get(feature.index, [])
-        if len(setters) > 1:
+        causes = setters.get(feature.index, [])
+        formulas = {None if cause.formula is None else str(cause.formula) for cause in causes}
+        if len(causes) > 1 and (len(formulas) > 1 or None in formulas):
             message = f"{feature.name} is set by more than one cause; the later one counts, in causal order"
-            yield message, ("causes", max(setters))
+            yield message, ("causes", max(cause.position for cause in causes))
