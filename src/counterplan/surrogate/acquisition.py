@@ -31,6 +31,7 @@ Logit = Callable[[Floats], Floats]
 
 _LARGEST_LOGIT = 500.0
 _TINY = 1e-6
+_TARGET = 2.0
 _ALL = slice(None)
 
 
@@ -350,10 +351,10 @@ class _GuidedSearch:
         selected = pool.open & people[pool.person]
         target = np.full(len(people), np.inf)
         confident = selected & (pool.probability >= self.settings.confidence)
-        np.minimum.at(target, pool.person[confident], 2 * pool.cost[confident] + _TINY)
+        np.minimum.at(target, pool.person[confident], _TARGET * pool.cost[confident] + _TINY)
         if estimate:
             at = pool.best(np.where(selected & np.isinf(target)[pool.person], pool.odds, -np.inf))
-            target[pool.person[at]] = 2 * pool.cost[at] + _TINY
+            target[pool.person[at]] = _TARGET * pool.cost[at] + _TINY
         self.target[people] = target[people]
         self.best_value[people] = self.values(_ALL)[people]
 

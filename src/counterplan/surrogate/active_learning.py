@@ -1,4 +1,7 @@
-"""Learn a surrogate actively: label people and random plans first, then the states that the planner would query.
+"""Learn a surrogate in rounds of queries, fits and validations.
+
+With decisions only, learning is active: people and random plans are labelled first, then the states that the planner
+would query. A model that also gives scores is learned from people and random plans alone, with far fewer queries.
 
 A checkpoint holds everything that determines what comes next, so an interrupted run resumes to the same surrogate.
 """
@@ -29,6 +32,8 @@ from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import GuideSettings, guide
 from counterplan.surrogate.fitting import FitSettings, fit
 from counterplan.surrogate.labelled_set import LabelledSet
+from counterplan.surrogate.score_fitting import ScoreFitSettings, fit_scores
+from counterplan.surrogate.score_link import ScoreLink
 from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
 
 CHECKPOINT, METRICS = LEARNING
@@ -79,6 +84,10 @@ class LearningSettings:
         Refused people held out to select the best surrogate.
     growth : float, default=0.3
         Each round grows the labelled set by about this share.
+    scores : bool, default=True
+        Whether to learn from the model's scores, if it gives any that agree with its decisions.
+    score_growth : float, default=1.0
+        The same as `growth` if scores are learned from.
     max_answers : int, default=20_000
         Maximum number of answers to fit on; the last ones are used.
     anchors : int, default=1_000
@@ -88,7 +97,7 @@ class LearningSettings:
     rounds : int, default=20
         Maximum number of rounds.
     patience : int, default=4
-        Learning ends after this many rounds without improvement; half as many when synthetic people are used.
+        Learning ends after this many rounds without improvement; half as many when scores or synthetic people are used.
     tolerance : float, default=0.004
         Minimum improvement of the validation score, in shares of the least cost known.
     query_cost : float, default=0.02
@@ -98,7 +107,9 @@ class LearningSettings:
     acquisition : GuideSettings
         How other people are planned for in a round: the queries of these plans become training data.
     fit : FitSettings
-        How a surrogate is fitted.
+        How a surrogate is fitted to decisions.
+    score_fit : ScoreFitSettings
+        How a surrogate is fitted to scores.
 
     Examples
     --------
@@ -114,6 +125,8 @@ class LearningSettings:
     probe_above: int = field(default=100, metadata={"key": "many"})
     validation: int = 48
     growth: float = 0.3
+    scores: bool = True
+    score_growth: float = 1.0
     max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
     examples: int = 200
@@ -127,6 +140,7 @@ class LearningSettings:
         metadata={"key": "teach"},
     )
     fit: FitSettings = field(default_factory=FitSettings)
+    score_fit: ScoreFitSettings = field(default_factory=ScoreFitSettings)
 
 
 @dataclass(frozen=True)
@@ -207,7 +221,7 @@ class ActiveLearner:
         self.random = np.random.default_rng(seed)
         self.people = people.take(self.random.permutation(len(people)))
         self.people_hash = hashlib.sha256(self.people.states.tobytes()).hexdigest()
-        self.labelled_set = LabelledSet(problem, box, settings.budget)
+        self.labelled_set = LabelledSet(problem, box, settings.budget, with_scores=settings.scores)
         if answers is not None and len(answers):
             self.labelled_set.provide(answers)
         self.validation: Ints = np.empty(0, np.intp)
@@ -215,6 +229,8 @@ class ActiveLearner:
         self.query_pool: Ints = np.empty(0, np.intp)
         """Rows of `people` who are known to be refused and were not planned for yet."""
         self.next_person = 0
+        self.link: ScoreLink | None = None
+        """Converts the model's scores to margins; None if only decisions are learned from."""
         self.surrogate: Surrogate | None = None
         self.best: Surrogate | None = None
         self.n_fitted = self._n_fitted_last = 0
@@ -273,21 +289,32 @@ class ActiveLearner:
         """One round: query, fit, and validate."""
         if self.surrogate is None:
             self._initialize()
+        elif self.link is not None:
+            self._sample()
         else:
             self._plan(self._next_people(), self.settings.acquisition, self.surrogate)
-        latest, self._n_fitted_last = slice(-self.settings.max_answers, None), len(self.labelled_set)
-        states, answers = self.labelled_set.states[latest], self.labelled_set.answers[latest]
-        fitted = fit(self.problem, states, answers, self.settings.fit, self.seed, self.surrogate)
-        self.surrogate = replace(fitted, hints=self._hints())
+        self.surrogate = replace(self._fitted(), hints=self._hints())
         report = self._validate(self.surrogate)
         self.metrics.append(asdict(report))
         self.round += 1
         self.finished = self.converged or self.out_of_budget
         if self.finished:
-            self._choose_parts()
+            if self.link is None:
+                self._choose_parts()
             report = replace(report, queries=self.queries, known=len(self.labelled_set))
             self.metrics[-1] = asdict(report)
         return report
+
+    def _fitted(self) -> Surrogate:
+        """A surrogate fitted to the latest answers: to their scores, if all have one that agrees."""
+        labelled, settings = self.labelled_set, self.settings
+        latest, self._n_fitted_last = slice(-settings.max_answers, None), len(labelled)
+        states, answers, scores = labelled.states[latest], labelled.answers[latest], labelled.scores[latest]
+        self.link = ScoreLink.from_answers(scores, answers, self.box.cutoff) if settings.scores else None
+        if self.link is not None:
+            return fit_scores(self.problem, states, scores, self.link, settings.score_fit, self.seed)
+        before = self.surrogate if self.surrogate is not None and self.surrogate.link is None else None
+        return fit(self.problem, states, answers, settings.fit, self.seed, before)
 
     @property
     def converged(self) -> bool:
@@ -331,6 +358,18 @@ class ActiveLearner:
                 f"nobody among {len(self.labelled_set):,} people asked about was refused, so there is nothing to "
                 f"learn; {more}hand in people who were, or see whether the favourable outcome is the right one"
             )
+
+    def _sample(self) -> None:
+        """Query more people as they are, and ends of random plans of those known to be refused."""
+        settings = self.settings
+        count = int(min(settings.score_growth * len(self.labelled_set), settings.budget - self.queries))
+        fresh = np.arange(self.next_person, min(self.next_person + count // 4, len(self.people)))
+        self.next_person += len(fresh)
+        oracle = self.labelled_set.oracle(self.people)
+        favourable, known = oracle.query(self.people.states[fresh], fresh)
+        self.query_pool = np.concatenate([self.query_pool, fresh[known & ~favourable]])
+        rows = self.query_pool[self.random.integers(len(self.query_pool), size=count - len(fresh))]
+        oracle.query(random_walk(self.problem, self.people.states[rows], self.random), rows)
 
     def _probe(self) -> None:
         """Locate the boundary between the query pool and favourable states: of others, or far beyond any plan."""
@@ -382,10 +421,23 @@ class ActiveLearner:
         return int(left / max(1, self.settings.acquisition.max_queries or 1))
 
     def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> SearchOutcome:
-        """Plan for `people` with a surrogate; every query is added to the labelled set."""
+        """Plan for `people` with a surrogate; every query is added to the labelled set.
+
+        Answers about a person correct predictions only if they have scores: plans that are less certain are better
+        training data.
+        """
         allowed = np.ones((len(people), len(self.problem.transitions)), bool)
-        oracle = self.labelled_set.oracle(people)
-        found = guide(self.problem, people.states, allowed, surrogate.logit, oracle, settings, hints=surrogate.hints)
+        found = guide(
+            self.problem,
+            people.states,
+            allowed,
+            surrogate.logit,
+            self.labelled_set.oracle(people),
+            settings,
+            errors=surrogate.errors if surrogate.link is not None else None,
+            link=surrogate.link,
+            hints=surrogate.hints,
+        )
         for plan in found.actions[found.verified].tolist():
             self.successful_plans[tuple(plan)] += 1
         return found
@@ -412,7 +464,7 @@ class ActiveLearner:
                 self.best, self.n_fitted = surrogate, self._n_fitted_last
             if score < before:
                 self.best_cost, self.best_queries = found.cost, found.queries.astype(float)
-            stale = 2 if self.next_person == len(self.people) else 1
+            stale = 2 if self.link is not None or self.next_person == len(self.people) else 1
             self.stale_rounds = 0 if score < before - self.settings.tolerance else self.stale_rounds + stale
         return LearningProgress(
             round=self.round,
@@ -522,6 +574,7 @@ class ActiveLearner:
             run.successful_plans = Counter(dict(run._plan_count(*entry) for entry in stored.facts["worked"]))
             run.surrogate = from_arrays(problem, stored.with_prefix("now."), stored.facts["now"])
             run.best = from_arrays(problem, stored.with_prefix("best."), stored.facts["best"])
+            run.link = run.surrogate.link
             if stored.budget != settings.budget:
                 run.labelled_set.out_of_budget = run.queries >= settings.budget
                 run.finished = run.converged or run.out_of_budget

@@ -37,7 +37,7 @@ class ErrorModel:
     sd : float, default=1.702
         Standard deviation of the errors, in units of the logit. The default makes the probability of a positive value
         that of a calibrated logit.
-    shared, additive, local : float, default=0.5, 0.4, 0.1
+    shared, additive, local : float, default=0.4, 0.2, 0.4
         Shares of the variance: common to all states of a person, to states with similar values of a feature, to similar
         states. The rest is independent.
     scale : tuple of float
@@ -50,9 +50,9 @@ class ErrorModel:
     """
 
     sd: float = PROBIT
-    shared: float = 0.5
-    additive: float = 0.4
-    local: float = 0.1
+    shared: float = 0.4
+    additive: float = 0.2
+    local: float = 0.4
     scale: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:

@@ -1,7 +1,8 @@
 """Fit a surrogate to labelled states: networks by gradient descent, and boosted trees.
 
-The fold of a row is a hash of the features that no action changes, so that all states of a person share it. Member e is never fitted on fold e, neither in this fit nor in a later one
-that warm-starts from it, so that its predictions for that fold are out-of-fold and calibrate the surrogate.
+The fold of a row is a hash of the features that no action changes, so that all states of a person share it. Member e is
+never fitted on fold e, neither in this fit nor in a later one that warm-starts from it, so that its predictions for
+that fold are out-of-fold and calibrate the surrogate.
 """
 
 from __future__ import annotations
@@ -240,7 +241,8 @@ def _fit_trees(
             random_state=int(random.integers(2**31)),
         )
         forests.append(model.fit(x[rows], data.answers[rows], data.weight[rows]))
-    return Trees.mean_of(problem.features, [gradient_boosted(model) for model in forests]), np.array([model.decision_function(x) for model in forests])
+    trees = Trees.mean_of(problem.features, [gradient_boosted(model) for model in forests])
+    return trees, np.array([model.decision_function(x) for model in forests])
 
 
 def _calibrations(network_logits: Floats, tree_logits: Floats, data: _Data) -> dict[str, Calibration]:

@@ -25,6 +25,8 @@ class LabelledSet:
         The model that labels states.
     budget : int
         Maximum number of queries; provided answers do not count.
+    with_scores : bool, default=False
+        Whether to obtain the model's scores, if it gives any, with its answers.
 
     Attributes
     ----------
@@ -34,13 +36,11 @@ class LabelledSet:
         Whether each of them is favourable.
     scores : ndarray of shape (n,)
         The model's scores; NaN where they are unknown.
-    with_scores : bool
-        Whether to obtain scores with answers.
     out_of_budget : bool
         Whether a query was refused because the budget, or the box's own, was exhausted.
     """
 
-    def __init__(self, problem: Problem, box: BlackBox, budget: int) -> None:
+    def __init__(self, problem: Problem, box: BlackBox, budget: int, with_scores: bool = False) -> None:
         self.problem = problem
         self.box = box
         self.budget = budget
@@ -52,7 +52,7 @@ class LabelledSet:
         self.states: Floats = np.empty((0, len(problem.features)))
         self.answers: Bools = np.empty(0, bool)
         self.scores: Floats = np.empty(0)
-        self.with_scores = False
+        self.with_scores = with_scores
 
     def __len__(self) -> int:
         return len(self._keys)

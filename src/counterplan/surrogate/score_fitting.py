@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,23 +10,22 @@ import numpy as np
 from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Floats, Ints
-from counterplan.surrogate.belief import PROBIT, ErrorModel, similarity
+from counterplan.surrogate.belief import PROBIT, ErrorModel
 from counterplan.surrogate.features import CUTS, StateFeatures
 from counterplan.surrogate.fitting import fold_features, spreads
 from counterplan.surrogate.network_fitting import Schedule, fit_networks
 from counterplan.surrogate.networks import forward, initial_params
 from counterplan.surrogate.score_link import ScoreLink
 from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of
-from counterplan.surrogate.trees import Trees, histogram_boosted, tree_inputs
+from counterplan.surrogate.trees import LEAVES, Trees, histogram_boosted, tree_inputs
 
 _SHARES = np.linspace(0, 1, 11)
 """Candidate weights of the trees against the networks."""
 _MIN_SD = 0.02
 _CLIPPED = 0.99
 """Residuals beyond this quantile are clipped before they are correlated."""
-_PRIOR_PAIRS = 200.0
-"""Pairs that the prior of the shares counts as."""
-_NEIGHBOURS = 8
+_SHARED = (0.4, 0.75)
+"""Bounds of the share of the error variance that is common to all states of a person."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class ScoreFitSettings:
         Networks in the ensemble, each fitted without one fold.
     hidden : tuple of int, default=(32, 32)
         Units of their hidden layers.
-    steps : int, default=1500
+    steps : int, default=2000
         Gradient steps.
     batch_size : int, default=256
         Rows in a minibatch.
@@ -52,7 +50,7 @@ class ScoreFitSettings:
         Boosted models, each fitted without one fold, whose mean is taken.
     trees : int, default=200
         Trees in each of them.
-    leaves : int, default=10
+    leaves : int, default=16
         Leaves of a tree.
     shrinkage : float, default=0.1
         Learning rate of boosting.
@@ -62,14 +60,14 @@ class ScoreFitSettings:
 
     members: int = 5
     hidden: tuple[int, ...] = (32, 32)
-    steps: int = 1500
+    steps: int = 2000
     batch_size: int = 256
     learning_rate: float = 5e-3
-    weight_decay: float = 0.1
+    weight_decay: float = 0.3
     cuts: int = CUTS
     forests: int = 3
     trees: int = 200
-    leaves: int = 10
+    leaves: int = LEAVES
     shrinkage: float = 0.1
     near: float = 1.0
 
@@ -131,10 +129,9 @@ def fit_scores(
     by_trees = np.array([model.predict(tree_inputs(problem.features, states)) for model in forests])[held_out]
     calibrations, share, sd = _calibrations(margins[rows], by_networks, by_trees, weight[rows], scale)
     residual = margins[rows] - (1 - share) * by_networks - share * by_trees
-    person = np.unique(states[rows][:, by], axis=0, return_inverse=True)[1].ravel()
-    scales, mutable = spreads(problem, states), problem.transitions.mutable
-    errors = ErrorModel(scale=scales)
-    errors = replace(errors, **correlations(errors.of_features(mutable), states[rows][:, mutable], residual, person))
+    shared = float(np.clip(_within_person(residual, states[rows][:, by]), *_SHARED))
+    rest = (1 - shared) / 3
+    errors = ErrorModel(shared=shared, additive=rest, local=2 * rest, scale=spreads(problem, states))
     return Surrogate(
         problem,
         features,
@@ -187,56 +184,11 @@ def _calibrations(
     return made, share, error(share)
 
 
-def correlations(errors: ErrorModel, states: Floats, residual: Floats, person: Ints) -> dict[str, float]:
-    """Estimate the shares of the error variance from the residuals of different states of the same people.
-
-    Parameters
-    ----------
-    errors : ErrorModel
-        With the scales of the M mutable features.
-    states : ndarray of shape (n, M)
-    residual : ndarray of shape (n,)
-        Held-out residuals.
-    person : ndarray of shape (n,)
-        Whose state it is.
-
-    Returns
-    -------
-    dict of str to float
-        The shares `shared`, `additive` and `local`, shrunk towards those of `errors`.
-    """
-    one, other = _pairs(person)
-    prior = np.array([errors.shared, errors.additive, errors.local])
-    names = ("shared", "additive", "local")
-    if not len(one):
-        return dict(zip(names, prior.tolist(), strict=True))
-    limit = np.quantile(np.abs(residual), _CLIPPED)
-    clipped = np.clip(residual, -limit, limit) / max(float(np.sqrt((residual**2).mean())), 1e-12)
-    products = clipped[one] * clipped[other]
-    design = np.stack([np.ones(len(one)), *similarity(states[one], states[other], errors.scale)], axis=1)
-    strength = np.sqrt(_PRIOR_PAIRS) * np.eye(3)
-    shares = _nonnegative(np.concatenate([design, strength]), np.concatenate([products, strength @ prior]))
-    return dict(zip(names, (shares / max(1.0, float(shares.sum()))).tolist(), strict=True))
-
-
-def _pairs(person: Ints) -> tuple[Ints, Ints]:
-    """Rows of pairs of states of the same person; of up to `_NEIGHBOURS` others for each state."""
-    order = np.argsort(person, kind="stable")
-    pairs = [(order[:-k], order[k:]) for k in range(1, min(_NEIGHBOURS, len(order) - 1) + 1)]
-    same = [(one[person[one] == person[other]], other[person[one] == person[other]]) for one, other in pairs]
-    if not same:
-        return np.empty(0, np.intp), np.empty(0, np.intp)
-    return np.concatenate([one for one, _ in same]), np.concatenate([other for _, other in same])
-
-
-def _nonnegative(design: Floats, target: Floats) -> Floats:
-    """Least squares with non-negative weights: the best of all subsets of the few columns of `design` [n, k]."""
-    best, least = np.zeros(design.shape[1]), float((target**2).sum())
-    for size in range(1, design.shape[1] + 1):
-        for columns in itertools.combinations(range(design.shape[1]), size):
-            solution = np.linalg.lstsq(design[:, columns], target)[0]
-            error = float(((design[:, columns] @ solution - target) ** 2).sum())
-            if (solution >= 0).all() and error < least:
-                least, best = error, np.zeros(design.shape[1])
-                best[list(columns)] = solution
-    return best
+def _within_person(residual: Floats, people: Floats) -> float:
+    """Correlation of the residuals [n] of different states of one person; `people` [n, k] are equal for these."""
+    person = np.unique(people, axis=0, return_inverse=True)[1].ravel()
+    limit = float(np.quantile(np.abs(residual), _CLIPPED))
+    clipped = np.clip(residual, -limit, limit)
+    total, squares, size = np.bincount(person, clipped), np.bincount(person, clipped**2), np.bincount(person)
+    pairs, variance = float((size * (size - 1)).sum()), float((clipped**2).mean())
+    return float((total**2 - squares).sum()) / pairs / variance if pairs and variance else 0.0

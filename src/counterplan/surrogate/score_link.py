@@ -53,12 +53,15 @@ class ScoreLink:
     def from_answers(cls, scores: Floats, answers: Bools, cutoff: float) -> ScoreLink | None:
         """The link for `scores` [n] of states with these `answers` [n]; None if the scores are of no use.
 
-        Scores are of no use if some are unknown, if they do not agree with the decisions, or if they take few values.
+        Scores are of no use if some are unknown, if they take few values, or if no cutoff separates the decisions. A
+        model whose labels are not those at `cutoff` has one of its own, which is estimated.
         """
         if not len(scores) or not np.isfinite(scores).all() or len(np.unique(scores)) < _MIN_DISTINCT:
             return None
         if ((scores >= cutoff) == answers).mean() < _MIN_AGREEMENT:
-            return None
+            cutoff = _separating(scores, answers)
+            if ((scores >= cutoff) == answers).mean() < _MIN_AGREEMENT:
+                return None
         if 0 < cutoff < 1 and scores.min() >= 0 and scores.max() <= 1:
             inside = (scores > 1e-9) & (scores < 1 - 1e-9)
             return cls(cutoff, True) if inside.mean() > 0.5 else None
@@ -80,6 +83,15 @@ class ScoreLink:
     def to_data(self) -> dict[str, Any]:
         """Plain data, the parameters by name."""
         return {"cutoff": self.cutoff, "probability": self.probability, "scale": self.scale, "unit": self.unit}
+
+
+def _separating(scores: Floats, answers: Bools) -> float:
+    """The cutoff between two of the `scores` [n] that agrees with most of the `answers` [n]."""
+    order = np.argsort(scores, kind="stable")
+    ranked, favourable = scores[order], answers[order]
+    below, above = np.cumsum(~favourable)[:-1], favourable[::-1].cumsum()[::-1][1:]
+    at = int(np.argmax(np.where(ranked[:-1] < ranked[1:], below + above, -1)))
+    return float(ranked[at] + ranked[at + 1]) / 2
 
 
 def _logit(probability: Floats) -> Floats:
