@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from counterplan.errors import CounterplanError, ModelError, SettingError
-from counterplan.models import Model, adapt
+from counterplan.errors import CounterplanError, SettingError
+from counterplan.models import Model, adapt, uses_column
+from counterplan.models.decision import Decision
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
+from counterplan.problem.values import Native, text_of
 
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
@@ -161,8 +161,12 @@ class BlackBox:
         It covers the model's content (its name if the content is unknown), the threshold and the favourable outcomes,
         and discloses nothing else about the model.
         """
-        parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
+        parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
+
+    def decision(self, problem: Problem) -> Decision:
+        """Return the rule by which outputs of the model are favourable for `problem`; ModelError if there is none."""
+        return Decision.of(problem.outcome, self._favourable, self.threshold)
 
     def session(self, problem: Problem, people: People) -> OracleSession:
         """Return a callable that queries states of `people`.
@@ -279,11 +283,9 @@ class OracleSession:
         self.box = box
         self.problem = problem.query_fingerprint
         self.people = people
-        self.outcomes = problem.outcome.values
-        self.favourable = _favourable(box, problem)
+        self.decision = box.decision(problem)
         self.cache = box._caches.setdefault(problem.query_fingerprint, {})
-        columns: Sequence[str] | None = getattr(box.model, "columns", None)
-        extras = [column for column in people.extras if columns is None or column in columns]
+        extras = [column for column in people.extras if uses_column(box.model, column)]
         self._extras: list[bytes] | None = None
         if extras:  # the answer may depend on them, so they are part of the query key
             rows = people.table[extras].itertuples(index=False, name=None)
@@ -367,41 +369,12 @@ class OracleSession:
 
     def _query_batch(self, states: Floats, rows: npt.NDArray[np.integer]) -> Bools:
         """Call the model once: answers [n] for `states` [n, F]."""
-        model = self.box.model
+        model, decision = self.box.model, self.decision
         self.box.queries += len(states)
         on_states = getattr(model, "labels_of_states", None)
-        if on_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
-            answers = on_states(states)
-        else:
-            frame = self.people.frame(states, rows)
-            answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
-        if isinstance(answers, np.ma.MaskedArray):
-            raise ModelError(f"{model.name} returned a masked array; fill it, so that every row has an answer")
-        if answers.shape != (len(states),):
-            raise ModelError(f"{model.name} received {len(states)} rows; number of answers: {len(answers)}")
-        return self._from_scores(answers) if self.box.threshold is not None else self._from_labels(answers)
-
-    def _from_scores(self, scores: npt.NDArray[Any]) -> Bools:
-        numbers = scores.astype(float)
-        if np.isnan(numbers).any():
-            raise ModelError(f"{self.box.model.name} returned NaN as score {int(np.isnan(numbers).argmax())}")
-        result: Bools = numbers >= self.box.threshold
-        return result
-
-    def _from_labels(self, labels: npt.NDArray[Any]) -> Bools:
-        codes, uniques = pd.factorize(labels, use_na_sentinel=False)
-        favourable = np.zeros(len(uniques), bool)
-        for i, label in enumerate(uniques):
-            text = text_of(label)
-            if is_missing(label):
-                row = int((codes == i).argmax())
-                raise ModelError(f"{self.box.model.name} returned no answer (NaN) for row {row} of {len(labels)}")
-            if text not in self.outcomes:
-                hint = did_you_mean(text, self.outcomes) or f"; the problem's outcomes are {listed(self.outcomes)}"
-                is_score = isinstance(label, (float, np.floating)) and " (set a threshold if these are scores)"
-                raise ModelError(f"{self.box.model.name} returned the unknown outcome {text!r}{hint}{is_score or ''}")
-            favourable[i] = text in self.favourable
-        return favourable[codes]
+        if on_states is not None and decision.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
+            return decision.from_labels(on_states(states), model.name, len(states))
+        return decision.answers(model, self.people.frame(states, rows))
 
 
 class MeteredOracle:
@@ -464,14 +437,3 @@ class MeteredOracle:
         if self._known_answers is not None:
             self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
-
-
-def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:
-    """The favourable outcomes of `box` for `problem`; ModelError if one is not an outcome of the problem."""
-    chosen = box._favourable if box._favourable is not None else problem.outcome.favourable
-    values = problem.outcome.values
-    for text in chosen:
-        if text not in values:
-            hint = did_you_mean(text, values) or f"; they are {listed(values)}"
-            raise ModelError(f"'{text}' is not one of the problem's outcomes{hint}")
-    return chosen

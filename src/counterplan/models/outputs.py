@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.problem.values import cut, did_you_mean, is_missing, listed
@@ -19,7 +18,7 @@ MAX_ERROR_LENGTH = 2_000
 
 
 @contextmanager
-def model_errors(name: str, people: pd.DataFrame) -> Iterator[None]:
+def model_errors(name: str, people: Sized) -> Iterator[None]:
     """Convert any exception of a model to a `ModelError`; KeyboardInterrupt passes."""
     try:
         yield
@@ -78,6 +77,14 @@ def as_scores(labels: Array, name: str) -> Array:
         if not is_missing(value) and (isinstance(value, bool) or not isinstance(value, Real)):
             raise ModelError(f"{name} gives labels (such as {cut(repr(value))}), not numbers, so it has no scores")
     return np.array([np.nan if is_missing(value) else float(value) for value in labels], dtype=float)
+
+
+def numbers_or_none(labels: Array, name: str) -> Array | None:
+    """The labels [B] as scores if they are numbers, otherwise None."""
+    try:
+        return as_scores(labels, name)
+    except ModelError:
+        return None
 
 
 def favourable_probability(
