@@ -107,11 +107,18 @@ def _converted(series: pd.Series[Any], dtype: Any, place: str, closed: bool) -> 
         return truths if (codes == -1).any() else truths.astype(dtype)
     if not kinds.is_numeric_dtype(dtype):
         return series
-    numbers = series if kinds.is_numeric_dtype(series.dtype) else _converted_by(float, uniques, codes, place, "numbers")
-    values = pd.Series(numbers).to_numpy(dtype=float, na_value=np.nan)
+    values = as_numbers(series, place)
     if kinds.is_integer_dtype(dtype) and not (values == np.round(values)).all():  # NaN differs from itself
         return values if isinstance(dtype, np.dtype) or not np.isnan(values).any() else pd.array(values).astype(dtype)
     return pd.array(values, dtype=dtype) if not isinstance(dtype, np.dtype) else values.astype(dtype)
+
+
+def as_numbers(series: pd.Series[Any], place: str) -> Array:
+    """The numbers [B] of a column, also those written as texts; NaN where a value is missing."""
+    if not pd.api.types.is_numeric_dtype(series.dtype):
+        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        series = pd.Series(_converted_by(float, uniques, codes, place, "numbers"))
+    return series.to_numpy(dtype=float, na_value=np.nan)
 
 
 def _categories(codes: Array, uniques: Any, dtype: pd.CategoricalDtype, place: str, closed: bool) -> pd.Categorical:
