@@ -1,11 +1,10 @@
 import builtins
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
+import services
 from counterplan.errors import ModelError
 from counterplan.models import HttpModel, OnnxModel, adapt, dtypes_of, labels_and_scores
 from counterplan.models import http as models_http
@@ -475,16 +475,8 @@ def serving(*answers: Answer) -> Iterator[tuple[str, list[bytes]]]:
 
         def log_message(self, *args: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/predict", received
-    finally:
-        server.shutdown()
-        thread.join()
-        server.socket.close()
+    with services.serving(Handler) as address:
+        yield f"{address}/predict", received
 
 
 def send(body: object, status: int = 200, **headers: str) -> Answer:
@@ -647,8 +639,10 @@ def test_a_slow_service_is_given_up_in_time(slow):
         ({"predictions": "good"}, "without a list of predictions"),
         (3, "without a list of predictions: '3'"),
         (None, "without a list of predictions"),
-        ({"predictions": [[0.1, 0.9]]}, "not one label or number each"),
-        ([{"label": "good"}], "not one label or number each"),
+        ({"predictions": [[0.1, 0.9]]}, r"not one label or number each; .* HttpModel\(url, classes="),
+        ({"predictions": [[0.1, 0.9], 1]}, "not one label or number each"),
+        ({"predictions": [[0.1, "x"]]}, "probabilities that are not numbers"),
+        ([{"label": "good", "score": 1}], "not one label or number each"),
     ],
 )
 def test_invalid_responses_are_shown_and_not_retried(body, message):
