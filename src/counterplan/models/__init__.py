@@ -5,7 +5,7 @@ Queries are counted and cached in `counterplan.blackbox`.
 May import: errors, problem.
 """
 
-from counterplan.models.adapters import adapt
+from counterplan.models.adapters import adapt, referenced
 from counterplan.models.booster import BoosterModel
 from counterplan.models.casting import uses_column
 from counterplan.models.decision import Decision
@@ -27,5 +27,6 @@ __all__ = [
     "columns_of",
     "dtypes_of",
     "labels_and_scores",
+    "referenced",
     "uses_column",
 ]

@@ -15,6 +15,7 @@ from counterplan.errors import ModelError
 from counterplan.models.estimator import EstimatorModel
 from counterplan.models.function import FunctionModel
 from counterplan.models.http import HttpModel
+from counterplan.models.mlflow import is_mlflow, load
 from counterplan.models.onnx import OnnxModel
 from counterplan.models.outputs import describe_error
 from counterplan.models.protocol import Model
@@ -23,8 +24,11 @@ from counterplan.problem.values import did_you_mean
 
 ACCEPTED = (
     "a model is an estimator with 'predict', a function of a DataFrame, an object with 'labels' and 'scores', "
-    "an http(s):// address, the path of an .onnx file, or MODULE:ATTR for something in Python code"
+    "an http(s):// address, the path of an .onnx file or of an MLflow folder, an MLflow URI (models:/, runs:/), or "
+    "MODULE:ATTR for something in Python code"
 )
+
+_REFERENCE = re.compile(r"([^\W\d][\w.]*):([^\W\d][\w.]*)")
 
 
 def adapt(model: object) -> Model:
@@ -34,7 +38,8 @@ def adapt(model: object) -> Model:
     ----------
     model : object
         A fitted estimator with ``predict``, a function of a DataFrame, a `Model`, or a text: the ``http(s)://``
-        address of a service, the path of an ``.onnx`` file, or ``MODULE:ATTR`` for an object in Python code.
+        address of a service, the path of an ``.onnx`` file or of a folder with an MLflow model, an MLflow URI
+        (``models:/…``, ``runs:/…``), or ``MODULE:ATTR`` for an object in Python code.
 
     Returns
     -------
@@ -61,9 +66,17 @@ def adapt(model: object) -> Model:
         return HttpModel(text)
     if text.lower().endswith(".onnx"):
         return OnnxModel(text)
-    if match := re.fullmatch(r"([^\W\d][\w.]*):([^\W\d][\w.]*)", text):
-        return _adapt_object(import_attribute(match[1], match[2]), f"model '{text}'")
+    if is_mlflow(text):
+        return _adapt_object(load(text), f"model '{text}'")
+    if _REFERENCE.fullmatch(text):
+        return _adapt_object(referenced(text), f"model '{text}'")
     raise ModelError(f"'{text}' is not a model; {ACCEPTED}")
+
+
+def referenced(text: str) -> Any:
+    """The object that ``MODULE:ATTR`` refers to; None if `text` has another form."""
+    match = _REFERENCE.fullmatch(text)
+    return None if match is None else import_attribute(match[1], match[2])
 
 
 def _adapt_object(model: Any, name: str | None) -> Model:

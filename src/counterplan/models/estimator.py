@@ -36,7 +36,11 @@ class EstimatorModel:
         self.estimator = estimator
         self.name = name or f"model '{type(estimator).__name__}'"
         self.batch = batch
-        self.classes = _classes_of(estimator)
+        self.classes = _classes_of(self._scorer)
+
+    @property
+    def _scorer(self) -> Any:
+        return package_of(self.estimator).scorer(self.estimator)
 
     @property
     def identity(self) -> str:
@@ -59,12 +63,12 @@ class EstimatorModel:
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
         """The sum of `predict_proba` over the favourable classes [B]; without any, the numbers of `predict`."""
-        self.classes = _classes_of(self.estimator)  # it may have been fitted since
+        self.classes = _classes_of(self._scorer)  # it may have been fitted since
         if not favourable:
             if self.classes is not None:
                 raise ModelError(f"{self.name} gives labels, not numbers: a favourable score needs a regression model")
             return as_scores(self.labels(people), self.name)
-        if not hasattr(self.estimator, "predict_proba"):
+        if not hasattr(self._scorer, "predict_proba"):
             raise ModelError(
                 f"{self.name} has no predict_proba, so it has no scores; "
                 "to take the numbers of its predict as scores, use that method itself as the model"
@@ -75,7 +79,7 @@ class EstimatorModel:
 
     def labels_and_scores(self, people: pd.DataFrame, favourable: Collection[str]) -> tuple[Array, Array | None]:
         """The outputs of `predict` and `predict_proba`; from the latter alone where it determines the labels."""
-        self.classes = _classes_of(self.estimator)
+        self.classes = _classes_of(self._scorer)
         exact = package_of(self.estimator).argmax and hasattr(self.estimator, "predict_proba")
         if exact and self.classes is not None and set(favourable) <= set(self.classes) and favourable:
             probabilities = self._probabilities(people)
@@ -91,7 +95,7 @@ class EstimatorModel:
     def _probabilities(self, people: pd.DataFrame) -> Array:
         table = self._as_trained(people)
         with model_errors(self.name, people):
-            return as_array(self.estimator.predict_proba(table), self.name)
+            return as_array(self._scorer.predict_proba(table), self.name)
 
     def _as_trained(self, people: pd.DataFrame) -> pd.DataFrame | Array:
         """The table as in `fit`: the same columns in the same order with the same types, or an array."""

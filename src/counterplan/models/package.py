@@ -11,13 +11,18 @@ import pandas as pd
 from counterplan.models.protocol import Model
 
 
-def _fitted_columns(estimator: Any) -> list[str] | None:
+def fitted_columns(estimator: Any) -> list[str] | None:
+    """The columns that an estimator with scikit-learn's interface was fitted on, or None."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 def _none(*_: Any) -> None:
     return None
+
+
+def _itself(estimator: Any) -> Any:
+    return estimator
 
 
 def _unchanged(people: pd.DataFrame, name: str, estimator: Any) -> pd.DataFrame:
@@ -40,6 +45,8 @@ class Package:
         The types that an estimator was trained on by column, or None.
     inner : callable
         The estimator that an estimator passes its table to unchanged, or None.
+    scorer : callable
+        The object with the `predict_proba` and `classes_` of an estimator; default: the estimator itself.
     content : callable
         Data that determine the outputs of an object, for its identity, or None for all its attributes.
     prepare : callable
@@ -52,9 +59,10 @@ class Package:
 
     name: str
     model: Callable[[Any, str | None], Model | None] = _none
-    columns: Callable[[Any], list[str] | None] = _fitted_columns
+    columns: Callable[[Any], list[str] | None] = fitted_columns
     dtypes: Callable[[Any], Mapping[str, Any] | None] = _none
     inner: Callable[[Any], Any] = _none
+    scorer: Callable[[Any], Any] = _itself
     content: Callable[[Any], object] = _none
     prepare: Callable[[pd.DataFrame, str, Any], pd.DataFrame] = _unchanged
     closed: bool = True

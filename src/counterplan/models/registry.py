@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from counterplan.models import catboost, identity, lightgbm, sklearn, xgboost
+from counterplan.models import catboost, identity, lightgbm, mlflow, sklearn, xgboost
 from counterplan.models.package import ANY, Package
 
 T = TypeVar("T")
 PACKAGES: dict[str, Package] = {
-    package.name: package for package in (catboost.PACKAGE, lightgbm.PACKAGE, sklearn.PACKAGE, xgboost.PACKAGE)
+    package.name: package
+    for package in (catboost.PACKAGE, lightgbm.PACKAGE, mlflow.PACKAGE, sklearn.PACKAGE, xgboost.PACKAGE)
 }
 identity.CONTENTS.update({name: package.content for name, package in PACKAGES.items()})
 
@@ -35,11 +36,11 @@ class Training(NamedTuple):
 
 def training_of(estimator: Any) -> Training:
     """The columns and types that an estimator was trained on, as far as it or an estimator inside knows them."""
-    columns = _known(package_of(estimator).columns, estimator)
     seen: list[object] = [estimator]
     while (inner := _known(package_of(seen[-1]).inner, seen[-1])) is not None and not any(inner is one for one in seen):
         seen.append(inner)
     package = package_of(seen[-1])
+    columns = next((names for one in seen if (names := _known(package_of(one).columns, one)) is not None), None)
     return Training(seen[-1], package, columns, _known(package.dtypes, seen[-1]) or {})
 
 
