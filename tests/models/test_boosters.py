@@ -5,16 +5,18 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 
-from counterplan import BlackBox, Problem
+from counterplan import BlackBox, ExactPlanner, Plans, Problem
 from counterplan.errors import ModelError
 from counterplan.models import adapt, dtypes_of, labels_and_scores
 from counterplan.problem import read_table
@@ -161,6 +163,24 @@ def test_numbers_that_are_no_numbers(models, name: str) -> None:
     table = as_texts(PEOPLE.head(3)).assign(income=["1", "much", "2"])
     with pytest.raises(ModelError, match=r"income|much"):
         adapt(models[name]).labels(table)
+
+
+def test_native_categories_from_the_command_line(run, models, tmp_path: Path, monkeypatch) -> None:
+    """From a CSV file to plans that hold, for boosters that were trained on a typed table."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loan.yaml").write_text(yaml.safe_dump(PROBLEM.to_dict(), sort_keys=False))
+    PEOPLE.head(12).to_csv(tmp_path / "people.csv", index=False)
+    module = types.ModuleType("shop")
+    monkeypatch.setitem(sys.modules, "shop", module)
+    for name in ("LGBMClassifier", "xgboost.Booster"):
+        module.model = models[name]  # type: ignore[attr-defined]
+        words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "shop:model")
+        ran = run(*words, "--planner", "exact", "--json", "plans.json")
+        assert ran.code == 0, ran.err
+        plans = Plans.from_json((tmp_path / "plans.json").read_text())
+        expected = ExactPlanner(PROBLEM, BlackBox(models[name])).plan(PEOPLE.head(12))
+        np.testing.assert_array_equal(plans.costs, expected.costs)
+        assert {plan.status for plan in plans} >= {"found", "already_favourable"}
 
 
 def test_categories_that_the_model_does_not_tell_are_to_be_given() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
-from counterplan import BlackBox, Problem, Recourse
+from counterplan import BlackBox, Plans, Problem, Recourse
 from counterplan.errors import ModelError
 from counterplan.models import Decision, adapt, labels_and_scores
 
@@ -124,3 +126,31 @@ def test_answers_with_scores_are_larger_the_more_favourable() -> None:
     answers, scores = labels.answers_and_scores(adapt(classifier(0, 1)), PEOPLE)
     assert answers.tolist() == [False, False, True, True]
     assert (scores > 0.5).tolist() == answers.tolist()
+
+
+BANK = """
+def score(people):
+    return people["income"] * 100 + 50 * people["owner"]
+"""
+
+
+def test_a_score_from_a_table_to_plans(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "scorecard", raising=False)
+    (tmp_path / "scorecard.py").write_text(BANK)
+    table = pd.DataFrame({"income": [i / 4 for i in range(40)], "owner": [0, 1] * 20})
+    table.assign(score=table["income"] * 100 + 50 * table["owner"]).to_csv("people.csv", index=False)
+    assert run("init", "people.csv", "--outcome", "score", "--out", "loan.yaml").code == 0
+    text = (tmp_path / "loan.yaml").read_text()
+    assert "favourable: {at_least: 512.5}" in text
+    head, _, _ = text.partition("\nfunctions:")
+    (tmp_path / "loan.yaml").write_text(head + "\nfunctions:\n  EARN: {add: income, arguments: [1, 2], cost: 1}\n")
+    checked = run("check", "loan.yaml")
+    assert checked.code == 0, checked.err
+    words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "scorecard:score", "--planner", "exact")
+    ran = run(*words, "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    plans = Plans.from_json((tmp_path / "plans.json").read_text())
+    refused = 100 * table["income"] + 50 * table["owner"] < 512.5
+    assert [plan.status == "already_favourable" for plan in plans] == (~refused).tolist()
+    assert {plan.status for plan in plans} > {"found"}
