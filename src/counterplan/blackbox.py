@@ -58,12 +58,14 @@ class BlackBox:
     Parameters
     ----------
     model : object
-        A callable on a DataFrame, a scikit-learn estimator, the path of an ONNX file, a URL, or "MODULE:ATTR".
+        A callable on a DataFrame, an estimator with scikit-learn's interface, a booster, an MLflow model or its URI,
+        the path of an ONNX file, a URL, or "MODULE:ATTR".
     favourable : str, number, bool or a collection of them, optional
         The favourable outcome or outcomes. Defaults to those of the problem.
     threshold : float, optional
         If given, an answer is favourable if the model's score (or probability of the favourable outcomes) is at
-        least this; otherwise the predicted label decides.
+        least this; otherwise the predicted label decides. If the problem has favourable scores in place of labels, it
+        replaces their limit.
     budget : int, optional
         Most rows ever sent to the model. Exceeding it raises `QueryBudgetExceeded`.
     cache_size : int, default 500_000

@@ -1,4 +1,4 @@
-"""Adapters that give every kind of model one interface: estimators, functions, ONNX files, HTTP services.
+"""Adapters that give every kind of model one interface: estimators, boosters, functions, ONNX files, HTTP services.
 
 Queries are counted and cached in `counterplan.blackbox`.
 
