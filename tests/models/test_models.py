@@ -1,3 +1,4 @@
+import ast
 import builtins
 import json
 import sys
@@ -20,8 +21,9 @@ from sklearn.svm import LinearSVC
 
 import services
 from counterplan.errors import ModelError
-from counterplan.models import HttpModel, OnnxModel, adapt, dtypes_of, labels_and_scores
+from counterplan.models import HttpModel, OnnxModel, adapt, adapters, dtypes_of, labels_and_scores
 from counterplan.models import http as models_http
+from counterplan.models.registry import PACKAGES
 
 
 def table(rows: int = 60) -> pd.DataFrame:
@@ -206,6 +208,15 @@ def test_a_function_cannot_change_the_callers_table():
 def test_a_model_stays_as_it_is():
     model = adapt(lambda people: [1])
     assert adapt(model) is model
+
+
+def test_packages_of_models_are_imported_on_use_only():
+    folder = Path(adapters.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:  # not the imports inside functions
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+                assert not {str(name).split(".")[0] for name in names} & {*PACKAGES, "onnxruntime", "pyarrow"}, path
 
 
 def test_an_incomplete_model_is_refused():
