@@ -54,6 +54,18 @@ def test_a_problem_file_needs_people_and_a_model(folder: Path) -> None:
         resolve("loans", "people.csv")
 
 
+def test_a_black_box_by_name_is_used_as_it_is(folder: Path) -> None:
+    code = "from counterplan import BlackBox\nfrom bank import score\nbox = BlackBox(score, threshold=0.3, budget=7)\n"
+    (folder / "boxed.py").write_text(code)
+    inputs = resolve("loan.yaml", "people.csv", "boxed:box")
+    assert (inputs.box.threshold, inputs.box.budget) == (0.3, 7)
+    assert inputs.box.favourable(inputs.problem, inputs.people()).tolist() == [False, True, True]
+    assert resolve("loan.yaml", "people.csv", "boxed:box", threshold=0.3).box is inputs.box
+    assert resolve("loan.yaml", "people.csv", inputs.box).box is inputs.box
+    with pytest.raises(SettingError, match=r"boxed:box is a BlackBox, which has a threshold of its own \(0.3\)"):
+        resolve("loan.yaml", "people.csv", "boxed:box", threshold=0.5)
+
+
 def test_a_learned_folder_knows_its_problem(learned: Path) -> None:
     inputs = resolve("learned", "people.csv", "bank:decide")
     assert inputs.workspace is not None

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from counterplan.errors import CounterplanError, ModelError, SettingError
-from counterplan.models import Model, adapt, labels_and_scores
+from counterplan.errors import CounterplanError, SettingError
+from counterplan.models import Model, adapt, uses_column
+from counterplan.models.decision import Decision
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
+from counterplan.problem.values import Native, text_of
 
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
@@ -70,12 +72,14 @@ class BlackBox:
     Parameters
     ----------
     model : object
-        A callable on a DataFrame, a scikit-learn estimator, the path of an ONNX file, a URL, or "MODULE:ATTR".
+        A callable on a DataFrame, an estimator with scikit-learn's interface, a booster, an MLflow model or its URI,
+        the path of an ONNX file, a URL, or "MODULE:ATTR".
     favourable : str, number, bool or a collection of them, optional
         The favourable outcome or outcomes. Defaults to those of the problem.
     threshold : float, optional
         If given, an answer is favourable if the model's score (or probability of the favourable outcomes) is at
-        least this; otherwise the predicted label decides.
+        least this; otherwise the predicted label decides. If the problem has favourable scores in place of labels, it
+        replaces their limit.
     budget : int, optional
         Most rows ever sent to the model. Exceeding it raises `QueryBudgetExceeded`.
     cache_size : int, default 500_000
@@ -175,8 +179,12 @@ class BlackBox:
         It covers the model's content (its name if the content is unknown), the threshold and the favourable outcomes,
         and discloses nothing else about the model.
         """
-        parts = [self._content() or self.model.name, repr(self.threshold), *sorted(_favourable(self, problem))]
+        parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
+
+    def decision(self, problem: Problem) -> Decision:
+        """Return the rule by which outputs of the model are favourable for `problem`; ModelError if there is none."""
+        return Decision.of(problem.outcome, self._favourable, self.threshold)
 
     def session(self, problem: Problem, people: People, *, scores: bool = False) -> OracleSession:
         """Return a callable that queries states of `people`.
@@ -231,11 +239,6 @@ class BlackBox:
             answer = given if isinstance(given, Answer) else _PLAIN[given]
             if answer.score is not None or key not in cache or cache[key].favourable != answer.favourable:
                 cache[key] = answer
-
-    @property
-    def cutoff(self) -> float:
-        """The score from which on a decision is favourable: the threshold; without one, a probability of 0.5."""
-        return 0.5 if self.threshold is None else float(self.threshold)
 
     def clear_cache(self) -> None:
         """Drop every cached answer, for example after the model has changed. The counters continue."""
@@ -308,11 +311,9 @@ class OracleSession:
         self.with_scores = scores
         self.problem = problem.query_fingerprint
         self.people = people
-        self.outcomes = problem.outcome.values
-        self.favourable = _favourable(box, problem)
+        self.decision = box.decision(problem)
         self.cache = box._caches.setdefault(problem.query_fingerprint, {})
-        columns: Sequence[str] | None = getattr(box.model, "columns", None)
-        extras = [column for column in people.extras if columns is None or column in columns]
+        extras = [column for column in people.extras if uses_column(box.model, column)]
         self._extras: list[bytes] | None = None
         if extras:  # the answer may depend on them, so they are part of the query key
             rows = people.table[extras].itertuples(index=False, name=None)
@@ -405,65 +406,24 @@ class OracleSession:
 
     def _query_batch(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer]:
         """Call the model once: answers [n] for `states` [n, F]."""
+        model, decision = self.box.model, self.decision
         self.box.queries += len(states)
-        labels, scores = self._outputs(states, rows)
-        for output in (labels, scores):
-            self._require_one_for_each(output, len(states))
-        numbers = None if scores is None else self._numbers(scores)
-        if labels is not None:
-            decisions = self._from_labels(labels)
-        else:
-            assert numbers is not None
-            decisions = numbers >= self.box.cutoff
-        if numbers is None:
-            return [_PLAIN[decision] for decision in decisions.tolist()]
-        return [Answer(*both) for both in zip(decisions.tolist(), numbers.tolist(), strict=True)]
-
-    def _outputs(
-        self, states: Floats, rows: npt.NDArray[np.integer]
-    ) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
-        """Labels [n], unless a threshold decides, and scores [n], if they are wanted or decide."""
-        box, model = self.box, self.box.model
         on_states = getattr(model, "labels_of_states", None)
-        if on_states is not None and box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
-            scores_of_states = getattr(model, "scores_of_states", None) if self.with_scores else None
-            return on_states(states), None if scores_of_states is None else scores_of_states(states, self.favourable)
-        frame = self.people.frame(states, rows)
-        if box.threshold is not None:
-            return None, model.scores(frame, self.favourable)
-        if not self.with_scores or box._scoreless:
-            return model.labels(frame), None
-        labels, scores = labels_and_scores(model, frame, self.favourable)
-        box._scoreless = scores is None
-        return labels, scores
-
-    def _require_one_for_each(self, output: npt.NDArray[Any] | None, rows: int) -> None:
-        name = self.box.model.name
-        if isinstance(output, np.ma.MaskedArray):
-            raise ModelError(f"{name} returned a masked array; fill it, so that every row has an answer")
-        if output is not None and output.shape != (rows,):
-            raise ModelError(f"{name} received {rows} rows; number of answers: {len(output)}")
-
-    def _numbers(self, scores: npt.NDArray[Any]) -> Floats:
-        numbers: Floats = scores.astype(float)
-        if np.isnan(numbers).any():
-            raise ModelError(f"{self.box.model.name} returned NaN as score {int(np.isnan(numbers).argmax())}")
-        return numbers
-
-    def _from_labels(self, labels: npt.NDArray[Any]) -> Bools:
-        codes, uniques = pd.factorize(labels, use_na_sentinel=False)
-        favourable = np.zeros(len(uniques), bool)
-        for i, label in enumerate(uniques):
-            text = text_of(label)
-            if is_missing(label):
-                row = int((codes == i).argmax())
-                raise ModelError(f"{self.box.model.name} returned no answer (NaN) for row {row} of {len(labels)}")
-            if text not in self.outcomes:
-                hint = did_you_mean(text, self.outcomes) or f"; the problem's outcomes are {listed(self.outcomes)}"
-                is_score = isinstance(label, (float, np.floating)) and " (set a threshold if these are scores)"
-                raise ModelError(f"{self.box.model.name} returned the unknown outcome {text!r}{hint}{is_score or ''}")
-            favourable[i] = text in self.favourable
-        return favourable[codes]
+        scores: Floats | None = None
+        if on_states is not None and decision.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
+            decisions = decision.from_labels(on_states(states), model.name, len(states))
+            scores_of_states = getattr(model, "scores_of_states", None)
+            if self.with_scores and scores_of_states is not None:
+                scores = scores_of_states(states, decision.favourable)
+        elif decision.threshold is None and (self.box._scoreless or not self.with_scores):
+            decisions = decision.answers(model, self.people.frame(states, rows))
+        else:
+            decisions, scores = decision.answers_and_scores(model, self.people.frame(states, rows))
+            self.box._scoreless = scores is None
+        if scores is None:
+            return [_PLAIN[favourable] for favourable in decisions.tolist()]
+        known = (score if math.isfinite(score) else None for score in scores.tolist())
+        return [Answer(*both) for both in zip(decisions.tolist(), known, strict=True)]
 
 
 class MeteredOracle:
@@ -530,14 +490,3 @@ class MeteredOracle:
     def known_scores(self, states: Floats, rows: Ints) -> Floats:
         """See `OracleSession.known_scores`."""
         return self._session.known_scores(states, rows)
-
-
-def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:
-    """The favourable outcomes of `box` for `problem`; ModelError if one is not an outcome of the problem."""
-    chosen = box._favourable if box._favourable is not None else problem.outcome.favourable
-    values = problem.outcome.values
-    for text in chosen:
-        if text not in values:
-            hint = did_you_mean(text, values) or f"; they are {listed(values)}"
-            raise ModelError(f"'{text}' is not one of the problem's outcomes{hint}")
-    return chosen

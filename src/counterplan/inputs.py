@@ -10,6 +10,7 @@ import pandas as pd
 from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
+from counterplan.models import referenced
 from counterplan.problem import People, Problem, read_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
@@ -113,7 +114,7 @@ def resolve(
         The people: a CSV or Parquet file, or a table. A benchmark, fitted or not, provides its own.
     model : object, optional
         The model: "MODULE:ATTR", the path of an ONNX file, a URL, or any other object that `BlackBox` accepts. A
-        benchmark, fitted or not, provides its own.
+        `BlackBox`, also one named by "MODULE:ATTR", is used as it is. A benchmark, fitted or not, provides its own.
     threshold : float, optional
         Minimum score of a favourable decision. Default: the labels of the model.
     seed : int, default=0
@@ -165,7 +166,7 @@ def resolve(
         return Inputs(
             used,
             getattr(benchmark, split) if people is None else _table(people, used),
-            BlackBox(benchmark.model if model is None else model, threshold=threshold),
+            _box(benchmark.model if model is None else model, threshold),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
@@ -178,7 +179,7 @@ def resolve(
         raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
-    box = BlackBox(_no_model) if model is None else BlackBox(model, threshold=threshold)
+    box = BlackBox(_no_model) if model is None else _box(model, threshold)
     table = _table(people, used)
     return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
 
@@ -238,6 +239,17 @@ def folder_or_file(name: str) -> Path:
     raise SettingError(
         f"'{name}' is a benchmark; fit it first with 'counterplan fit {name} --out FOLDER', and give FOLDER"
     )
+
+
+def _box(model: object, threshold: float | None) -> BlackBox:
+    """The black box of a model; a BlackBox, also one named by MODULE:ATTR, is used as it is."""
+    found = referenced(model) if isinstance(model, str) else None
+    box = model if isinstance(model, BlackBox) else found
+    if not isinstance(box, BlackBox):
+        return BlackBox(model, threshold=threshold)
+    if threshold is not None and threshold != box.threshold:
+        raise SettingError(f"{model} is a BlackBox, which has a threshold of its own ({box.threshold}); give no other")
+    return box
 
 
 def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:

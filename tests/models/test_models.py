@@ -1,11 +1,11 @@
+import ast
 import builtins
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,16 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
+import services
 from counterplan.errors import ModelError
-from counterplan.models import HttpModel, OnnxModel, adapt
+from counterplan.models import HttpModel, OnnxModel, adapt, adapters, dtypes_of, labels_and_scores
 from counterplan.models import http as models_http
+from counterplan.models.registry import PACKAGES
 
 
 def table(rows: int = 60) -> pd.DataFrame:
@@ -207,6 +210,15 @@ def test_a_model_stays_as_it_is():
     assert adapt(model) is model
 
 
+def test_packages_of_models_are_imported_on_use_only():
+    folder = Path(adapters.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:  # not the imports inside functions
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+                assert not {str(name).split(".")[0] for name in names} & {*PACKAGES, "onnxruntime", "pyarrow"}, path
+
+
 def test_an_incomplete_model_is_refused():
     class Half:
         name = "half"
@@ -325,7 +337,12 @@ def test_an_onnx_pipeline_with_one_input_per_column_answers_like_its_estimator(t
     people = table()
     estimator = pipeline(people, verdicts(people))
     model = adapt(exported(tmp_path / "loan.onnx", estimator, people[:1]))
-    assert (model.name, model.classes) == ("loan.onnx", None)
+    assert (model.name, model.classes) == ("loan.onnx", ("bad", "good"))
+    assert {name: dtype.kind for name, dtype in dtypes_of(model).items()} == {
+        "marital_status": "O",
+        "income": "f",
+        "children": "i",
+    }
     shuffled = people[["children", "income", "marital-status"]].assign(children=people["children"].astype(float))
     assert model.labels(shuffled).tolist() == estimator.predict(people).tolist()
     expected = estimator.predict_proba(people)
@@ -347,17 +364,34 @@ def test_an_onnx_model_that_takes_a_matrix_answers_like_its_estimator(tmp_path, 
         np.testing.assert_allclose(model.scores(people, {label}), estimator.predict_proba(matrix)[:, column], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("labels", "zipmap"), [(("bad", "good"), False), ((1, 2), False), (("bad", "good"), "columns")]
-)
-def test_onnx_probabilities_of_unknown_labels_are_refused(tmp_path, labels, zipmap):
+@pytest.mark.parametrize("zipmap", [True, False, "columns"])
+@pytest.mark.parametrize("labels", [("bad", "good"), (1, 2), (-1, 1)])
+def test_an_onnx_model_names_its_labels_with_and_without_zipmap(tmp_path, labels, zipmap):
     people = table()[["income"]]
     matrix = people.to_numpy(dtype=np.float32)
     estimator = LogisticRegression().fit(matrix, np.where(people["income"] > 3, labels[1], labels[0]))
     model = OnnxModel(exported(tmp_path / "loan.onnx", estimator, matrix[:1], zipmap=zipmap))
+    assert model.classes == tuple(map(str, labels))
+    found, scores = labels_and_scores(model, people, {str(labels[1])})
+    assert found.tolist() == model.labels(people).tolist() == estimator.predict(matrix).tolist()
+    np.testing.assert_allclose(scores, estimator.predict_proba(matrix)[:, 1], atol=1e-6)
+    assert labels_and_scores(model, people, {"goood"})[1] is None
+    with pytest.raises(ModelError, match="never gives the label 'goood'"):
+        model.scores(people, {"goood"})
+
+
+def test_onnx_probabilities_of_unknown_labels_are_refused(tmp_path):
+    people = table()[["income"]]
+    matrix = people.to_numpy(dtype=np.float32)
+    estimator = MLPClassifier(2, max_iter=2).fit(matrix, np.where(people["income"] > 3, "good", "bad"))
+    path = exported(tmp_path / "loan.onnx", estimator, matrix[:1], zipmap=False)
+    model = OnnxModel(path)
     assert model.labels(people).tolist() == estimator.predict(matrix).tolist()
+    assert labels_and_scores(model, people, {"good"})[1] is None
     with pytest.raises(ModelError, match="does not say which label each probability is of; export it with ZipMap"):
-        model.scores(people, {str(labels[1])})
+        model.scores(people, {"good"})
+    named = OnnxModel(path, classes=["bad", "good"])
+    np.testing.assert_allclose(named.scores(people, {"good"}), estimator.predict_proba(matrix)[:, 1], atol=1e-6)
 
 
 def test_the_only_float_output_of_an_onnx_model_is_its_score(tmp_path):
@@ -402,7 +436,7 @@ def test_numbers_reach_an_onnx_model_from_any_kind_of_column(tmp_path):
     people = table(3)
     model = OnnxModel(exported(tmp_path / "loan.onnx", pipeline(table(), verdicts(table())), people[:1]))
     expected = model.labels(people).tolist()
-    for kind in (object, "category", "Int64", "float64"):
+    for kind in (object, "category", "Int64", "float64", str):
         assert model.labels(people.astype({"children": kind})).tolist() == expected
 
 
@@ -452,16 +486,8 @@ def serving(*answers: Answer) -> Iterator[tuple[str, list[bytes]]]:
 
         def log_message(self, *args: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/predict", received
-    finally:
-        server.shutdown()
-        thread.join()
-        server.socket.close()
+    with services.serving(Handler) as address:
+        yield f"{address}/predict", received
 
 
 def send(body: object, status: int = 200, **headers: str) -> Answer:
@@ -624,8 +650,10 @@ def test_a_slow_service_is_given_up_in_time(slow):
         ({"predictions": "good"}, "without a list of predictions"),
         (3, "without a list of predictions: '3'"),
         (None, "without a list of predictions"),
-        ({"predictions": [[0.1, 0.9]]}, "not one label or number each"),
-        ([{"label": "good"}], "not one label or number each"),
+        ({"predictions": [[0.1, 0.9]]}, r"not one label or number each; .* HttpModel\(url, classes="),
+        ({"predictions": [[0.1, 0.9], 1]}, "not one label or number each"),
+        ({"predictions": [[0.1, "x"]]}, "probabilities that are not numbers"),
+        ([{"label": "good", "score": 1}], "not one label or number each"),
     ],
 )
 def test_invalid_responses_are_shown_and_not_retried(body, message):

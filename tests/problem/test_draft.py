@@ -407,6 +407,13 @@ def test_favourable(tmp_path, column, values, favourable):
     assert checked(text, tmp_path / "p.yaml").outcome.favourable == favourable
 
 
+def test_an_outcome_of_numbers_is_a_score(tmp_path):
+    text = draft(pd.DataFrame({"a": ["x"] * 41, "score": range(600, 641)}), "score", "p")
+    outcome = checked(text, tmp_path / "p.yaml").outcome
+    assert (outcome.values, outcome.describe()) == ((), "at least 620")
+    assert "favourable: {at_least: 620}  # check: the scores that people hope for" in text
+
+
 def test_the_outcome_is_written_as_pandas_hands_it_to_a_model(tmp_path):
     text, _ = from_csv("a,y\nx,True\nx,False\nz,\n", "y", tmp_path)
     assert checked(text, tmp_path / "p.yaml").outcome.values == ("false", "true")
@@ -435,7 +442,7 @@ def test_most_people_with_the_same_number_still_gives_intervals(tmp_path):
         ("a,y\n1,\n", "y", "column 'y' cannot be the outcome: it holds nothing"),
         ("a,y\n", "y", "column 'y' cannot be the outcome: it holds nothing"),
         (
-            "a,y\n" + "".join(f"1,{i}\n" for i in range(21)),
+            "a,y\n" + "".join(f"1,no{i}\n" for i in range(21)),
             "y",
             "it holds 21 different values, and a decision has at most 20",
         ),

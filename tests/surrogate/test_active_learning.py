@@ -21,7 +21,7 @@ from counterplan import (
     StorageError,
     benchmarks,
 )
-from counterplan.models.adapters import FunctionModel
+from counterplan.models import FunctionModel
 from counterplan.storage.arrays import read_arrays
 
 pytest.importorskip("jax")

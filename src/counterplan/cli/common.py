@@ -15,7 +15,10 @@ from counterplan.storage.workspace import Workspace
 
 ProblemName = Annotated[str, typer.Argument(help="A benchmark's name, a problem file, or a folder that 'fit' wrote.")]
 ModelName = Annotated[
-    str | None, typer.Option(help="The model: MODULE:ATTR, FILE.onnx or a URL (a benchmark brings its own).")
+    str | None,
+    typer.Option(
+        help="The model: MODULE:ATTR, FILE.onnx, an MLflow folder or URI, or a URL (a benchmark brings its own)."
+    ),
 ]
 Threshold = Annotated[
     float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")

@@ -1,4 +1,4 @@
-"""The `Model` protocol, and `adapt`, which wraps estimators, functions, ONNX files and HTTP services in it."""
+"""`adapt`, which wraps estimators, functions, ONNX files and HTTP services as a `Model`."""
 
 from __future__ import annotations
 
@@ -7,158 +7,28 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
-import pandas as pd
+from typing import Any
 
 from counterplan.errors import ModelError
+from counterplan.models.estimator import EstimatorModel
+from counterplan.models.function import FunctionModel
 from counterplan.models.http import HttpModel
-from counterplan.models.identity import identity_of
+from counterplan.models.mlflow import is_mlflow, load
 from counterplan.models.onnx import OnnxModel
-from counterplan.models.outputs import (
-    Array,
-    as_array,
-    as_labels,
-    as_scores,
-    describe_error,
-    favourable_probability,
-    model_errors,
-)
-from counterplan.problem.values import did_you_mean, text_of
+from counterplan.models.outputs import describe_error
+from counterplan.models.protocol import Model
+from counterplan.models.registry import package_of
+from counterplan.problem.values import did_you_mean
 
 ACCEPTED = (
     "a model is an estimator with 'predict', a function of a DataFrame, an object with 'labels' and 'scores', "
-    "an http(s):// address, the path of an .onnx file, or MODULE:ATTR for something in Python code"
+    "an http(s):// address, the path of an .onnx file or of an MLflow folder, an MLflow URI (models:/, runs:/), or "
+    "MODULE:ATTR for something in Python code"
 )
 
-
-class Model(Protocol):
-    """A classifier or scorer of people. `adapt` wraps most objects; one with these members is used unchanged.
-
-    Attributes
-    ----------
-    name : str
-        The model's name in messages.
-    batch : int
-        The largest number of rows per call.
-    classes : tuple of str or None
-        The labels that it can return, if known.
-    identity : str, optional
-        A text that changes whenever the outputs may change. Without it, a digest of the object's content is computed.
-    """
-
-    name: str
-    batch: int
-    classes: tuple[str, ...] | None
-
-    def labels(self, people: pd.DataFrame) -> Array:
-        """The label of each person [B], as the model returned it."""
-
-    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The probability (or score) of the favourable labels, float [B]."""
-
-
-class EstimatorModel:
-    """A model with scikit-learn's interface: `predict`, and `predict_proba` and `classes_` for scores.
-
-    Parameters
-    ----------
-    estimator : object
-        A fitted estimator.
-    name : str, optional
-        Its name in messages; default: its class.
-    batch : int, default=10_000
-        The largest number of rows per call.
-    """
-
-    def __init__(self, estimator: Any, *, name: str | None = None, batch: int = 10_000) -> None:
-        self.estimator = estimator
-        self.name = name or f"model '{type(estimator).__name__}'"
-        self.batch = batch
-        self.classes = _classes_of(estimator)
-
-    @property
-    def identity(self) -> str:
-        """A digest of the fitted state."""
-        return identity_of(self.estimator)
-
-    @property
-    def columns(self) -> list[str] | None:
-        """The columns that it was fitted on, if known; other columns do not affect its outputs."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    def labels(self, people: pd.DataFrame) -> Array:
-        """The output [B] of `predict`."""
-        table = self._as_trained(people)
-        with model_errors(self.name, people):
-            labels = self.estimator.predict(table)
-        return as_labels(labels, self.name)
-
-    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The sum of `predict_proba` over the favourable classes [B]."""
-        if not hasattr(self.estimator, "predict_proba"):
-            raise ModelError(
-                f"{self.name} has no predict_proba, so it has no scores; "
-                "to take the numbers of its predict as scores, use that method itself as the model"
-            )
-        self.classes = _classes_of(self.estimator)  # it may have been fitted since
-        if self.classes is None:
-            raise ModelError(f"{self.name} has no classes_, so it is not known which label a probability is of")
-        table = self._as_trained(people)
-        with model_errors(self.name, people):
-            probabilities = as_array(self.estimator.predict_proba(table), self.name)
-        return favourable_probability(probabilities, self.classes, favourable, self.name)
-
-    def _as_trained(self, people: pd.DataFrame) -> pd.DataFrame | Array:
-        """The table as in `fit`: the same columns in the same order, or an array."""
-        columns = getattr(self.estimator, "feature_names_in_", None)
-        if columns is None:
-            # An estimator fitted on an array has n_features_in_ but no feature_names_in_.
-            return people.to_numpy(copy=True) if hasattr(self.estimator, "n_features_in_") else people.copy()
-        for column in columns:
-            if column not in people.columns:
-                hint = did_you_mean(str(column), map(str, people.columns))
-                raise ModelError(f"{self.name} was trained on column '{column}', which the people lack{hint}")
-        return people[list(columns)]
-
-
-class FunctionModel:
-    """A function from a DataFrame [B, F] to B labels or B numbers; only numbers serve as scores.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a DataFrame with one row per person.
-    name : str, optional
-        Its name in messages; default: the function's name.
-    batch : int, default=10_000
-        The largest number of rows per call.
-    """
-
-    def __init__(self, function: Callable[[pd.DataFrame], Any], *, name: str | None = None, batch: int = 10_000):
-        self.function = function
-        self.name = name or f"model '{getattr(function, '__name__', type(function).__name__)}'"
-        self.batch = batch
-        self.classes: tuple[str, ...] | None = None
-
-    @property
-    def identity(self) -> str:
-        """A digest of the function's code and of the objects it refers to."""
-        return identity_of(self.function)
-
-    def labels(self, people: pd.DataFrame) -> Array:
-        """The output [B] of the function."""
-        with model_errors(self.name, people):
-            labels = self.function(people.copy())  # a function that adds a column must not change the caller's table
-        return as_labels(labels, self.name)
-
-    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The output of the function as floats [B]; `favourable` is ignored."""
-        return as_scores(self.labels(people), self.name)
+_REFERENCE = re.compile(r"([^\W\d][\w.]*):([^\W\d][\w.]*)")
 
 
 def adapt(model: object) -> Model:
@@ -168,7 +38,8 @@ def adapt(model: object) -> Model:
     ----------
     model : object
         A fitted estimator with ``predict``, a function of a DataFrame, a `Model`, or a text: the ``http(s)://``
-        address of a service, the path of an ``.onnx`` file, or ``MODULE:ATTR`` for an object in Python code.
+        address of a service, the path of an ``.onnx`` file or of a folder with an MLflow model, an MLflow URI
+        (``models:/…``, ``runs:/…``), or ``MODULE:ATTR`` for an object in Python code.
 
     Returns
     -------
@@ -195,9 +66,17 @@ def adapt(model: object) -> Model:
         return HttpModel(text)
     if text.lower().endswith(".onnx"):
         return OnnxModel(text)
-    if match := re.fullmatch(r"([^\W\d][\w.]*):([^\W\d][\w.]*)", text):
-        return _adapt_object(import_attribute(match[1], match[2]), f"model '{text}'")
+    if is_mlflow(text):
+        return _adapt_object(load(text), f"model '{text}'")
+    if _REFERENCE.fullmatch(text):
+        return _adapt_object(referenced(text), f"model '{text}'")
     raise ModelError(f"'{text}' is not a model; {ACCEPTED}")
+
+
+def referenced(text: str) -> Any:
+    """The object that ``MODULE:ATTR`` refers to; None if `text` has another form."""
+    match = _REFERENCE.fullmatch(text)
+    return None if match is None else import_attribute(match[1], match[2])
 
 
 def _adapt_object(model: Any, name: str | None) -> Model:
@@ -210,6 +89,8 @@ def _adapt_object(model: Any, name: str | None) -> Model:
             raise ModelError(f"{title} has 'labels' and 'scores' but lacks {', '.join(map(repr, lacking))}")
         adapted: Model = model
         return adapted
+    if (own := package_of(model).model(model, name)) is not None:
+        return own
     if hasattr(model, "predict"):
         return EstimatorModel(model, name=name)
     if not callable(model):
@@ -254,10 +135,3 @@ def import_attribute(module: str, attribute: str) -> Any:
             raise ModelError(f"{path} has no attribute '{part}'{did_you_mean(part, dir(value))}") from error
         path = f"'{part}' in {path}"
     return value
-
-
-def _classes_of(estimator: Any) -> tuple[str, ...] | None:
-    classes = getattr(estimator, "classes_", None)
-    if classes is None or any(np.ndim(label) for label in classes):  # one list per output of a multi-output estimator
-        return None
-    return tuple(text_of(label) for label in classes)

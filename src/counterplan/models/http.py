@@ -8,19 +8,18 @@ import re
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
+from counterplan.models.http_protocols import PROTOCOLS, Predictions, plain_columns, protocol_of
 from counterplan.models.identity import digest_of
-from counterplan.models.outputs import Array, as_labels, as_scores
-from counterplan.problem.values import cut, is_missing
+from counterplan.models.outputs import Array, as_labels, as_scores, favourable_probability
+from counterplan.problem.values import cut, text_of
 
 MAX_BODY_BYTES = 64 * 2**20
 MAX_WAIT = 30.0
@@ -35,15 +34,28 @@ class Reply(NamedTuple):
 
 
 class HttpModel:
-    """A model behind an HTTP service: POST `{"instances": [{column: value}, …]}`, returns `{"predictions": [...]}`.
+    """A model behind an HTTP service with a JSON interface.
 
-    This is the convention of MLflow, KServe and TF Serving; a bare list is accepted too. A prediction is a label, or a
-    number that serves as a score. Lost connections, timeouts, HTTP 429 and 5xx are retried; redirects are not followed.
+    ==========  =======================================================  ===========================================
+    `protocol`  request                                                  response
+    ==========  =======================================================  ===========================================
+    "v1"        ``{"instances": [{column: value, …}, …]}``               ``{"predictions": […]}`` or a bare list
+    "v2"        ``{"inputs": [{"name", "shape", "datatype", "data"}]}``  ``{"outputs": [{"name", "shape", "data"}]}``
+    "mlflow"    ``{"dataframe_split": {"columns": […], "data": […]}}``   ``{"predictions": […]}``
+    ==========  =======================================================  ===========================================
+
+    "v1" is the convention of KServe and TF Serving, "v2" the Open Inference Protocol. A prediction is a label, a number
+    that serves as a score, or a list of probabilities. Lost connections, timeouts, HTTP 429 and 5xx are retried;
+    redirects are not followed.
 
     Parameters
     ----------
     url : str
         The address. Its query is not shown in messages, since it may contain a key.
+    protocol : {"v1", "v2", "mlflow"}, optional
+        Default: "v2" for `/v2/models/NAME/infer`, "mlflow" for `/invocations`, otherwise "v1".
+    classes : sequence, optional
+        The labels that lists of probabilities are about, in their order.
     timeout : float, default=10.0
         Seconds for one request.
     retries : int, default=3
@@ -62,6 +74,8 @@ class HttpModel:
         self,
         url: str,
         *,
+        protocol: str | None = None,
+        classes: Sequence[Any] | None = None,
         timeout: float = 10.0,
         retries: int = 3,
         backoff: float = 0.5,
@@ -74,8 +88,12 @@ class HttpModel:
         query = urlsplit(url).query
         self.identity = digest_of([query.encode()]) if query else ""
         """A service is identified by its address; changes behind it are not detected."""
+        self.protocol = protocol or protocol_of(url)
+        if self.protocol not in PROTOCOLS:
+            raise ModelError(f"{self.name}: there is no protocol {protocol!r}; there are {', '.join(PROTOCOLS)}")
         self.timeout, self.retries, self.backoff, self.batch = timeout, retries, backoff, batch
-        self.classes: tuple[str, ...] | None = None
+        self.classes = None if classes is None else tuple(text_of(label) for label in classes)
+        self._natives = None if classes is None else as_labels(list(classes), self.name)
         self.headers = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
         for header, value in self.headers.items():
             if not re.fullmatch(r"[\t -~\xa0-\xff]*", value):
@@ -84,35 +102,70 @@ class HttpModel:
         self._opener = urllib.request.build_opener(_AnyStatus)
 
     def labels(self, people: pd.DataFrame) -> Array:
-        """The predictions [B] of the service."""
-        return as_labels(self._predictions(people), self.name)
+        """The labels or numbers [B] of the service."""
+        return self._labels(self._predictions(people))
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The predictions as floats [B]; `favourable` is ignored."""
-        return as_scores(self.labels(people), self.name)
+        """The probability of the favourable labels [B], or the numbers of the service."""
+        return self._scores(self._predictions(people), favourable)
 
-    def _predictions(self, people: pd.DataFrame) -> list[Any]:
-        body = self._query(json.dumps({"instances": self._instances(people)}).encode())
+    def labels_and_scores(self, people: pd.DataFrame, favourable: Collection[str]) -> tuple[Array, Array | None]:
+        """Both, from one request."""
+        predictions = self._predictions(people)
+        labels = self._labels(predictions)
         try:
-            response = json.loads(body)
+            return labels, self._scores(predictions, favourable)
+        except ModelError:
+            return labels, None
+
+    def _labels(self, predictions: Predictions) -> Array:
+        if predictions.labels is not None or predictions.probabilities is None:
+            return as_labels(predictions.labels or [], self.name)
+        if self._natives is None:
+            raise ModelError(
+                f"{self.name} gave lists of probabilities, not one label or number each; say which labels they are "
+                "about: HttpModel(url, classes=[...])"
+            )
+        most = predictions.probabilities.argmax(axis=1)
+        if predictions.probabilities.shape[1] != len(self._natives):
+            shape = predictions.probabilities.shape
+            raise ModelError(f"{self.name} gave probabilities of shape {shape} for {len(self._natives)} classes")
+        labels: Array = self._natives[most]
+        return labels
+
+    def _scores(self, predictions: Predictions, favourable: Collection[str]) -> Array:
+        probabilities = predictions.probabilities
+        if probabilities is None or not favourable:
+            return as_scores(self._labels(predictions), self.name)
+        if probabilities.shape[1] == 1:
+            return probabilities[:, 0]
+        classes = self.classes
+        if classes is None and probabilities.shape[1] == 2 and predictions.labels is not None:
+            classes = ("0", "1") if {*map(text_of, predictions.labels)} <= {"0", "1"} else None
+        if classes is None:
+            raise ModelError(
+                f"{self.name} does not say which label each probability is of: HttpModel(url, classes=[...])"
+            )
+        return favourable_probability(probabilities, classes, favourable, self.name)
+
+    def _predictions(self, people: pd.DataFrame) -> Predictions:
+        protocol = PROTOCOLS[self.protocol]
+        try:
+            request = protocol.request(plain_columns(people))
+        except ValueError as error:
+            raise ModelError(f"{self.name}: {error}") from error
+        body = self._query(json.dumps(request).encode())
+        response = self._parsed(body)
+        try:
+            return protocol.predictions(response)
+        except ValueError as error:
+            raise ModelError(f"{self.name} gave a response {error}: {_start(body)}") from error
+
+    def _parsed(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
         except (ValueError, RecursionError) as error:
             raise ModelError(f"{self.name} gave a response that is not JSON: {_start(body)}") from error
-        predictions = response.get("predictions") if isinstance(response, dict) else response
-        if not isinstance(predictions, list):
-            raise ModelError(f"{self.name} gave a response without a list of predictions: {_start(body)}")
-        if any(isinstance(prediction, (list, dict)) for prediction in predictions):
-            raise ModelError(f"{self.name} gave predictions that are not one label or number each: {_start(body)}")
-        return predictions
-
-    def _instances(self, people: pd.DataFrame) -> list[dict[str, Any]]:
-        """The people as plain JSON values, one object per row."""
-        columns = {}
-        for column, values in people.items():
-            try:
-                columns[str(column)] = [_plain(value) for value in values.astype(object)]
-            except ValueError as error:
-                raise ModelError(f"{self.name}: column '{column}' holds {error}, which JSON cannot") from error
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _query(self, payload: bytes) -> bytes:
         """The body of the first successful response; transient failures are retried with exponential backoff."""
@@ -210,19 +263,6 @@ def _checked_name(url: str) -> str:
     if "@" in parts.netloc:
         raise ModelError(f"an address cannot hold a password ({parts.hostname}); send it with headers=")
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
-
-
-def _plain(value: Any) -> Any:
-    """Convert a table's value to JSON; ValueError if that is impossible."""
-    if is_missing(value):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, date):  # datetime and Timestamp too
-        return value.isoformat()
-    if isinstance(value, (str, bool, int)) or (isinstance(value, float) and np.isfinite(value)):
-        return value
-    raise ValueError(cut(repr(value)))
 
 
 def _start(body: bytes | bytearray) -> str:

@@ -10,7 +10,7 @@ import dis
 import hashlib
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ _LEARNED = ("predict", "transform", "state_dict")
 """Objects with one of these were fitted to data: all their content counts."""
 _OUTPUT_METHODS = {"__call__", "predict", "predict_proba", "labels", "scores"}
 """The methods that compute an object's outputs."""
+CONTENTS: dict[str, Callable[[Any], object]] = {}
+"""By package: data that determine the outputs of one of its models, or None; `registry` fills it."""
 _IGNORED = frozenset(
     [
         "__dict__",
@@ -169,6 +171,8 @@ class _Walk:
             yield from (str(getattr(thing, "name", "")).encode(), identity.encode())
         elif not _installed(kind.__module__):
             yield from self._own(thing, whole, _OUTPUT_METHODS)
+        elif (content := _content_of(thing)) is not None:
+            yield self.digest(content, True)
         elif callable(getattr(thing, "get_tree_stats", None)):  # the rest of a neighbours tree is usage statistics
             yield self.digest(thing.get_arrays(), whole)
         elif whole or learned or _standard(kind.__module__):
@@ -208,6 +212,15 @@ def _written_by(kind: type, methods: set[str]) -> set[str]:
             methods = methods | set(code.co_names)
             written |= {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"}
     return written
+
+
+def _content_of(thing: Any) -> object:
+    """The content of a model that its package serializes; None for all other objects."""
+    serialize = CONTENTS.get(type(thing).__module__.partition(".")[0])
+    try:
+        return None if serialize is None else serialize(thing)
+    except Exception:  # an unfitted model, or another object of the package
+        return None
 
 
 def _content(cell: types.CellType) -> object:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
+from counterplan.models.casting import as_numbers, column_like, columns_like
 from counterplan.models.identity import digest_of
+from counterplan.models.onnx_labels import labels_in
 from counterplan.models.outputs import Array, as_labels, describe_error, favourable_probability, model_errors
-from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
+from counterplan.problem.values import listed, text_of
 
 NUMERIC = {
     "tensor(float)": np.float32,
@@ -28,23 +28,30 @@ NUMERIC = {
 class OnnxModel:
     """A model in an ONNX file: the first output is the label, the second the probabilities; a float output is a score.
 
-    The input is one matrix of all columns in the table's order, or one input per column, matched by name. Only a ZipMap
-    output contains the classes, so `classes` is known after the first call of `scores`.
+    The input is one matrix of all columns in the table's order, or one input per column, matched by name.
+    Probabilities are a ZipMap, a matrix, or one output per class. The classes of a matrix are read from the file if a
+    node of it lists them.
 
     Parameters
     ----------
     path : str or Path
         The file. Needs onnxruntime.
+    classes : sequence, optional
+        The labels that the columns of a matrix of probabilities are about, if the file does not say so.
     batch : int, default=10_000
         The largest number of rows per call.
     """
 
-    def __init__(self, path: str | Path, *, batch: int = 10_000) -> None:
+    def __init__(self, path: str | Path, *, classes: Sequence[Any] | None = None, batch: int = 10_000) -> None:
         self.name = Path(path).name
         self.batch = batch
-        self.classes: tuple[str, ...] | None = None
         self._path = Path(path)
         self._session = _session(self._path)
+        self._outputs = [output.name for output in self._session.get_outputs()]
+        named = tuple(name[1:] for name in self._outputs[1:])  # 'sgood' or 'i1' for the classes 'good' and 1
+        self.classes: tuple[str, ...] | None = named if len(named) > 1 else labels_in(self._path.read_bytes())
+        if classes is not None:
+            self.classes = tuple(text_of(label) for label in classes)
 
     @property
     def identity(self) -> str:
@@ -55,23 +62,41 @@ class OnnxModel:
         except OSError:
             return ""
 
+    @property
+    def dtypes(self) -> dict[str, Any]:
+        """The types of the inputs by column; empty if the input is a matrix."""
+        nodes = self._session.get_inputs()
+        types = {**NUMERIC, "tensor(string)": object}
+        single = len(nodes) == 1 and list(nodes[0].shape[1:]) != [1]
+        return {} if single else {node.name: np.dtype(types[node.type]) for node in nodes if node.type in types}
+
     def labels(self, people: pd.DataFrame) -> Array:
         """The first output [B] of the model."""
         return as_labels(self._run(people, 1)[0], self.name)
 
     def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
-        """The probability of the favourable labels [B], from the second output, or the only output if it is numeric."""
-        outputs = self._run(people, 2)
+        """The probability of the favourable labels [B], or the only output if it is numeric."""
+        return self._scores(self._run(people), favourable)
+
+    def labels_and_scores(self, people: pd.DataFrame, favourable: Collection[str]) -> tuple[Array, Array | None]:
+        """Both, from one run."""
+        outputs = self._run(people)
         labels = as_labels(outputs[0], self.name)
-        if len(outputs) == 1:
+        try:
+            return labels, self._scores(outputs, favourable)
+        except ModelError:
+            return labels, None
+
+    def _scores(self, outputs: list[Any], favourable: Collection[str]) -> Array:
+        labels = as_labels(outputs[0], self.name)
+        if len(outputs) == 1 or not favourable:
             if labels.dtype.kind != "f":
                 raise ModelError(f"{self.name} gives labels only, no probabilities, so it has no scores")
             return labels.astype(float)
-        probabilities = outputs[1]
-        if isinstance(probabilities, list):
-            return self._zipped_scores(probabilities, favourable)
-        classes = self._assumed_classes(labels, probabilities)
-        return favourable_probability(probabilities, classes, favourable, self.name)
+        if isinstance(outputs[1], list):
+            return self._zipped_scores(outputs[1], favourable)
+        table = np.column_stack(outputs[1:]) if len(outputs) > 2 else outputs[1]
+        return favourable_probability(table, self._classes(labels, table), favourable, self.name)
 
     def _zipped_scores(self, rows: list[dict[Any, float]], favourable: Collection[str]) -> Array:
         if not rows:
@@ -81,29 +106,31 @@ class OnnxModel:
         table = np.array([[row[key] for key in keys] for row in rows])
         return favourable_probability(table, self.classes, favourable, self.name)
 
-    def _assumed_classes(self, labels: Array, probabilities: Array) -> Sequence[str]:
-        """The classes of a matrix of probabilities [B, C], which does not name them: unambiguous for 0 and 1 only."""
+    def _classes(self, labels: Array, probabilities: Array) -> Sequence[str]:
+        """The classes of a matrix of probabilities [B, C]; without names they are unambiguous for 0 and 1 only."""
+        if self.classes is not None:
+            return self.classes
         binary = probabilities.ndim == 2 and probabilities.shape[1] == 2
         if binary and labels.dtype.kind in "iu" and np.isin(labels, (0, 1)).all():
             return ("0", "1")
         raise ModelError(
-            f"{self.name} does not say which label each probability is of; "
-            "export it with ZipMap (the default of skl2onnx, without the option 'zipmap')"
+            f"{self.name} does not say which label each probability is of; export it with ZipMap (the default of "
+            "skl2onnx, without the option 'zipmap'), or name them: OnnxModel(path, classes=[...])"
         )
 
-    def _run(self, people: pd.DataFrame, most: int) -> list[Any]:
+    def _run(self, people: pd.DataFrame, most: int | None = None) -> list[Any]:
         """The first outputs of the model, at most `most`."""
         inputs = self._inputs(people)
-        outputs = [output.name for output in self._session.get_outputs()[:most]]
         with model_errors(self.name, people):
-            return list(self._session.run(outputs, inputs))
+            return list(self._session.run(self._outputs[:most], inputs))
 
     def _inputs(self, people: pd.DataFrame) -> dict[str, Array]:
         """The tensor of each input by name: [B, 1] for one column, [B, F] for all."""
         nodes = self._session.get_inputs()
-        if len(nodes) == 1 and not (list(nodes[0].shape[1:]) == [1] and _columns_like(nodes[0].name, people)):
+        if len(nodes) == 1 and not (list(nodes[0].shape[1:]) == [1] and columns_like(nodes[0].name, people)):
             return {nodes[0].name: self._matrix(people, nodes[0])}
-        return {node.name: self._tensor(people[self._column(node.name, people)], node.type) for node in nodes}
+        chosen = {node: column_like(node.name, people, self.name, "takes a column") for node in nodes}
+        return {node.name: self._tensor(people[column], node.type) for node, column in chosen.items()}
 
     def _matrix(self, people: pd.DataFrame, node: Any) -> Array:
         """The matrix [B, F] of all columns."""
@@ -115,13 +142,6 @@ class OnnxModel:
             raise ModelError(f"{self.name} takes {width} values per person, but the people have {has}: {columns}")
         return np.hstack([self._tensor(people[column], node.type) for column in people.columns])
 
-    def _column(self, name: str, people: pd.DataFrame) -> str:
-        columns = _columns_like(name, people)
-        if len(columns) != 1:
-            hint = did_you_mean(name, map(str, people.columns))
-            raise ModelError(f"{self.name} takes a column '{name}', which the people lack{hint}")
-        return columns[0]
-
     def _tensor(self, column: pd.Series, wanted: str) -> Array:
         """Convert a column to the type of an input [B, 1]; values that would be changed are refused."""
         prefix = f"{self.name}: column '{column.name}' holds"
@@ -131,11 +151,7 @@ class OnnxModel:
             return np.array([text_of(value) for value in column], dtype=object).reshape(-1, 1)
         if wanted not in NUMERIC:
             raise ModelError(f"{self.name} takes a {wanted}, which no column of a table can be")
-        if not pd.api.types.is_numeric_dtype(column):
-            for value in column:
-                if not isinstance(value, (Real, np.bool_)) and not is_missing(value):
-                    raise ModelError(f"{prefix} {cut(repr(value))}, but the model takes numbers")
-        numbers = column.to_numpy(dtype=float, na_value=np.nan)
+        numbers = as_numbers(column, f"{self.name}: column '{column.name}'")
         kind = np.dtype(NUMERIC[wanted])
         if kind.kind in "ib":
             unfit = ~np.isfinite(numbers)
@@ -161,14 +177,3 @@ def _session(path: Path) -> Any:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise ModelError(f"{path}: not a usable ONNX model: {describe_error(error)}") from error
-
-
-def _columns_like(name: str, people: pd.DataFrame) -> list[str]:
-    """The column `name`, or those with the same name after replacing non-identifier characters by '_'."""
-    if name in people.columns:
-        return [name]
-    return [column for column in people.columns if _identifier(str(column)) == _identifier(name)]
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name, flags=re.ASCII)

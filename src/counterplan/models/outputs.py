@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.problem.values import cut, did_you_mean, is_missing, listed
@@ -19,7 +18,7 @@ MAX_ERROR_LENGTH = 2_000
 
 
 @contextmanager
-def model_errors(name: str, people: pd.DataFrame) -> Iterator[None]:
+def model_errors(name: str, people: Sized) -> Iterator[None]:
     """Convert any exception of a model to a `ModelError`; KeyboardInterrupt passes."""
     try:
         yield
@@ -80,6 +79,14 @@ def as_scores(labels: Array, name: str) -> Array:
     return np.array([np.nan if is_missing(value) else float(value) for value in labels], dtype=float)
 
 
+def numbers_or_none(labels: Array, name: str) -> Array | None:
+    """The labels [B] as scores if they are numbers, otherwise None."""
+    try:
+        return as_scores(labels, name)
+    except ModelError:
+        return None
+
+
 def favourable_probability(
     probabilities: Array, classes: Sequence[str], favourable: Collection[str], name: str
 ) -> Array:
@@ -93,16 +100,3 @@ def favourable_probability(
     columns = [label in favourable for label in classes]
     total: Array = probabilities[:, columns].astype(float).sum(axis=1)
     return total
-
-
-def labels_and_scores(model: Any, people: pd.DataFrame, favourable: Collection[str]) -> tuple[Array, Array | None]:
-    """The labels [B] of a model and, if it gives any, the scores [B] of the favourable labels."""
-    both = getattr(model, "labels_and_scores", None)
-    if both is not None:
-        result: tuple[Array, Array | None] = both(people, favourable)
-        return result
-    labels = model.labels(people)
-    try:
-        return labels, model.scores(people, favourable)
-    except ModelError:
-        return labels, None

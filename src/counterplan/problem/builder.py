@@ -29,6 +29,7 @@ from counterplan.problem.schema import (
     NumberSpec,
     OutcomeSpec,
     ProblemFile,
+    ScoreSpec,
 )
 from counterplan.problem.source import Finding, LimitExceeded, Location, Source, TooManyFindings, check_size
 from counterplan.problem.values import Native, did_you_mean, listed, text_of
@@ -145,6 +146,11 @@ class _Builder(CauseBuilder):
 
     def outcome(self, spec: OutcomeSpec) -> parts.Outcome:
         location: Location = ("outcome",)
+        if isinstance(spec.favourable, ScoreSpec):
+            return self.score(spec, spec.favourable)
+        if spec.values is None:
+            self.report("'values' is missing; list every label, or write 'favourable: {at_least: NUMBER}'", location)
+            return parts.Outcome(spec.column, (), frozenset())
         if not self.within(len(spec.values), limits.MAX_VALUES, "values of the outcome", (*location, "values")):
             return parts.Outcome(spec.column, (), frozenset())
         natives = self.distinct(spec.values, (*location, "values"))
@@ -158,7 +164,32 @@ class _Builder(CauseBuilder):
                 )
         if set(favourable) == set(values):
             self.report("every outcome is favourable, so nobody needs a plan", (*location, "favourable"))
-        return parts.Outcome(spec.column, natives, frozenset(favourable))
+        return parts.Outcome(spec.column, natives, frozenset(favourable), codes=self.codes(spec, values))
+
+    def codes(self, spec: OutcomeSpec, values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Pairs of a value and the label that the model returns for it; no label stands for two values."""
+        codes: dict[str, str] = {}
+        for value, native in spec.codes.items():
+            code, location = text_of(native), ("outcome", "codes", value)
+            if value not in values:
+                self.report(f"'{value}' is not among the outcome's values{did_you_mean(value, values)}", location)
+            if code in codes.values():
+                self.report(f"'{code}' stands for two values", location)
+            if code in values and code != value:
+                self.report(f"'{code}' is another value of the outcome", location)
+            codes[value] = code
+        return tuple(codes.items())
+
+    def score(self, spec: OutcomeSpec, favourable: ScoreSpec) -> parts.Outcome:
+        location: Location = ("outcome", "favourable")
+        if (favourable.at_least is None) == (favourable.at_most is None):
+            self.report("a favourable score has either 'at_least' or 'at_most', followed by a number", location)
+        for key in ("values", "codes"):
+            if getattr(spec, key):
+                self.report("a model that returns scores has no labels; leave this out", ("outcome", key))
+        limit = favourable.at_least if favourable.at_most is None else favourable.at_most
+        score = parts.Score(0.0 if limit is None else limit, favourable.at_most is not None)
+        return parts.Outcome(spec.column, (), frozenset(), score)
 
     def read_features(self) -> None:
         self.specs: dict[str, NumberSpec | CategorySpec] = {}

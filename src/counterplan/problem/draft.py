@@ -179,6 +179,10 @@ def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
 def _outcome_lines(name: str, column: pd.Series[Any]) -> list[str]:
     known = column.dropna()
     counts = Counter(map(text_of, known))
+    if len(counts) > MOST_OUTCOMES and all(map(_is_number, known)) and _writable(name):
+        middle = _number(float(known.astype(float).median()))
+        check = "# check: the scores that people hope for; or at_most. This is the median"
+        return [f"  column: {_scalar(name)}", f"  favourable: {{at_least: {middle}}}  {check}"]
     if not 2 <= len(counts) <= MOST_OUTCOMES:
         content = f"{len(counts):,} different values, and a decision has at most {MOST_OUTCOMES}"
         content = content if len(counts) > 1 else f"only {_short(*counts)}" if counts else "nothing"

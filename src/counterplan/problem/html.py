@@ -16,7 +16,6 @@ MAX_ROWS = 50
 
 def problem_html(name: str, transitions: Transitions, outcome: Outcome, max_actions: int) -> str:
     """An HTML fragment with the features and the functions of a problem."""
-    favourable = listed(value for value in outcome.values if value in outcome.favourable)
     mutable = set(transitions.mutable.tolist())
     features = [(f.name, f.kind, _domain(f), _notes(f, f.index in mutable)) for f in transitions.features]
     functions = [
@@ -32,7 +31,7 @@ def problem_html(name: str, transitions: Transitions, outcome: Outcome, max_acti
     summary = (
         f"{len(transitions.features)} features, {len(transitions.functions)} functions, "
         f"{len(transitions) - 1:,} actions; plans of at most {max_actions} actions; "
-        f"favourable {outcome.column}: {favourable}"
+        f"favourable {outcome.column}: {outcome.describe()}"
     )
     return (
         f"<div><p><strong>{_escape(name)}</strong>: {_escape(summary)}</p>"

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from counterplan.problem.binding import Array, Column, Expression
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, listed, text_of
 
 STOP = "STOP"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -198,17 +198,48 @@ class Action:
 
 
 @dataclass(frozen=True)
+class Score:
+    """The favourable scores of a model that returns numbers: at least `limit`, or at most."""
+
+    limit: float
+    at_most: bool = False
+
+    def __str__(self) -> str:
+        return f"at {'most' if self.at_most else 'least'} {format_number(self.limit)}"
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """The decision of the black box: all its values, and the favourable ones."""
+    """The decision of the black box: all its values and the favourable ones, or the favourable scores.
+
+    Attributes
+    ----------
+    column : str
+        The column of a table that holds the decision.
+    natives : tuple
+        All values; empty if the model returns scores.
+    favourable : frozenset of str
+        The texts of the favourable values; empty if the model returns scores.
+    score : Score or None
+        The favourable scores.
+    codes : tuple of (str, str)
+        Values with the labels that the model returns in their place.
+    """
 
     column: str
     natives: tuple[Native, ...]
     favourable: frozenset[str]
+    score: Score | None = None
+    codes: tuple[tuple[str, str], ...] = ()
 
     @property
     def values(self) -> tuple[str, ...]:
         """The texts of all outcomes."""
         return tuple(text_of(native) for native in self.natives)
+
+    def describe(self) -> str:
+        """The favourable outcomes in words."""
+        return str(self.score) if self.score else listed(value for value in self.values if value in self.favourable)
 
 
 def fill_phrase(phrase: str, words: dict[str, str]) -> str:

@@ -130,7 +130,12 @@ class Problem:
     def query_fingerprint(self) -> str:
         """A hash of the features and the outcome, without actions and costs: cached model outputs belong to it."""
         features = [(feature.name, feature.kind, feature.integer, feature.natives) for feature in self.features]
-        text = json.dumps([features, self.outcome.natives, sorted(self.outcome.favourable)])
+        outcome: list[Any] = [self.outcome.natives, sorted(self.outcome.favourable)]
+        if self.outcome.score is not None:
+            outcome.append([self.outcome.score.limit, self.outcome.score.at_most])
+        if self.outcome.codes:
+            outcome.append(self.outcome.codes)
+        text = json.dumps([features, *outcome])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def read(self, people: pd.DataFrame | People) -> People:

@@ -216,14 +216,33 @@ class CauseSpec(_Part):
     formula: Text | None = Field(None, description="The new value of the number 'to' when 'from' changes.")
 
 
+class ScoreSpec(_Part):
+    """The favourable scores of a model that returns numbers: at least, or at most, a number."""
+
+    model_config = _with({"oneOf": [{"required": ["at_least"]}, {"required": ["at_most"]}]})
+
+    at_least: Finite | None = None
+    at_most: Finite | None = None
+
+
 class OutcomeSpec(_Part):
-    """The decision: its column, all its values, and the favourable ones."""
+    """The decision: its column, and its values with the favourable ones, or the favourable scores."""
+
+    model_config = _with({"anyOf": [{"required": ["values"]}, {"properties": {"favourable": {"type": "object"}}}]})
 
     column: Text
-    values: list[Value] = Field(min_length=2, json_schema_extra={"uniqueItems": True})
+    values: Annotated[list[Value], Field(min_length=2, json_schema_extra={"uniqueItems": True})] | None = Field(
+        None, description="Every label that the model may return; none for a model that returns scores."
+    )
     favourable: Annotated[
-        Annotated[Value, Tag("one")] | Annotated[list[Value], Tag("list"), Field(min_length=1)], OneShape
-    ]
+        Annotated[Value, Tag("one")]
+        | Annotated[list[Value], Tag("list"), Field(min_length=1)]
+        | Annotated[ScoreSpec, Tag("mapping")],
+        OneShape,
+    ] = Field(description="The favourable value or values, or the favourable scores: {at_least: 650}.")
+    codes: Annotated[dict[str, Value], ByValue] = Field(
+        {}, description="The labels that the model returns in place of values, by value: {bad: 0, good: 1}."
+    )
 
 
 class ProblemFile(_Part):
@@ -244,7 +263,7 @@ class ProblemFile(_Part):
 KEYS = tuple(
     dict.fromkeys(
         field.alias or name
-        for part in (NumberSpec, CategorySpec, FunctionSpec, CostSpec, CauseSpec, IntervalSpec, OutcomeSpec)
+        for part in (NumberSpec, CategorySpec, FunctionSpec, CostSpec, CauseSpec, IntervalSpec, OutcomeSpec, ScoreSpec)
         for name, field in part.model_fields.items()
     )
 )
