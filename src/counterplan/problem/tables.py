@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from counterplan.errors import PeopleError
-from counterplan.problem.frames import object_array
+from counterplan.problem.dtypes import object_array
 from counterplan.problem.parts import Feature
 from counterplan.problem.values import is_missing, listed
 
