@@ -81,7 +81,17 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "tables": {"dtypes", "parts", "values"},
         "problem": {"builder", "encoding", "frames", "html", "parts", "source", "transitions", "values", "yaml_reader"},
         "draft": {"conditions", "encoding", "frames", "limits", "parts", "scalars", "tables", "transitions", "values"},
-        "lint": {"builder", "conditions", "parts", "problem", "source", "transitions", "values", "yaml_reader"},
+        "lint": {
+            "builder",
+            "conditions",
+            "dtypes",
+            "parts",
+            "problem",
+            "source",
+            "transitions",
+            "values",
+            "yaml_reader",
+        },
     },
     "program": {
         "card": set(),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from counterplan import BlackBox, ExactPlanner
 from counterplan.errors import PeopleError
 from counterplan.problem import Problem, check, read_table
 from counterplan.problem.draft import draft, draft_from
@@ -202,7 +203,10 @@ def test_any_csv_gives_a_right_file_that_reads_its_table(tmp_path, made, quoting
         if one.is_number:
             assert people.states[:, one.index] == pytest.approx(column.astype(float).to_numpy(), nan_ok=True)
         else:
-            assert set(one.values) == set(column.dropna())
+            kinds = {type(native) for native in one.natives}
+            spelled = {bool: lambda text: text.strip().lower(), int: lambda text: str(int(float(text)))}
+            meaning = spelled.get(kinds.pop() if len(kinds) == 1 else str, str)
+            assert set(one.values) == set(map(meaning, column.dropna()))
 
 
 @settings(slow, max_examples=40)
@@ -312,7 +316,8 @@ def test_real_parquet(tmp_path):
         (["1", "2", "9" * 17], "category"),
         (["1", "2", "inf"], "category"),
         (["1", "1.0", "1.00"], "category"),
-        (["True", "False", "True"], "category"),
+        (["true", "false", "true"], "category"),
+        (["0.5", "1.5", "0.5"], "number"),
     ],
 )
 def test_kinds(tmp_path, cells, kind):
@@ -322,6 +327,41 @@ def test_kinds(tmp_path, cells, kind):
     assert problem.features[0].kind == kind
     if kind == "category":
         assert set(problem.features[0].values) == set(cells)
+
+
+@pytest.mark.parametrize("cells", ["True False", "TRUE FALSE", "true false", "True False -"])
+def test_booleans_of_a_csv_stay_booleans_up_to_the_model(tmp_path, cells):
+    """In the file, in the table that is read with it, for the model and in the plan."""
+    cells = ["" if cell == "-" else cell for cell in cells.split()]
+    income = [1000, 3000, 500]
+    table = pd.DataFrame({"owner": cells, "income": income[: len(cells)], "y": ["no", "yes", "no"][: len(cells)]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    text = draft_from(tmp_path / "t.csv", "y")
+    assert "values: [false, true]" in text
+    action = "  BUY: {set: owner, arguments: [true], when: owner == false or missing(owner), cost: 1}\n"
+    (tmp_path / "t.yaml").write_text(text.replace("\nfunctions:\n", "\nfunctions:\n" + action))
+    problem = Problem.load(tmp_path / "t.yaml")
+    assert feature(problem, "owner").natives == (False, True)
+    seen = []
+
+    def decide(people):
+        seen.extend(people["owner"].tolist())
+        return ["yes" if owner is True else "no" for owner in people["owner"]]
+
+    people = read_table(tmp_path / "t.csv", problem.features)
+    plans = ExactPlanner(problem, BlackBox(decide)).plan(people)
+    assert [value for value in seen if value is not None] == [True, False, *[True] * (len(cells) - 1)]
+    assert [plan.start["owner"] for plan in plans] == [{"t": True, "f": False, "": None}[c[:1].lower()] for c in cells]
+    assert [plan.actions for plan in plans] == [[], *[["BUY=true"]] * (len(cells) - 1)]
+    assert all(plan.replay(problem, BlackBox(decide)).ok for plan in plans)
+
+
+@pytest.mark.parametrize("cells", [["0.0", "1.0"], ["0", "1"], [" 1", "0"]])
+def test_two_numbers_are_numbers_for_the_model(tmp_path, cells):
+    pd.DataFrame({"flag": cells, "y": ["no", "yes"]}).to_csv(tmp_path / "t.csv", index=False)
+    problem = checked(draft_from(tmp_path / "t.csv", "y"), tmp_path / "t.yaml")
+    assert problem.features[0].natives == (0, 1)
+    assert read_table(tmp_path / "t.csv", problem.features)["flag"].tolist() == [int(float(cell)) for cell in cells]
 
 
 def test_what_is_left_out(tmp_path):
@@ -342,6 +382,7 @@ def test_what_is_left_out(tmp_path):
             "broken": pd.Series(["\ud800", "b"] * 30, dtype=object),
             "lists": [[1]] * rows,
             "bytes": [b"1"] * rows,
+            "constant": [0.5] * rows,
             "stays": ["a"] * rows,
             "income": np.arange(rows) * 1700 % 100003,
             "share": np.linspace(0, 1, rows),

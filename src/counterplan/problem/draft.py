@@ -37,6 +37,9 @@ LARGEST_DRAFT = 500_000
 
 _SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
 _NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
+_READS_BACK = re.compile(r" *[-+]?(0|[1-9][0-9]*)(\.[0-9]*)? *")
+"""Numbers that are read as such from a CSV, also in a category."""
+_TRUTHS = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _PLAIN = re.compile(r"[-+.<]?\w([\w .+/<>=%€$()&'!`-]*[\w.+/<>=%€$)'`-])?")
 _RANKED = re.compile(
     r"(?!\d+$)[<>≤≥]?=?\s*\d.*|(.*\W)?(low|little|small|few|poor|junior|never|rarely|medium|middle|moderate|average|some"
@@ -106,16 +109,19 @@ def draft_from(path: str | Path, outcome: str) -> str:
 
 
 def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.DataFrame:
-    """The table as texts, except for columns of numbers (in the outcome, also booleans) that pandas read losslessly."""
+    """The table as texts, except for columns of booleans and of numbers that pandas read losslessly."""
     names = list(guessed.columns)
     table = read_table(path, [Feature(name, i, "category", name) for i, name in enumerate(names)])
     for name in names:
         texts, column = table[name].dropna().unique(), guessed[name]
+        if len(texts) and {*texts} <= {*_TRUTHS}:
+            table[name] = table[name].map(_TRUTHS).astype(object)
+            continue
         right = pd.api.types.is_numeric_dtype(column.dtype) and all(map(_NUMBER.fullmatch, texts))
-        if name == outcome:
-            right = right or {text.lower() for text in texts} <= {"true", "false"}
-        elif right:
-            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
+        if right and name != outcome:
+            right = bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
+            if column.nunique() <= 2:  # a category if whole, whose values are read as they are written
+                right = right and column.nunique() == len(texts) and all(map(_READS_BACK.fullmatch, texts))
         if right:
             table[name] = column
     return table
@@ -253,7 +259,10 @@ def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
         return f"it holds {types[0]} values, neither texts nor numbers"
     empty, unique = len(column) - len(known), len(seen) == len(known) > 1
     identifier = unique and _mentions(_IDENTIFIER, name)
-    if len(seen) > 2 and all(map(_is_number, seen)):
+    numeric = all(map(_is_number, seen))
+    if numeric and len(seen) == 1 and not float(seen[0]).is_integer():
+        return "the same number for everybody"
+    if numeric and (len(seen) > 2 or not all(float(value).is_integer() for value in seen)):
         numbers = known.to_numpy(dtype=float)
         integer = bool((numbers == np.round(numbers)).all())
         counts_up = len(numbers) >= ENOUGH_ROWS and bool((np.diff(numbers) == 1).all())
