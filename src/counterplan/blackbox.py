@@ -119,7 +119,7 @@ class BlackBox:
         for name, number, least in (("budget", budget, 0), ("cache_size", cache_size, 0), ("batch", batch, 1)):
             if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
                 raise SettingError(f"'{name}' must be an integer of at least {least}, not {number!r}")
-        self.threshold = threshold
+        self.threshold = None if threshold is None else float(threshold)
         self.budget = budget
         self.cache_size = cache_size
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
@@ -140,14 +140,40 @@ class BlackBox:
 
     @property
     def model_id(self) -> str:
-        """Identity of this black box: name and content digest of the model, threshold and favourable outcomes.
+        """Description of this black box: name and content digest of the model, threshold and favourable outcomes.
 
-        The content is hashed on first access.
+        The content is hashed on first access. Use `is_model` to compare descriptions: the name does not matter.
         """
         content = f" ({self._content()})" if self._content() else ""
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
-        favourable = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
-        return f"{self.model.name}{content}{threshold}{favourable}"
+        return f"{self.model.name}{content}{threshold}{_listed_outcomes(self._favourable)}"
+
+    def is_model(self, model_id: str, problem: Problem) -> bool:
+        """Return whether a black box described by `model_id` makes the same decisions about people of `problem`.
+
+        Parameters
+        ----------
+        model_id : str
+            The `model_id` of a black box, for instance from a file of answers.
+        problem : Problem
+            Its favourable outcomes are the default of both black boxes.
+
+        Returns
+        -------
+        bool
+            Whether the content of the model, the threshold and the favourable outcomes are the same. The name counts
+            only if the content is unknown.
+        """
+        favourable = _favourable(self, problem)
+        endings = [_listed_outcomes(favourable)]
+        if favourable == problem.outcome.favourable:
+            endings.append("")
+        if self.threshold is not None:
+            spelled = {repr(self.threshold), f"{self.threshold:.0f}" if self.threshold.is_integer() else ""} - {""}
+            endings = [f", threshold {text}{ending}" for text in spelled for ending in endings]
+        if content := self._content():
+            return any(model_id.endswith(f" ({content}){ending}") for ending in endings)
+        return model_id in [f"{self.model.name}{ending}" for ending in endings]
 
     def _content(self) -> str:
         """Digest of the model's content; empty if it is unknown."""
@@ -464,6 +490,10 @@ class MeteredOracle:
         if self._known_answers is not None:
             self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
+
+
+def _listed_outcomes(favourable: frozenset[str] | None) -> str:
+    return "" if favourable is None else f", favourable {', '.join(sorted(favourable))}"
 
 
 def _favourable(box: BlackBox, problem: Problem) -> frozenset[str]:

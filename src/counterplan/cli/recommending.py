@@ -12,8 +12,8 @@ from counterplan.cli.common import (
     ModelName,
     ProblemName,
     Threshold,
+    load_recourse,
     recording,
-    warn_of_foreign_answers,
 )
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
@@ -99,13 +99,12 @@ def recommend(
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
     recourse = Recourse(inputs.problem, inputs.box)
     if inputs.workspace is not None:
-        recourse = Recourse.load(
-            inputs.workspace.folder,
+        recourse = load_recourse(
+            inputs.workspace,
             inputs.box,
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
-        warn_of_foreign_answers(recourse, inputs.workspace)
     method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
     table = inputs.take(person, limit).people()
     streams = isinstance(method, ProgramPlanner) and json_file is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pandas as pd
 
 from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
+from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
@@ -269,7 +270,8 @@ class Recourse:
         folder : str or pathlib.Path
             A folder written by `save` or by 'counterplan fit'.
         model : BlackBox or object
-            The model. Saved answers are added to its cache if the same model gave them (same name, same content).
+            The model. Saved answers are added to its cache if the same model gave them: the same content, threshold
+            and favourable outcomes (see `BlackBox.is_model`). Otherwise a `ForeignAnswersWarning` is issued.
         answers : bool, default=True
             Whether to use saved answers. Pass False for a service that has changed behind its address: everything is
             queried again.
@@ -303,6 +305,13 @@ class Recourse:
         recourse.box.model_id  # noqa: B018 -- identify the model before its first query, which may change it
         if answers:
             recourse._recorder.load(workspace)
+        if recourse.foreign_model_ is not None:
+            warnings.warn(
+                f"the answers in {workspace} are those of {recourse.foreign_model_}, not of {recourse.box.model_id}: "
+                "they are not used, and new ones are not added; answers=False replaces them",
+                ForeignAnswersWarning,
+                stacklevel=2,
+            )
         return recourse
 
     @classmethod
@@ -611,7 +620,7 @@ class Recourse:
         if not isinstance(answers, (str, Path, LabelledStates)):
             raise SettingError(f"answers are LabelledStates, or the path of a file of them, not {answers!r}")
         given = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
-        if given.model not in ("", self.box.model_id):
+        if given.model and not self.box.is_model(given.model, self.problem):
             raise SettingError(f"these are answers of {given.model}, not of {self.box.model_id}")
         given.add_to_cache(self.box, self.problem)
         return given
