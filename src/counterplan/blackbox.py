@@ -16,12 +16,16 @@ from counterplan.errors import CounterplanError, ModelError, SettingError
 from counterplan.models import Model, adapt
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, Problem
+from counterplan.problem.dtypes import Dtypes, read_dtypes
+from counterplan.problem.frames import as_dtypes
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, did_you_mean, is_missing, listed, text_of
 
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
+_DTYPE_WORDS = ("dtype", "categor", "could not convert string")
+"""Words in the message of a model that does not accept the dtypes of a table."""
 AnswerListener = Callable[[str, Mapping[bytes, bool]], None]
 """Called with new answers: the `query_fingerprint` of their problem, and answers by query key."""
 
@@ -70,6 +74,9 @@ class BlackBox:
         Most answers cached per problem; 0 disables the cache.
     batch : int, optional
         Most rows in one call of the model.
+    dtypes : mapping of str to dtype, or DataFrame, optional
+        Dtypes of columns that the model expects, for instance the table that it was trained on. They take precedence
+        over those that the model itself knows (`Model.dtypes`). People are cast to them before every query.
 
     Attributes
     ----------
@@ -105,6 +112,7 @@ class BlackBox:
         budget: int | None = None,
         cache_size: int = CACHE_SIZE,
         batch: int | None = None,
+        dtypes: Dtypes | pd.DataFrame | None = None,
     ) -> None:
         self.model: Model = adapt(model)
         if favourable is None:
@@ -120,6 +128,7 @@ class BlackBox:
             if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
                 raise SettingError(f"'{name}' must be an integer of at least {least}, not {number!r}")
         self.threshold = None if threshold is None else float(threshold)
+        self._dtypes = read_dtypes(dtypes)
         self.budget = budget
         self.cache_size = cache_size
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
@@ -132,6 +141,11 @@ class BlackBox:
         """Rows that the model answers within `_CALL_SECONDS`, estimated from earlier calls."""
         self._caches: dict[str, dict[bytes, bool]] = {}
         """Answers by query key, for each `query_fingerprint` of a problem."""
+
+    @property
+    def dtypes(self) -> dict[str, Any]:
+        """Dtypes that people are cast to before a query, by column: those given, and those that the model knows."""
+        return read_dtypes(getattr(self.model, "dtypes", None)) | self._dtypes
 
     @property
     def remaining_budget(self) -> int | None:
@@ -307,6 +321,7 @@ class OracleSession:
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
+        self.dtypes = box.dtypes
         self.cache = box._caches.setdefault(problem.query_fingerprint, {})
         columns: Sequence[str] | None = getattr(box.model, "columns", None)
         extras = [column for column in people.extras if columns is None or column in columns]
@@ -399,8 +414,9 @@ class OracleSession:
         if on_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
             answers = on_states(states)
         else:
-            frame = self.people.frame(states, rows)
-            answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
+            frame = as_dtypes(self.people.frame(states, rows), self.dtypes)
+            with _dtype_hint(frame, self.dtypes):
+                answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
         if isinstance(answers, np.ma.MaskedArray):
             raise ModelError(f"{model.name} returned a masked array; fill it, so that every row has an answer")
         if answers.shape != (len(states),):
@@ -490,6 +506,22 @@ class MeteredOracle:
         if self._known_answers is not None:
             self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
+
+
+@contextmanager
+def _dtype_hint(frame: pd.DataFrame, dtypes: Mapping[str, Any]) -> Iterator[None]:
+    """Append a hint to the errors of a model that does not accept the texts in a table."""
+    try:
+        yield
+    except ModelError as error:
+        texts = [text_of(name) for name in frame.columns if pd.api.types.is_string_dtype(frame[name].dtype)]
+        unknown = [name for name in texts if name not in dtypes]
+        if not unknown or not any(word in str(error) for word in _DTYPE_WORDS):
+            raise
+        raise ModelError(
+            f"{error}. The columns {listed(unknown)} hold texts: if the model was trained on other dtypes, pass them "
+            "as dtypes=, or on the command line a Parquet file of its training data as --like FILE"
+        ) from error
 
 
 def _listed_outcomes(favourable: frozenset[str] | None) -> str:

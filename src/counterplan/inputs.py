@@ -101,6 +101,7 @@ def resolve(
     split: str = "refused_test",
     model_required: bool = True,
     problem: str | Path | Problem | None = None,
+    like: str | Path | None = None,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -125,6 +126,8 @@ def resolve(
     problem : str, pathlib.Path or Problem, optional
         A problem, or its file, to use in place of the one in a learned folder: other costs, limits or actions over
         the same features.
+    like : str or pathlib.Path, optional
+        A Parquet file with the dtypes that the model expects, such as its training data.
 
     Returns
     -------
@@ -151,6 +154,7 @@ def resolve(
     5
     """
     name = str(name)
+    dtypes = None if like is None else _dtypes_of(like)
     workspace = Workspace(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
     if problem is not None and workspace is None:
         raise SettingError(f"{name}: another problem is for use with a learned folder, and this is not one")
@@ -165,7 +169,7 @@ def resolve(
         return Inputs(
             used,
             getattr(benchmark, split) if people is None else _table(people, used),
-            BlackBox(benchmark.model if model is None else model, threshold=threshold),
+            BlackBox(benchmark.model if model is None else model, threshold=threshold, dtypes=dtypes),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
@@ -178,7 +182,7 @@ def resolve(
         raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
-    box = BlackBox(_no_model) if model is None else BlackBox(model, threshold=threshold)
+    box = BlackBox(_no_model) if model is None else BlackBox(model, threshold=threshold, dtypes=dtypes)
     table = _table(people, used)
     return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
 
@@ -242,6 +246,13 @@ def folder_or_file(name: str) -> Path:
 
 def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:
     return people if isinstance(people, pd.DataFrame) else read_table(people, problem.features)
+
+
+def _dtypes_of(path: str | Path) -> pd.DataFrame:
+    """A table that stands for its dtypes."""
+    if not str(path).endswith((".parquet", ".pq")):
+        raise SettingError(f"{path}: --like expects a Parquet file, whose columns have dtypes")
+    return read_table(path)
 
 
 def _source(people: str | Path | pd.DataFrame | None) -> Path | None:

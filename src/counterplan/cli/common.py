@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,10 @@ ModelName = Annotated[
 ]
 Threshold = Annotated[
     float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(help="A Parquet file whose columns have the dtypes that the model expects: its training data."),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import ModelName, Threshold, load_recourse, recording
+from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, recording
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
@@ -28,6 +28,7 @@ def distil(
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
+    like: Like = None,
     prefer: Annotated[
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
     ] = None,
@@ -50,7 +51,7 @@ def distil(
     workspace.load_problem()
     require_writable(workspace.path(PROGRAM))
     split = "refused_train" if preset == "paper" else "train"
-    inputs = resolve(folder, people, model, threshold=threshold, split=split)
+    inputs = resolve(folder, people, model, threshold=threshold, split=split, like=like)
     recourse = load_recourse(workspace, inputs.box)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(

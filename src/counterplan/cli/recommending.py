@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import (
+    Like,
     ModelName,
     ProblemName,
     Threshold,
@@ -52,6 +53,7 @@ def recommend(
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
+    like: Like = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first so many people only.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
@@ -94,6 +96,7 @@ def recommend(
         seed=seed,
         model_required=model_required,
         problem=other_problem,
+        like=like,
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused

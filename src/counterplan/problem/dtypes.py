@@ -97,7 +97,8 @@ def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None) -> pd.D
     """Cast the columns of a table to given dtypes without changing the meaning of a value.
 
     Texts become the numbers, booleans or categories that they spell. Columns without a dtype remain as they are, and
-    dtypes of columns that the table lacks are ignored.
+    dtypes of columns that the table lacks are ignored. Where a dtype cannot hold the values (missing ones and fractions
+    among integers, missing ones among booleans, large numbers), the nearest one that can is used.
 
     Parameters
     ----------
@@ -156,22 +157,32 @@ def _cast(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
         return column.astype(object)
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
     read = next((read for fits, read in _READERS if fits(dtype)), plain)
-    natives: list[Any] = []
-    for value in uniques:
-        native = read(plain(value))
+    natives = [read(plain(value)) for value in uniques]
+    for value, native in zip(uniques, natives, strict=True):
         if native is None:
             raise PeopleError(f"column '{column.name}': {cut(repr(plain(value)))} cannot be cast to {dtype}")
-        natives.append(native)
-    if (codes < 0).any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":
-        raise PeopleError(f"column '{column.name}': a value is missing, which the dtype {dtype} cannot represent")
+    dtype = _wide_enough(dtype, natives, bool((codes < 0).any()))
     try:
-        distinct = pd.Series(object_array([*natives, None])).astype(dtype)
-        kept = not kind.is_integer_dtype(dtype) or distinct.iloc[:-1].astype(object).tolist() == natives
+        distinct = pd.Series(object_array([*natives, None][: len(natives) + bool((codes < 0).any())])).astype(dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise PeopleError(f"column '{column.name}': cannot be cast to {dtype}: {cut(str(error))}") from None
-    if not kept:
-        raise PeopleError(f"column '{column.name}': a number is too large for {dtype}")
-    return pd.Series(distinct.array.take(codes), index=column.index)
+    return pd.Series(distinct.array.take(codes % max(1, len(distinct))), index=column.index)
+
+
+def _wide_enough(dtype: Any, natives: Sequence[Any], missing: bool) -> Any:
+    """`dtype`, or the nearest one that can hold values which it cannot: fractions, large numbers, missing values."""
+    kind, plainly = pd.api.types, isinstance(dtype, np.dtype)
+    if kind.is_bool_dtype(dtype):
+        return np.dtype(object) if missing and plainly else dtype
+    if not kind.is_integer_dtype(dtype):
+        return dtype
+    if any(isinstance(native, float) for native in natives):
+        return np.dtype(float) if plainly else pd.Float64Dtype()
+    if missing and plainly:
+        return np.dtype(float)
+    info = np.iinfo(dtype if plainly else dtype.numpy_dtype)
+    fits = all(info.min <= native <= info.max for native in natives)
+    return dtype if fits else np.dtype(np.int64) if plainly else pd.Int64Dtype()
 
 
 def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype) -> pd.Series[Any]:
@@ -208,13 +219,13 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: Any) -> int | float | None:
+    """An int if the value is whole, otherwise a float."""
     try:
-        number = int(value) if isinstance(value, str) else value
-        return int(number) if number == int(number) else None
+        return int(value) if not isinstance(value, float) or value.is_integer() else value
     except (TypeError, ValueError, OverflowError):
         number = _number(value)
-        return int(number) if number is not None and number.is_integer() else None
+        return int(number) if number is not None and number.is_integer() else number
 
 
 def _text(value: Any) -> str:

@@ -20,6 +20,7 @@ from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
 from counterplan.problem import People, Problem
+from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.values import visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
@@ -54,6 +55,8 @@ class Recourse:
         A surrogate that was learned before.
     program : Program, optional
         A program that was distilled before.
+    dtypes : mapping of str to dtype, or DataFrame, optional
+        Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
 
     Attributes
     ----------
@@ -92,9 +95,12 @@ class Recourse:
         agent: Agent | None = None,
         surrogate: Surrogate | None = None,
         program: Program | None = None,
+        dtypes: Dtypes | pd.DataFrame | None = None,
     ) -> None:
         self.problem = problem
-        self.box = model if isinstance(model, BlackBox) else BlackBox(model)
+        if isinstance(model, BlackBox) and dtypes is not None:
+            raise SettingError("a BlackBox has dtypes of its own: pass dtypes to it, not to Recourse")
+        self.box = model if isinstance(model, BlackBox) else BlackBox(model, dtypes=dtypes)
         self.workspace: Workspace | None = None
         self._borrowed_from: Path | None = None
         """The folder of another problem whose surrogate is used."""
