@@ -123,7 +123,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "export.reasons": {"parts", "protocol"},
         "io": {"card", "parts", "protocol"},
         "rule_lengths": {"interpreter", "protocol"},
-        "verification": {"protocol"},
+        "verification": {"card", "protocol"},
         "export.resolved": {"cautions", "export.expressions", "parts", "protocol"},
         "recommendation": {"cautions", "interpreter", "protocol"},
         "export.card_summary": {"card_text", "cautions", "export.drawing", "parts", "protocol"},

@@ -195,6 +195,16 @@ class BlackBox:
             self._identity = identity_of(self.model)
         return self._identity
 
+    def favourable_outcomes(self, problem: Problem) -> frozenset[str]:
+        """Return the outcomes of `problem` that count as favourable: those given, by default those of the problem.
+
+        Raises
+        ------
+        ModelError
+            If a given one is not an outcome of the problem.
+        """
+        return _favourable(self, problem)
+
     def fingerprint(self, problem: Problem) -> str:
         """Return a short digest of the decision function for `problem`.
 

@@ -126,6 +126,8 @@ class Program:
         ----------
         people : DataFrame or People
         model : BlackBox or classifier
+            A classifier is wrapped in a BlackBox with the threshold and the favourable outcomes that the program was
+            made for. A BlackBox keeps its own; if they are others, the result states it.
         forbid : optional
             Functions or actions that are not to be used, for everyone or for each person.
 
