@@ -15,7 +15,7 @@ import pandas as pd
 from counterplan.errors import CounterplanError, ModelError, SettingError
 from counterplan.models import Model, adapt
 from counterplan.models.identity import digest_of, identity_of
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes, read_dtypes
 from counterplan.problem.frames import as_dtypes
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -230,7 +230,7 @@ class BlackBox:
         """
         return OracleSession(self, problem, people)
 
-    def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
+    def favourable(self, problem: Problem, people: PeopleTable | People) -> Bools:
         """Query the current states of `people`.
 
         Parameters

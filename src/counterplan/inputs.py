@@ -10,7 +10,8 @@ import pandas as pd
 from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
-from counterplan.problem import People, Problem, read_table
+from counterplan.problem import People, PeopleTable, Problem, read_table
+from counterplan.problem.intake import as_pandas
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
@@ -93,7 +94,7 @@ class Inputs:
 
 def resolve(
     name: str | Path,
-    people: str | Path | pd.DataFrame | None = None,
+    people: str | Path | PeopleTable | None = None,
     model: object | None = None,
     *,
     threshold: float | None = None,
@@ -110,8 +111,9 @@ def resolve(
     name : str or pathlib.Path
         A benchmark, a problem file, or a learned folder. The name of a benchmark takes precedence over a folder of
         the same name, which is written with its place: "./german".
-    people : str, pathlib.Path or DataFrame, optional
-        The people: a CSV or Parquet file, or a table. A benchmark, fitted or not, provides its own.
+    people : str, pathlib.Path or table, optional
+        The people: a CSV or Parquet file, or anything that `Problem.read` accepts. A benchmark, fitted or not,
+        provides its own.
     model : object, optional
         The model: "MODULE:ATTR", the path of an ONNX file, a URL, or any other object that `BlackBox` accepts. A
         benchmark, fitted or not, provides its own.
@@ -244,8 +246,8 @@ def folder_or_file(name: str) -> Path:
     )
 
 
-def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:
-    return people if isinstance(people, pd.DataFrame) else read_table(people, problem.features)
+def _table(people: str | Path | PeopleTable, problem: Problem) -> pd.DataFrame:
+    return read_table(people, problem.features) if isinstance(people, (str, Path)) else as_pandas(people)
 
 
 def _dtypes_of(path: str | Path) -> pd.DataFrame:
@@ -255,7 +257,7 @@ def _dtypes_of(path: str | Path) -> pd.DataFrame:
     return read_table(path)
 
 
-def _source(people: str | Path | pd.DataFrame | None) -> Path | None:
+def _source(people: str | Path | PeopleTable | None) -> Path | None:
     return Path(people) if isinstance(people, (str, Path)) else None
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 from counterplan.errors import PeopleError
 from counterplan.problem.dtypes import absence, object_array
 from counterplan.problem.dtypes import as_dtypes as as_dtypes
+from counterplan.problem.intake import PeopleTable, as_pandas
 from counterplan.problem.parts import Feature, format_number
 from counterplan.problem.scalars import as_number
 from counterplan.problem.transitions import Floats
@@ -109,10 +110,9 @@ def _same(a: Floats, b: Floats) -> bool:
     return bool(np.array_equal(a, b, equal_nan=True))
 
 
-def read_people(features: Sequence[Feature], frame: pd.DataFrame, outcome: str | None = None) -> People:
-    """Read people from a DataFrame; a PeopleError names the column, row and value of every mismatch."""
-    if not isinstance(frame, pd.DataFrame):
-        raise PeopleError(f"people come as a pandas DataFrame with one row each, not as {type(frame).__name__}")
+def read_people(features: Sequence[Feature], people: PeopleTable, outcome: str | None = None) -> People:
+    """Read people from a table; a PeopleError names the column, row and value of every mismatch."""
+    frame = as_pandas(people, [feature.name for feature in features])
     columns = _by_text(frame)
     if len(columns) < len(frame.columns):
         names = [text_of(column) for column in frame.columns]

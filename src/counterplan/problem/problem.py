@@ -19,6 +19,7 @@ from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, as_dtypes, read_people
 from counterplan.problem.html import problem_html
+from counterplan.problem.intake import PeopleTable
 from counterplan.problem.parts import Feature, Outcome
 from counterplan.problem.source import Source
 from counterplan.problem.transitions import Bools, Floats, Transitions
@@ -135,14 +136,15 @@ class Problem:
         text = json.dumps([features, self.outcome.natives, sorted(self.outcome.favourable)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def read(self, people: pd.DataFrame | People, dtypes: Dtypes | pd.DataFrame | None = None) -> People:
+    def read(self, people: PeopleTable | People, dtypes: Dtypes | pd.DataFrame | None = None) -> People:
         """Read and validate people.
 
         Parameters
         ----------
-        people : pandas.DataFrame or People
-            One row per person with a column per feature. Extra columns are passed on to the model; the outcome's
-            column is dropped. `People` of this problem are returned unchanged.
+        people : pandas.DataFrame, polars.DataFrame, pyarrow.Table, list of dict, dict or People
+            One row per person with a column per feature; a list has a dict per person, and one dict is one person.
+            Extra columns are passed on to the model; the outcome's column is dropped. Categorical columns of any
+            table become pandas categoricals. `People` of this problem are returned unchanged.
         dtypes : mapping of str to dtype, or pandas.DataFrame, optional
             Dtypes that the model expects, for some columns; a table stands for those of its columns. The columns are
             cast: a CSV of texts has the categories that a model was trained on. A categorical dtype has categories.

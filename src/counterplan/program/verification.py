@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from counterplan.plans import Forbid, allowed_actions, label_of
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.values import listed
 from counterplan.program.card import ProgramCard
 from counterplan.program.protocol import ProgramLike
@@ -69,7 +68,7 @@ class Verification:
         return f"{self.plans:,} of {people} got a plan; {hold}, {fail} ({self.share:.1%} of all).{other}"
 
 
-def verify(program: ProgramLike, people: pd.DataFrame | People, model: object, forbid: Forbid) -> Verification:
+def verify(program: ProgramLike, people: PeopleTable | People, model: object, forbid: Forbid) -> Verification:
     """Query `model`, a BlackBox or anything that it wraps, about the program's plans; see `Program.verify`."""
     from counterplan.blackbox import BlackBox
 

@@ -19,7 +19,7 @@ from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFitte
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.values import visible
 from counterplan.program import Program
@@ -394,7 +394,7 @@ class Recourse:
 
     def fit(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         method: str | None = None,
         seed: int = 0,
@@ -465,7 +465,7 @@ class Recourse:
     def fit_into(
         self,
         folder: str | Path,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         resume: bool = False,
         force: bool = False,
@@ -633,7 +633,7 @@ class Recourse:
 
     def distil(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         traces: int | None = None,
         rounds: int | None = None,
@@ -714,7 +714,7 @@ class Recourse:
 
     def recommend(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         planner: str | Planner | type[Planner] | None = None,
         *,
         price: float | None = None,
