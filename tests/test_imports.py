@@ -79,7 +79,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "frames": {"dtypes", "intake", "parts", "scalars", "transitions", "values"},
         "html": {"parts", "transitions", "values"},
         "builder": {"binding", "causal_graph", "limits", "parts", "scalars", "schema", "source", "values"},
-        "tables": {"dtypes", "parts", "values"},
+        "tables": {"dtypes", "frames", "parts", "values"},
         "problem": {
             "builder",
             "dtypes",

@@ -285,7 +285,7 @@ def test_parquet_keeps_its_types(tmp_path, monkeypatch):
     text = draft_from(tmp_path / "p.parquet", "y")
     problem = checked(text, tmp_path / "p.yaml")
     assert [(f.name, f.kind) for f in problem.features] == [("code", "category"), ("size", "number")]
-    assert "#   when: it holds Timestamp values" in text
+    assert "#   when: dates; to use them, add a number" in text
     assert problem.outcome.favourable == {"true"}
     assert len(problem.read(table)) == 3
 
@@ -362,6 +362,61 @@ def test_two_numbers_are_numbers_for_the_model(tmp_path, cells):
     problem = checked(draft_from(tmp_path / "t.csv", "y"), tmp_path / "t.yaml")
     assert problem.features[0].natives == (0, 1)
     assert read_table(tmp_path / "t.csv", problem.features)["flag"].tolist() == [int(float(cell)) for cell in cells]
+
+
+def many(*values, rows=120):
+    return ([*values] * rows)[:rows]
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_codes_dates_and_codes_of_missing_values(tmp_path, to_file):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "EDUCATION": many(1, 2, 3, 4, 5, 6),
+            "maritalStatus": many(0, 1, 2, 3),
+            "purpose_code": many(1.0, 2.0, 3.0, None),
+            "children": many(0, 1, 2, 3),
+            "years_of_education": many(4, 8, 9, 12),
+            "opened": many("2020-01-31", "2021-02-28", "2022-12-01"),
+            "closed": many("31.01.2020", "1/2/21", "Dec-2011", "5 March 2020"),
+            "issue_date": many(20200131, 20210228, 20221201),
+            "range": many("18-24", "25-34", "35-44"),
+            "risk": many(*random.integers(0, 100, 50), -9, -8, -7),
+            "debt": many(*random.integers(100, 900, 50), 9999),
+            "salary": many(*random.integers(1000, 90000, 50), 9999),
+            "change": many(*random.integers(-50, 50, 50), -99),
+            "savings": many(*random.integers(0, 5000, 50), -999),
+            "y": many("good", "bad"),
+        }
+    )
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    text = draft_from(path, "y") if to_file else draft(table, "y", "t")
+    problem = checked(text, tmp_path / "t.yaml")
+    entries = {one.name: text.split(f"\n  {one.name}:\n")[1].split("\n  ")[:8] for one in problem.features}
+    kinds = {one.name: one.kind for one in problem.features}
+    assert [name for name, kind in kinds.items() if kind == "category"] == [
+        "EDUCATION", "maritalStatus", "purpose_code", "range",
+    ]  # fmt: skip
+    assert feature(problem, "EDUCATION").natives == (1, 2, 3, 4, 5, 6)
+    assert feature(problem, "purpose_code").natives == (1, 2, 3)
+    for name in ("EDUCATION", "maritalStatus", "purpose_code"):
+        assert "whole numbers, likely codes; if they are amounts: kind: number" in entries[name][0]
+    assert "if they are codes" not in entries["risk"][0]
+    assert "seen: 0 to 3; kind: category with values: [0, 1, 2, 3], if they are codes" in entries["children"][0]
+    for name in ("opened", "closed", "issue_date"):
+        assert f"#   {name}: dates; to use them, add a number to the table" in text
+    remarks = re.findall(r"  (\w+):\n(?:    [^#\n].*\n)+    # likely codes of missing values: (.*); empty", text)
+    assert dict(remarks) == {
+        "risk": "-9 (2 people), -8 (2 people), -7 (2 people)",
+        "debt": "9999 (2 people)",
+        "savings": "-999 (2 people)",
+    }
+    assert "-9" not in entries["risk"][0], "the range is that of the other numbers"
+    people = read_table(path, problem.features)
+    assert len(problem.read(people)) == 120
+    assert people["EDUCATION"].dtype == "int64"
 
 
 def test_what_is_left_out(tmp_path):
