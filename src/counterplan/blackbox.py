@@ -147,6 +147,16 @@ class BlackBox:
         """Dtypes that people are cast to before a query, by column: those given, and those that the model knows."""
         return read_dtypes(getattr(self.model, "dtypes", None)) | self._dtypes
 
+    def _as_trained(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Cast a table of people to the given dtypes, and to those that the model knows.
+
+        A value that is not among the categories is an error, unless the model accepts others than it knows
+        (`closed_categories` is False).
+        """
+        known = {name: dtype for name, dtype in self.dtypes.items() if name not in self._dtypes}
+        cast = as_dtypes(frame, self._dtypes)
+        return as_dtypes(cast, known, closed=getattr(self.model, "closed_categories", True))
+
     @property
     def remaining_budget(self) -> int | None:
         """Number of rows that may still be sent to the model; None without a budget."""
@@ -331,7 +341,6 @@ class OracleSession:
         self.people = people
         self.outcomes = problem.outcome.values
         self.favourable = _favourable(box, problem)
-        self.dtypes = box.dtypes
         self.cache = box._caches.setdefault(problem.query_fingerprint, {})
         columns: Sequence[str] | None = getattr(box.model, "columns", None)
         extras = [column for column in people.extras if columns is None or column in columns]
@@ -424,8 +433,8 @@ class OracleSession:
         if on_states is not None and self.box.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
             answers = on_states(states)
         else:
-            frame = as_dtypes(self.people.frame(states, rows), self.dtypes)
-            with _dtype_hint(frame, self.dtypes):
+            frame = self.box._as_trained(self.people.frame(states, rows))
+            with _dtype_hint(frame, self.box.dtypes):
                 answers = model.labels(frame) if self.box.threshold is None else model.scores(frame, self.favourable)
         if isinstance(answers, np.ma.MaskedArray):
             raise ModelError(f"{model.name} returned a masked array; fill it, so that every row has an answer")

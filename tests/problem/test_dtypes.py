@@ -17,6 +17,7 @@ from counterplan.problem.frames import as_dtypes
 
 CODES = pd.CategoricalDtype([3, 1, 2])
 JOBS = pd.CategoricalDtype(["clerk", "boss"], ordered=True)
+REGION = pd.CategoricalDtype(["west"])
 TEXT = pd.Series(["a"]).dtype
 
 
@@ -27,6 +28,8 @@ TEXT = pd.Series(["a"]).dtype
         (pd.Categorical(["boss"]), JOBS, ["boss"], JOBS),
         (["1", "3"], CODES, [1, 3], CODES),
         ([1.0, math.nan], CODES, [1, None], CODES),
+        (["1.0", "03"], CODES, [1, 3], CODES),
+        (["true", "True"], pd.CategoricalDtype(["True", "true"]), ["true", "True"], None),
         (["True", "FALSE"], pd.CategoricalDtype([True, False]), [True, False], None),
         ([True, False], pd.CategoricalDtype(["True", "False"]), ["True", "False"], None),
         (pd.Categorical(["x"], ["x", "y"]), pd.CategoricalDtype(["y", "x"]), ["x"], None),
@@ -72,6 +75,7 @@ def test_a_table_that_has_the_dtypes_is_the_same_object() -> None:
     ("column", "dtype", "message"),
     [
         (["bos"], JOBS, "column 'x': 'bos' is not one of the categories that the model knows; did you mean 'boss'"),
+        (["03"], pd.CategoricalDtype(["3"]), "column 'x': '03' is not one of the categories"),
         ([7], CODES, "column 'x': 7 is not one of the categories that the model knows; they are 3, 1, 2"),
         (["many"], "int64", "column 'x': 'many' cannot be cast to int64"),
         (["many"], "float64", "column 'x': 'many' cannot be cast to float64"),
@@ -144,6 +148,26 @@ def test_a_model_may_know_its_dtypes(texts: pd.DataFrame) -> None:
     with pytest.raises(PeopleError, match="column 'region': 'north' is not one of the categories"):
         ExactPlanner(problem, box).plan(texts)
     assert box.dtypes["job"] == strangers.JOBS
+
+
+def test_a_model_may_accept_other_categories(texts: pd.DataFrame) -> None:
+    class Open(Knowing):
+        dtypes = Knowing.dtypes | {"region": pd.CategoricalDtype(["south"])}
+        closed_categories = False
+
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            assert people["region"].cat.categories[0] == "south"
+            return (people["region"] == "north").astype(int).to_numpy()
+
+    box = BlackBox(Open())
+    north = [region == "north" for region in texts["region"]]
+    assert box.favourable(strangers.problem(), texts).tolist() == north
+    assert any(north)
+    assert as_dtypes(texts, {"region": REGION}, closed=False)["region"].cat.categories.tolist() == [
+        "west",
+        "south",
+        "north",
+    ]
 
 
 def test_like_on_the_command_line(run, folder: Path, texts: pd.DataFrame) -> None:

@@ -93,7 +93,7 @@ def read_dtypes(dtypes: Dtypes | pd.DataFrame | None) -> dict[str, Any]:
     return result
 
 
-def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None) -> pd.DataFrame:
+def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None, *, closed: bool = True) -> pd.DataFrame:
     """Cast the columns of a table to given dtypes without changing the meaning of a value.
 
     Texts become the numbers, booleans or categories that they spell. Columns without a dtype remain as they are, and
@@ -105,6 +105,8 @@ def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None) -> pd.D
     frame : pandas.DataFrame
     dtypes : mapping of str to dtype, or pandas.DataFrame, optional
         See `read_dtypes`.
+    closed : bool, default=True
+        Whether a value that is not among the categories of its dtype is an error; otherwise it becomes another one.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None) -> pd.D
         return frame
     result = frame.copy()
     for column, dtype in changed.items():
-        result[column] = _cast(frame[column], dtype)
+        result[column] = _cast(frame[column], dtype, closed)
     return result
 
 
@@ -144,10 +146,10 @@ def same_dtype(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _cast(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+def _cast(column: pd.Series[Any], dtype: Any, closed: bool) -> pd.Series[Any]:
     """Cast each distinct value once."""
     if isinstance(dtype, pd.CategoricalDtype):
-        return _cast_to_categories(column, dtype)
+        return _cast_to_categories(column, dtype, closed)
     kind, values = pd.api.types, column.dtype
     numeric = kind.is_numeric_dtype(values) and not kind.is_complex_dtype(values) and not kind.is_bool_dtype(values)
     if numeric and kind.is_float_dtype(dtype):
@@ -185,25 +187,42 @@ def _wide_enough(dtype: Any, natives: Sequence[Any], missing: bool) -> Any:
     return dtype if fits else np.dtype(np.int64) if plainly else pd.Int64Dtype()
 
 
-def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype) -> pd.Series[Any]:
+def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype, closed: bool) -> pd.Series[Any]:
     categories = [plain(value) for value in dtype.categories]
-    spelled: dict[str, int] = {}
-    for spelling in (text_of, lambda value: text_of(value).lower() if _truth(value) is not None else text_of(value)):
+    numeric = pd.api.types.is_numeric_dtype(dtype.categories.dtype)
+    position: dict[str, int] = {}
+    for which in (0, -1):  # a category's own text precedes what others may spell
         for i, value in enumerate(categories):
-            spelled.setdefault(spelling(value), i)
+            position.setdefault(_spellings(value, numeric)[which], i)
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
     numbers = np.full(len(uniques) + 1, -1, np.intp)
     for code, unique in enumerate(uniques):
         value = plain(unique)
-        text = text_of(value)
-        found = spelled.get(text, spelled.get(text.lower()) if _truth(value) is not None else None)
-        if found is None:
-            hint = did_you_mean(text, map(text_of, categories)) or f"; they are {listed(map(text_of, categories))}"
+        found = next((position[text] for text in _spellings(value, numeric) if text in position), None)
+        if found is None and closed:
+            known = [*map(text_of, categories)]
+            hint = did_you_mean(text_of(value), known) or f"; they are {listed(known)}"
             raise PeopleError(
                 f"column '{column.name}': {cut(repr(value))} is not one of the categories that the model knows{hint}"
             )
+        if found is None:
+            found = len(categories)
+            categories.append(value)
         numbers[code] = found
+    if len(categories) > len(dtype.categories):
+        dtype = pd.CategoricalDtype(pd.Index(object_array(categories)).infer_objects(), dtype.ordered)
     return pd.Series(pd.Categorical.from_codes(numbers[codes], dtype=dtype), index=column.index)
+
+
+def _spellings(value: Any, numeric: bool) -> list[str]:
+    """The texts by which a value is found among categories: its own, then that of the boolean or number it spells.
+
+    Among texts, 007 and 7 are different.
+    """
+    text = text_of(value)
+    number = _number(text) if numeric else None
+    others = [text.lower()] if text.lower() in ("true", "false") else []
+    return [text, *others, *([text_of(number)] if number is not None else [])]
 
 
 def _truth(value: Any) -> bool | None:
