@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox, QueryBudgetExceeded
     from counterplan.errors import (
         CounterplanError,
+        ForeignAnswersWarning,
         ModelError,
         NotFittedError,
         PeopleError,
@@ -50,6 +51,7 @@ __all__ = [
     "EvolutionPlanner",
     "EvolutionSettings",
     "ExactPlanner",
+    "ForeignAnswersWarning",
     "GuideSettings",
     "GuidedPlanner",
     "LabelledStates",
@@ -89,6 +91,7 @@ _MODULES = {
     "blackbox": ("BlackBox", "QueryBudgetExceeded"),
     "errors": (
         "CounterplanError",
+        "ForeignAnswersWarning",
         "ModelError",
         "NotFittedError",
         "PeopleError",

@@ -7,23 +7,27 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from counterplan.errors import CounterplanError, SettingError
+from counterplan.errors import CounterplanError, ModelError, SettingError
 from counterplan.models import Model, adapt, uses_column
 from counterplan.models.decision import Decision
 from counterplan.models.identity import digest_of, identity_of
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
+from counterplan.problem.dtypes import Dtypes, read_dtypes
+from counterplan.problem.frames import as_dtypes
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, listed, text_of
 
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
+_DTYPE_WORDS = ("dtype", "categor", "could not convert string")
+"""Words in the message of a model that does not accept the dtypes of a table."""
 
 
 class Answer(NamedTuple):
@@ -86,6 +90,9 @@ class BlackBox:
         Most answers cached per problem; 0 disables the cache.
     batch : int, optional
         Most rows in one call of the model.
+    dtypes : mapping of str to dtype, or DataFrame, optional
+        Dtypes of columns that the model expects, for instance the table that it was trained on. They take precedence
+        over those that the model itself knows (`Model.dtypes`). People are cast to them before every query.
 
     Attributes
     ----------
@@ -121,6 +128,7 @@ class BlackBox:
         budget: int | None = None,
         cache_size: int = CACHE_SIZE,
         batch: int | None = None,
+        dtypes: Dtypes | pd.DataFrame | None = None,
     ) -> None:
         self.model: Model = adapt(model)
         if favourable is None:
@@ -135,7 +143,8 @@ class BlackBox:
         for name, number, least in (("budget", budget, 0), ("cache_size", cache_size, 0), ("batch", batch, 1)):
             if number is not None and not (isinstance(number, (int, np.integer)) and number >= least):
                 raise SettingError(f"'{name}' must be an integer of at least {least}, not {number!r}")
-        self.threshold = threshold
+        self.threshold = None if threshold is None else float(threshold)
+        self._dtypes = read_dtypes(dtypes)
         self.budget = budget
         self.cache_size = cache_size
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
@@ -152,26 +161,79 @@ class BlackBox:
         """Answers by query key, for each `query_fingerprint` of a problem."""
 
     @property
+    def dtypes(self) -> dict[str, Any]:
+        """Dtypes that people are cast to before a query, by column: those given, and those that the model knows."""
+        return read_dtypes(getattr(self.model, "dtypes", None)) | self._dtypes
+
+    def _as_trained(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Cast a table of people to the given dtypes, and to those that the model knows.
+
+        A value that is not among the categories is an error, unless the model accepts others than it knows
+        (`closed_categories` is False).
+        """
+        cast = as_dtypes(frame, self._dtypes)
+        if getattr(self.model, "casts", False):  # to the dtypes that it knows, in the way of its package
+            return cast
+        known = {name: dtype for name, dtype in self.dtypes.items() if name not in self._dtypes}
+        return as_dtypes(cast, known, closed=getattr(self.model, "closed_categories", True))
+
+    @property
     def remaining_budget(self) -> int | None:
         """Number of rows that may still be sent to the model; None without a budget."""
         return None if self.budget is None else max(0, self.budget - self.queries)
 
     @property
     def model_id(self) -> str:
-        """Identity of this black box: name and content digest of the model, threshold and favourable outcomes.
+        """Description of this black box: name and content digest of the model, threshold and favourable outcomes.
 
-        The content is hashed on first access.
+        The content is hashed on first access. Use `is_model` to compare descriptions: the name does not matter.
         """
         content = f" ({self._content()})" if self._content() else ""
         threshold = "" if self.threshold is None else f", threshold {self.threshold!r}"
-        favourable = "" if self._favourable is None else f", favourable {', '.join(sorted(self._favourable))}"
-        return f"{self.model.name}{content}{threshold}{favourable}"
+        return f"{self.model.name}{content}{threshold}{_listed_outcomes(self._favourable)}"
+
+    def is_model(self, model_id: str, problem: Problem) -> bool:
+        """Return whether a black box described by `model_id` makes the same decisions about people of `problem`.
+
+        Parameters
+        ----------
+        model_id : str
+            The `model_id` of a black box, for instance from a file of answers.
+        problem : Problem
+            Its favourable outcomes are the default of both black boxes.
+
+        Returns
+        -------
+        bool
+            Whether the content of the model, the threshold and the favourable outcomes are the same. The name counts
+            only if the content is unknown.
+        """
+        favourable = self.decision(problem).favourable
+        endings = [_listed_outcomes(favourable)]
+        if favourable == problem.outcome.favourable:
+            endings.append("")
+        if self.threshold is not None:
+            spelled = {repr(self.threshold), f"{self.threshold:.0f}" if self.threshold.is_integer() else ""} - {""}
+            endings = [f", threshold {text}{ending}" for text in spelled for ending in endings]
+        if content := self._content():
+            return any(model_id.endswith(f" ({content}){ending}") for ending in endings)
+        return model_id in [f"{self.model.name}{ending}" for ending in endings]
 
     def _content(self) -> str:
         """Digest of the model's content; empty if it is unknown."""
         if self._identity is None:
             self._identity = identity_of(self.model)
         return self._identity
+
+    def favourable_outcomes(self, problem: Problem) -> frozenset[str]:
+        """Return the outcomes of `problem` that count as favourable: those given, by default those of the problem.
+
+        Raises
+        ------
+        ModelError
+            If a given one is not an outcome of the problem.
+        """
+        return self.decision(problem).favourable
 
     def fingerprint(self, problem: Problem) -> str:
         """Return a short digest of the decision function for `problem`.
@@ -205,7 +267,7 @@ class BlackBox:
         """
         return OracleSession(self, problem, people, scores=scores)
 
-    def favourable(self, problem: Problem, people: pd.DataFrame | People) -> Bools:
+    def favourable(self, problem: Problem, people: PeopleTable | People) -> Bools:
         """Query the current states of `people`.
 
         Parameters
@@ -416,9 +478,13 @@ class OracleSession:
             if self.with_scores and scores_of_states is not None:
                 scores = scores_of_states(states, decision.favourable)
         elif decision.threshold is None and (self.box._scoreless or not self.with_scores):
-            decisions = decision.answers(model, self.people.frame(states, rows))
+            frame = self.box._as_trained(self.people.frame(states, rows))
+            with _dtype_hint(frame, self.box.dtypes):
+                decisions = decision.answers(model, frame)
         else:
-            decisions, scores = decision.answers_and_scores(model, self.people.frame(states, rows))
+            frame = self.box._as_trained(self.people.frame(states, rows))
+            with _dtype_hint(frame, self.box.dtypes):
+                decisions, scores = decision.answers_and_scores(model, frame)
             self.box._scoreless = scores is None
         if scores is None:
             return [_PLAIN[favourable] for favourable in decisions.tolist()]
@@ -490,3 +556,23 @@ class MeteredOracle:
     def known_scores(self, states: Floats, rows: Ints) -> Floats:
         """See `OracleSession.known_scores`."""
         return self._session.known_scores(states, rows)
+
+
+@contextmanager
+def _dtype_hint(frame: pd.DataFrame, dtypes: Mapping[str, Any]) -> Iterator[None]:
+    """Append a hint to the errors of a model that does not accept the texts in a table."""
+    try:
+        yield
+    except ModelError as error:
+        texts = [text_of(name) for name in frame.columns if pd.api.types.is_string_dtype(frame[name].dtype)]
+        unknown = [name for name in texts if name not in dtypes]
+        if not unknown or not any(word in str(error) for word in _DTYPE_WORDS):
+            raise
+        raise ModelError(
+            f"{error}. The columns {listed(unknown)} hold texts: if the model was trained on other dtypes, pass them "
+            "as dtypes=, or on the command line a Parquet file of its training data as --like FILE"
+        ) from error
+
+
+def _listed_outcomes(favourable: frozenset[str] | None) -> str:
+    return "" if favourable is None else f", favourable {', '.join(sorted(favourable))}"

@@ -53,6 +53,10 @@ class StorageError(CounterplanError, OSError):
     """A file or folder cannot be read or written, is damaged, or belongs to something else."""
 
 
+class ForeignAnswersWarning(UserWarning):
+    """Saved answers are not used, because another model gave them."""
+
+
 class NotFittedError(CounterplanError, ValueError, AttributeError):
     """A method needs something that was not learned or distilled yet."""
 

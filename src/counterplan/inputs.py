@@ -11,7 +11,8 @@ from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
 from counterplan.models import referenced
-from counterplan.problem import People, Problem, read_table
+from counterplan.problem import People, PeopleTable, Problem, read_table
+from counterplan.problem.intake import as_pandas
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
@@ -94,7 +95,7 @@ class Inputs:
 
 def resolve(
     name: str | Path,
-    people: str | Path | pd.DataFrame | None = None,
+    people: str | Path | PeopleTable | None = None,
     model: object | None = None,
     *,
     threshold: float | None = None,
@@ -102,6 +103,7 @@ def resolve(
     split: str = "refused_test",
     model_required: bool = True,
     problem: str | Path | Problem | None = None,
+    like: str | Path | None = None,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -110,8 +112,9 @@ def resolve(
     name : str or pathlib.Path
         A benchmark, a problem file, or a learned folder. The name of a benchmark takes precedence over a folder of
         the same name, which is written with its place: "./german".
-    people : str, pathlib.Path or DataFrame, optional
-        The people: a CSV or Parquet file, or a table. A benchmark, fitted or not, provides its own.
+    people : str, pathlib.Path or table, optional
+        The people: a CSV or Parquet file, or anything that `Problem.read` accepts. A benchmark, fitted or not,
+        provides its own.
     model : object, optional
         The model: "MODULE:ATTR", the path of an ONNX file, a URL, or any other object that `BlackBox` accepts. A
         `BlackBox`, also one named by "MODULE:ATTR", is used as it is. A benchmark, fitted or not, provides its own.
@@ -126,6 +129,8 @@ def resolve(
     problem : str, pathlib.Path or Problem, optional
         A problem, or its file, to use in place of the one in a learned folder: other costs, limits or actions over
         the same features.
+    like : str or pathlib.Path, optional
+        A Parquet file with the dtypes that the model expects, such as its training data.
 
     Returns
     -------
@@ -152,6 +157,7 @@ def resolve(
     5
     """
     name = str(name)
+    dtypes = None if like is None else _dtypes_of(like)
     workspace = Workspace(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
     if problem is not None and workspace is None:
         raise SettingError(f"{name}: another problem is for use with a learned folder, and this is not one")
@@ -166,7 +172,7 @@ def resolve(
         return Inputs(
             used,
             getattr(benchmark, split) if people is None else _table(people, used),
-            _box(benchmark.model if model is None else model, threshold),
+            _box(benchmark.model if model is None else model, threshold, dtypes),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
@@ -179,7 +185,7 @@ def resolve(
         raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
-    box = BlackBox(_no_model) if model is None else _box(model, threshold)
+    box = BlackBox(_no_model) if model is None else _box(model, threshold, dtypes)
     table = _table(people, used)
     return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
 
@@ -241,22 +247,31 @@ def folder_or_file(name: str) -> Path:
     )
 
 
-def _box(model: object, threshold: float | None) -> BlackBox:
+def _box(model: object, threshold: float | None, dtypes: pd.DataFrame | None) -> BlackBox:
     """The black box of a model; a BlackBox, also one named by MODULE:ATTR, is used as it is."""
     found = referenced(model) if isinstance(model, str) else None
     box = model if isinstance(model, BlackBox) else found
     if not isinstance(box, BlackBox):
-        return BlackBox(model, threshold=threshold)
+        return BlackBox(model, threshold=threshold, dtypes=dtypes)
     if threshold is not None and threshold != box.threshold:
         raise SettingError(f"{model} is a BlackBox, which has a threshold of its own ({box.threshold}); give no other")
+    if dtypes is not None:
+        raise SettingError(f"{model} is a BlackBox, which has dtypes of its own; give no others")
     return box
 
 
-def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:
-    return people if isinstance(people, pd.DataFrame) else read_table(people, problem.features)
+def _table(people: str | Path | PeopleTable, problem: Problem) -> pd.DataFrame:
+    return read_table(people, problem.features) if isinstance(people, (str, Path)) else as_pandas(people)
 
 
-def _source(people: str | Path | pd.DataFrame | None) -> Path | None:
+def _dtypes_of(path: str | Path) -> pd.DataFrame:
+    """A table that stands for its dtypes."""
+    if not str(path).endswith((".parquet", ".pq")):
+        raise SettingError(f"{path}: --like expects a Parquet file, whose columns have dtypes")
+    return read_table(path)
+
+
+def _source(people: str | Path | PeopleTable | None) -> Path | None:
     return Path(people) if isinstance(people, (str, Path)) else None
 
 

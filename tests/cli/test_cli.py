@@ -39,6 +39,19 @@ def test_recommends_for_ones_own_problem(run, folder: Path) -> None:
     assert "3 people: 2 found, 1 already favourable." in scored.out
 
 
+def test_checks_the_types_of_values_with_people_and_model(run, folder: Path) -> None:
+    text = LOAN.replace("[none, clerk, manager]", '["1", "2", "3"]')
+    (folder / "codes.yaml").write_text(text)
+    (folder / "codes.csv").write_text("income,job\n100,1\n200,2\n")
+    (folder / "typed.py").write_text(
+        "class M:\n  name, batch, classes, dtypes = 'm', 9, None, {'job': 'int64'}\n"
+        "  def labels(self, people): ...\n  def scores(self, people, f): ...\nm = M()\n"
+    )
+    assert "0 warnings" in run("check", "codes.yaml").out
+    assert "these values are texts, but the data has numbers" in run("check", "codes.yaml", "--people", "codes.csv").out
+    assert "texts, but the model expects numbers" in run("check", "codes.yaml", "--model", "typed:m").out
+
+
 def test_recommends_for_a_benchmark(run) -> None:
     ran = run("recommend", "german", "--planner", "exact", "--person", "0")
     assert ran.code == 0

@@ -249,6 +249,16 @@ def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
     assert replace(program, card=ProgramCard()).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
 
 
+def test_a_program_knows_the_threshold_it_was_made_for(recourse: Recourse) -> None:
+    box = BlackBox(SYN.model, threshold=0.9)
+    program = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL)
+    assert (program.card.threshold, program.card.favourable) == (0.9, tuple(SYN.problem.outcome.favourable))
+    assert "favourable from a score of" in card_text(program.card)
+    assert program.verify(REFUSED, SYN.model) == program.verify(REFUSED, box)
+    assert program.verify(REFUSED, SYN.model).same_model
+    assert "has labels without a threshold" in str(program.verify(REFUSED, BlackBox(SYN.model)))
+
+
 def test_preferences(recourse: Recourse) -> None:
     plain, success, effort, short = (
         DistillOptions(prefer=prefer).settings() for prefer in (None, "success", "effort", "short")

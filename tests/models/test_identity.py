@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,19 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 
-from counterplan import BlackBox, LabelledStates, Recourse, SettingError, benchmarks
-from counterplan.models import HttpModel
+from counterplan import (
+    BlackBox,
+    ForeignAnswersWarning,
+    LabelledStates,
+    Plans,
+    Problem,
+    Program,
+    Recourse,
+    SettingError,
+    benchmarks,
+)
+from counterplan.models import HttpModel, adapt
+from counterplan.program import Choice, Leaf
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = (X[:, 0] > 0).astype(int)
@@ -279,3 +291,57 @@ def test_answers_of_a_retrained_model_are_not_used(tmp_path: Path) -> None:
         trained(900).fit(people, answers=answers)
     cached = LabelledStates.load(answers, german.problem)
     assert cached.model == trained(2_500).box.model_id != trained(900).box.model_id
+
+
+LOANS_MODEL = """
+from sklearn.linear_model import LogisticRegression
+import pandas as pd
+people = pd.DataFrame({"income": [float(i) for i in range(0, 4000, 100)]})
+estimator = LogisticRegression().fit(people, ["yes" if x > 2000 else "no" for x in people["income"]])
+"""
+
+
+@pytest.mark.parametrize("threshold", [None, 1])
+@pytest.mark.parametrize("given", [None, ["yes"]])
+def test_answers_are_shared_between_python_and_the_command_line(run, folder: Path, given, threshold) -> None:
+    """The name of the model differs, and the favourable outcome is given once and implied once."""
+    (folder / "scoring.py").write_text(LOANS_MODEL)
+    problem = Problem.load("loan.yaml")
+    estimator = adapt("scoring:estimator").estimator
+    box = BlackBox(estimator, given, threshold=threshold)
+    stop = Leaf((Choice(problem.transitions.stop),))
+    recourse = Recourse(problem, box, program=Program(problem, {"INTERVENE": stop}))
+    plans = recourse.recommend(pd.read_csv("people.csv"), "exact")
+    assert plans.queries > 3
+    recourse.save("learned")
+    words = ("recommend", "learned", "--planner", "exact", "--people", "people.csv", "--model", "scoring:estimator")
+    limit = () if threshold is None else ("--threshold", float(threshold))
+    ran = run(*words, *limit, "--json", "plans.json")
+    assert "are those of" not in ran.err
+    again = Plans.from_json(Path("plans.json").read_text())
+    assert (again.queries, again.cached > 0) == (0, True)
+    assert [plan.cost for plan in again] == pytest.approx([plan.cost for plan in plans], nan_ok=True)
+    for other in (BlackBox(estimator, "no"), BlackBox(estimator, given, threshold=0.25)):
+        with pytest.warns(ForeignAnswersWarning, match="they are not used"):
+            assert Recourse.load("learned", other).box.cached_answers(problem) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        back = Recourse.load("learned", BlackBox("scoring:estimator", threshold=threshold))
+    assert len(back.answers_) == len(recourse.answers_)
+    ran = run(*words, "--threshold", 0.125)
+    assert ran.err.count("they are not used") == 1
+    assert "ForeignAnswersWarning" not in ran.err
+
+
+def test_a_model_of_unknown_content_is_known_by_its_name() -> None:
+    german = benchmarks.load("german")
+    box = BlackBox(german.model, threshold=2)
+    for text, same in (
+        (f"{german.model.name}, threshold 2.0", True),
+        (f"{german.model.name}, threshold 2", True),
+        (f"{german.model.name}, threshold 2, favourable good", True),
+        (f"{german.model.name}, threshold 2, favourable bad", False),
+        ("another model, threshold 2.0", False),
+        (german.model.name, False),
+    ):
+        assert box.is_model(text, german.problem) == same

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from counterplan import BlackBox, ExactPlanner
 from counterplan.errors import PeopleError
 from counterplan.problem import Problem, check, read_table
 from counterplan.problem.draft import draft, draft_from
@@ -202,7 +203,10 @@ def test_any_csv_gives_a_right_file_that_reads_its_table(tmp_path, made, quoting
         if one.is_number:
             assert people.states[:, one.index] == pytest.approx(column.astype(float).to_numpy(), nan_ok=True)
         else:
-            assert set(one.values) == set(column.dropna())
+            kinds = {type(native) for native in one.natives}
+            spelled = {bool: lambda text: text.strip().lower(), int: lambda text: str(int(float(text)))}
+            meaning = spelled.get(kinds.pop() if len(kinds) == 1 else str, str)
+            assert set(one.values) == set(map(meaning, column.dropna()))
 
 
 @settings(slow, max_examples=40)
@@ -281,7 +285,7 @@ def test_parquet_keeps_its_types(tmp_path, monkeypatch):
     text = draft_from(tmp_path / "p.parquet", "y")
     problem = checked(text, tmp_path / "p.yaml")
     assert [(f.name, f.kind) for f in problem.features] == [("code", "category"), ("size", "number")]
-    assert "#   when: it holds Timestamp values" in text
+    assert "#   when: dates; to use them, add a number" in text
     assert problem.outcome.favourable == {"true"}
     assert len(problem.read(table)) == 3
 
@@ -312,7 +316,8 @@ def test_real_parquet(tmp_path):
         (["1", "2", "9" * 17], "category"),
         (["1", "2", "inf"], "category"),
         (["1", "1.0", "1.00"], "category"),
-        (["True", "False", "True"], "category"),
+        (["true", "false", "true"], "category"),
+        (["0.5", "1.5", "0.5"], "number"),
     ],
 )
 def test_kinds(tmp_path, cells, kind):
@@ -322,6 +327,96 @@ def test_kinds(tmp_path, cells, kind):
     assert problem.features[0].kind == kind
     if kind == "category":
         assert set(problem.features[0].values) == set(cells)
+
+
+@pytest.mark.parametrize("cells", ["True False", "TRUE FALSE", "true false", "True False -"])
+def test_booleans_of_a_csv_stay_booleans_up_to_the_model(tmp_path, cells):
+    """In the file, in the table that is read with it, for the model and in the plan."""
+    cells = ["" if cell == "-" else cell for cell in cells.split()]
+    income = [1000, 3000, 500]
+    table = pd.DataFrame({"owner": cells, "income": income[: len(cells)], "y": ["no", "yes", "no"][: len(cells)]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    text = draft_from(tmp_path / "t.csv", "y")
+    assert "values: [false, true]" in text
+    action = "  BUY: {set: owner, arguments: [true], when: owner == false or missing(owner), cost: 1}\n"
+    (tmp_path / "t.yaml").write_text(text.replace("\nfunctions:\n", "\nfunctions:\n" + action))
+    problem = Problem.load(tmp_path / "t.yaml")
+    assert feature(problem, "owner").natives == (False, True)
+    seen = []
+
+    def decide(people):
+        seen.extend(people["owner"].tolist())
+        return ["yes" if owner is True else "no" for owner in people["owner"]]
+
+    people = read_table(tmp_path / "t.csv", problem.features)
+    plans = ExactPlanner(problem, BlackBox(decide)).plan(people)
+    assert [value for value in seen if value is not None] == [True, False, *[True] * (len(cells) - 1)]
+    assert [plan.start["owner"] for plan in plans] == [{"t": True, "f": False, "": None}[c[:1].lower()] for c in cells]
+    assert [plan.actions for plan in plans] == [[], *[["BUY=true"]] * (len(cells) - 1)]
+    assert all(plan.replay(problem, BlackBox(decide)).ok for plan in plans)
+
+
+@pytest.mark.parametrize("cells", [["0.0", "1.0"], ["0", "1"], [" 1", "0"]])
+def test_two_numbers_are_numbers_for_the_model(tmp_path, cells):
+    pd.DataFrame({"flag": cells, "y": ["no", "yes"]}).to_csv(tmp_path / "t.csv", index=False)
+    problem = checked(draft_from(tmp_path / "t.csv", "y"), tmp_path / "t.yaml")
+    assert problem.features[0].natives == (0, 1)
+    assert read_table(tmp_path / "t.csv", problem.features)["flag"].tolist() == [int(float(cell)) for cell in cells]
+
+
+def many(*values, rows=120):
+    return ([*values] * rows)[:rows]
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_codes_dates_and_codes_of_missing_values(tmp_path, to_file):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "EDUCATION": many(1, 2, 3, 4, 5, 6),
+            "maritalStatus": many(0, 1, 2, 3),
+            "purpose_code": many(1.0, 2.0, 3.0, None),
+            "children": many(0, 1, 2, 3),
+            "years_of_education": many(4, 8, 9, 12),
+            "opened": many("2020-01-31", "2021-02-28", "2022-12-01"),
+            "closed": many("31.01.2020", "1/2/21", "Dec-2011", "5 March 2020"),
+            "issue_date": many(20200131, 20210228, 20221201),
+            "range": many("18-24", "25-34", "35-44"),
+            "risk": many(*random.integers(0, 100, 50), -9, -8, -7),
+            "debt": many(*random.integers(100, 900, 50), 9999),
+            "salary": many(*random.integers(1000, 90000, 50), 9999),
+            "change": many(*random.integers(-50, 50, 50), -99),
+            "savings": many(*random.integers(0, 5000, 50), -999),
+            "y": many("good", "bad"),
+        }
+    )
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    text = draft_from(path, "y") if to_file else draft(table, "y", "t")
+    problem = checked(text, tmp_path / "t.yaml")
+    entries = {one.name: text.split(f"\n  {one.name}:\n")[1].split("\n  ")[:8] for one in problem.features}
+    kinds = {one.name: one.kind for one in problem.features}
+    assert [name for name, kind in kinds.items() if kind == "category"] == [
+        "EDUCATION", "maritalStatus", "purpose_code", "range",
+    ]  # fmt: skip
+    assert feature(problem, "EDUCATION").natives == (1, 2, 3, 4, 5, 6)
+    assert feature(problem, "purpose_code").natives == (1, 2, 3)
+    for name in ("EDUCATION", "maritalStatus", "purpose_code"):
+        assert "whole numbers, likely codes; if they are amounts: kind: number" in entries[name][0]
+    assert "if they are codes" not in entries["risk"][0]
+    assert "seen: 0 to 3; kind: category with values: [0, 1, 2, 3], if they are codes" in entries["children"][0]
+    for name in ("opened", "closed", "issue_date"):
+        assert f"#   {name}: dates; to use them, add a number to the table" in text
+    remarks = re.findall(r"  (\w+):\n(?:    [^#\n].*\n)+    # likely codes of missing values: (.*); empty", text)
+    assert dict(remarks) == {
+        "risk": "-9 (2 people), -8 (2 people), -7 (2 people)",
+        "debt": "9999 (2 people)",
+        "savings": "-999 (2 people)",
+    }
+    assert "-9" not in entries["risk"][0], "the range is that of the other numbers"
+    people = read_table(path, problem.features)
+    assert len(problem.read(people)) == 120
+    assert people["EDUCATION"].dtype == "int64"
 
 
 def test_what_is_left_out(tmp_path):
@@ -342,6 +437,7 @@ def test_what_is_left_out(tmp_path):
             "broken": pd.Series(["\ud800", "b"] * 30, dtype=object),
             "lists": [[1]] * rows,
             "bytes": [b"1"] * rows,
+            "constant": [0.5] * rows,
             "stays": ["a"] * rows,
             "income": np.arange(rows) * 1700 % 100003,
             "share": np.linspace(0, 1, rows),

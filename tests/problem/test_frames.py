@@ -331,7 +331,7 @@ def test_columns_that_are_not_there_or_twice():
 
 @pytest.mark.parametrize("people", [{"age": [1]}, [[1]], None, np.zeros((2, 1)), pd.Series([1])])
 def test_people_come_as_a_frame(people):
-    with pytest.raises(PeopleError, match="people come as a pandas DataFrame"):
+    with pytest.raises(PeopleError, match="people come as a DataFrame of pandas or polars"):
         problem_of(age=NUMBER).read(people)
 
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import worlds
@@ -7,6 +8,18 @@ from counterplan.problem.lint import lint
 
 NUMBER = {"kind": "number"}
 LETTERS = {"kind": "ordered", "values": ["a", "b", "c"]}
+
+
+TYPED = """\
+counterplan: 1
+name: typed
+max_actions: 1
+outcome: {{column: y, values: [0, 1], favourable: 1}}
+features:
+  x: {{kind: category, values: {values}}}
+functions:
+  F: {{set: x, arguments: all, cost: 1}}
+"""
 
 
 def lint_of(features, functions, causes=()):
@@ -30,6 +43,52 @@ def test_a_sound_problem_has_no_warnings():
 
 def test_no_functions():
     assert lint_of({"x": NUMBER}, {}) == [("there are no functions yet, so there are no plans", ("functions",))]
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "message"),
+    [
+        ("['False', 'True']", [False, True], "texts, but the data has booleans; write true and false, without quotes"),
+        ("['1', '2']", [1, 2], "texts, but the data has numbers; write them without quotes"),
+        ("[1, 2]", ["1", "2"], "numbers, but the data has texts; write them in quotes"),
+        ("[false, true]", pd.Series([True, None], dtype=object), None),
+        ("[1, 2]", pd.Categorical([1, 2]), None),
+        ("[a, 2]", ["a", "2"], None),
+        ("['007', '008']", ["007", "008"], None),
+    ],
+)
+def test_values_of_another_type_than_the_data(tmp_path, values, column, message):
+    file = tmp_path / "problem.yaml"
+    file.write_text(TYPED.format(values=values))
+    found = [finding for finding in check(file, pd.DataFrame({"x": column}))[1] if "but the data" in finding.message]
+    assert [(finding.location, finding.line) for finding in found] == [(("features", "x", "values"), 6)] * bool(message)
+    assert all(message in finding.message for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "message"),
+    [
+        ("['False', 'True']", "bool", "these values are texts, but the model expects booleans"),
+        ("[1, 2]", pd.CategoricalDtype(["1", "2"]), "these values are numbers, but the model expects texts"),
+        ("[a, b]", pd.CategoricalDtype(["b", "c"]), "a: not among the categories that the model knows"),
+        ("[a, b]", pd.CategoricalDtype(["b", "c", "a"]), None),
+        ("[a, b]", "object", None),
+    ],
+)
+def test_values_of_another_type_than_the_model(tmp_path, values, dtype, message):
+    file = tmp_path / "problem.yaml"
+    file.write_text(TYPED.format(values=values))
+    found = [finding.message for finding in check(file, dtypes={"x": dtype})[1] if "the model" in finding.message]
+    assert [message in text for text in found] == [True] * bool(message)
+
+
+def test_texts_that_spell_booleans():
+    assert lint_of({"x": {"kind": "category", "values": ["False", "True"]}}, {"F": function("argument != x")}) == [
+        ("False, True: these are texts; write true and false if they are booleans", ("features", "x", "values"))
+    ]
+    assert lint_of({"x": {"kind": "category", "values": [False, True]}}, {"F": function("x == false")}) == [
+        ("can never be legal for false", ("functions", "F", "arguments"))
+    ]
 
 
 def test_a_function_that_changes_what_is_protected():

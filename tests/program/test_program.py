@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan import BlackBox, Plans, Problem, SettingError, Status, benchmarks
-from counterplan.program import INTERVENE, Choice, Leaf, Program, Split, Test
+from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test
 from counterplan.search.orders import NO_ACTION, rollout
 from program.random_programs import programs, random_program, reference
 
@@ -117,6 +120,34 @@ def test_circles_end_at_the_longest_plan() -> None:
     assert endless.recommend(people((1, "f", "own")))[0].status is Status.NOT_FOUND
     patient = Program(LOAN, {INTERVENE: Leaf((Choice(EARN),)), "EARN": Leaf((Choice(EARN), Choice(STOP)))})
     assert actions_of(patient, (1, "f", "own")) == [["EARN=0.1"] * 3]
+
+
+def test_verification_decides_as_the_program_was_made_for(tmp_path: Path) -> None:
+    """A classifier gets the threshold and the outcomes of the card; another black box is reported."""
+    table = people((10, "m", "rent"), (75, "f", "own"), (40, "m", "none"))
+
+    def score(frame: pd.DataFrame) -> np.ndarray:
+        return frame["income"].to_numpy() / 100
+
+    card = ProgramCard(favourable=("yes",), threshold=0.5)
+    replace(PROGRAM, card=card).save(tmp_path / "program.json")
+    program = Program.load(tmp_path / "program.json")
+    assert program.card == card
+    found = program.verify(table, score)
+    assert (found.plans, found.hold, found.difference) == (
+        3,
+        program.verify(table, BlackBox(score, threshold=0.5)).hold,
+        "",
+    )
+    low = program.verify(table, BlackBox(score, threshold=0.25))
+    assert low.hold > found.hold
+    assert str(low).endswith("was made for a threshold of 0.5, but this black box has a threshold of 0.25.")
+    labels = program.verify(table, BlackBox(lambda frame: ["yes"] * len(frame)))
+    assert "but this black box has labels without a threshold" in str(labels)
+    other = program.verify(table, BlackBox(score, "no", threshold=0.5))
+    assert str(other).endswith("was made for the favourable outcomes yes, but this black box has no.")
+    old = replace(PROGRAM, card=ProgramCard()).verify(table, BlackBox(score, threshold=0.25))
+    assert old.difference == "", "cards of earlier versions do not have them"
 
 
 def test_verification_asks_once_for_each_plan() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from counterplan.blackbox import BlackBox
 from counterplan.cli.terminal import echo
+from counterplan.errors import ForeignAnswersWarning
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_recorder import AnswerUpdate
 from counterplan.storage.workspace import Workspace
@@ -23,16 +27,24 @@ ModelName = Annotated[
 Threshold = Annotated[
     float | None, typer.Option(help="Favourable if the model's score is at least this (default: its own labels).")
 ]
+Like = Annotated[
+    Path | None,
+    typer.Option(help="A Parquet file whose columns have the dtypes that the model expects: its training data."),
+]
 
 
-def warn_of_foreign_answers(recourse: Recourse, workspace: Workspace) -> None:
-    """Print a warning if the answers in a folder are those of another model."""
+def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:
+    """Load a folder, with `options` of `Recourse.load`; print a message if its answers are those of another model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForeignAnswersWarning)
+        recourse = Recourse.load(workspace.folder, box, **options)
     if recourse.foreign_model_ is not None:
         echo(
             f"The answers in {workspace} are those of {recourse.foreign_model_}, not of {recourse.box.model_id}: they "
             "are not used, and new ones are not added; recommend with --ask-again replaces them.",
             err=True,
         )
+    return recourse
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from counterplan import benchmarks
-from counterplan.cli.common import ModelName, Threshold, count
+from counterplan.cli.common import Like, ModelName, Threshold, count
 from counterplan.cli.progress import ProgressBar, progress_bar
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
@@ -43,6 +43,7 @@ def fit(
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
+    like: Like = None,
     method: Annotated[
         str | None,
         typer.Option(help="What to learn: guided (a surrogate of the model; the default), search (an agent), or both."),
@@ -69,7 +70,7 @@ def fit(
     replaces = workspace.in_use and not resume
     method = method or ("search" if preset == "paper" else "guided")
     split = "refused_train" if method == "search" else "train"
-    inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split)
+    inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split, like=like)
     table = inputs.people()
     recourse = Recourse(inputs.problem, inputs.box)
     if resume:

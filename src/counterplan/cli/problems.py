@@ -12,7 +12,8 @@ import typer
 from counterplan.cli.common import count
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import StorageError
-from counterplan.problem import json_schema
+from counterplan.models import adapt
+from counterplan.problem import json_schema, read_table
 from counterplan.problem.draft import draft_from
 from counterplan.problem.lint import check as check_file
 from counterplan.storage.files import write_whole
@@ -20,10 +21,18 @@ from counterplan.storage.files import write_whole
 
 def check(
     file: Annotated[Path, typer.Argument(help="A problem file.")],
+    people: Annotated[
+        Path | None, typer.Option(help="People, CSV or Parquet: compare the types of values with their columns.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model: compare the types of values with those that it knows.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Report everything wrong or doubtful in a problem file, with line numbers."""
-    problem, findings = check_file(file)
+    table = None if people is None else read_table(people)
+    known = None if model is None else getattr(adapt(model), "dtypes", None)
+    problem, findings = check_file(file, table, known)
     errors = [finding for finding in findings if finding.severity == "error"]
     if as_json:
         listed = [

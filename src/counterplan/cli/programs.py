@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import ModelName, Threshold, recording, warn_of_foreign_answers
+from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, recording
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
@@ -15,7 +15,7 @@ from counterplan.inputs import folder_or_file, resolve
 from counterplan.program import Program
 from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
-from counterplan.recourse import Recourse, load_program
+from counterplan.recourse import load_program
 from counterplan.storage.files import require_writable
 from counterplan.storage.workspace import PROGRAM, Workspace
 
@@ -28,6 +28,7 @@ def distil(
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
+    like: Like = None,
     prefer: Annotated[
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
     ] = None,
@@ -50,9 +51,8 @@ def distil(
     workspace.load_problem()
     require_writable(workspace.path(PROGRAM))
     split = "refused_train" if preset == "paper" else "train"
-    inputs = resolve(folder, people, model, threshold=threshold, split=split)
-    recourse = Recourse.load(path, inputs.box)
-    warn_of_foreign_answers(recourse, workspace)
+    inputs = resolve(folder, people, model, threshold=threshold, split=split, like=like)
+    recourse = load_recourse(workspace, inputs.box)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
             inputs.people(),

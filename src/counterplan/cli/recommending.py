@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import (
+    Like,
     ModelName,
     ProblemName,
     Threshold,
+    load_recourse,
     recording,
-    warn_of_foreign_answers,
 )
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
@@ -52,6 +53,7 @@ def recommend(
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
+    like: Like = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first so many people only.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
@@ -94,18 +96,18 @@ def recommend(
         seed=seed,
         model_required=model_required,
         problem=other_problem,
+        like=like,
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
     recourse = Recourse(inputs.problem, inputs.box)
     if inputs.workspace is not None:
-        recourse = Recourse.load(
-            inputs.workspace.folder,
+        recourse = load_recourse(
+            inputs.workspace,
             inputs.box,
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
-        warn_of_foreign_answers(recourse, inputs.workspace)
     method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
     table = inputs.take(person, limit).people()
     streams = isinstance(method, ProgramPlanner) and json_file is None

@@ -209,6 +209,8 @@ class ProgramDistiller:
             avoided=[self.problem.features[index].name for index in self.avoid],
             examples=self.examples(made.program),
             model=self.model,
+            favourable=tuple(sorted(self.box.favourable_outcomes(self.problem))),
+            threshold=self.box.threshold,
         )
         card = json.loads(json.dumps(card_of(made.program, trial, origin).to_data()))  # as it is read from a file
         self.progress("trying", 1, 1)

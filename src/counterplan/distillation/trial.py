@@ -86,6 +86,10 @@ class ProgramOrigin:
         Synthetic people with a plan.
     model : str
         Fingerprint of the model.
+    favourable : tuple of str, optional
+        The outcomes that count as favourable.
+    threshold : float, optional
+        The least favourable score; None if the label of the model decides.
     """
 
     starts: Floats
@@ -96,6 +100,8 @@ class ProgramOrigin:
     avoided: Sequence[str] = ()
     examples: Sequence[Floats] = ()
     model: str = ""
+    favourable: tuple[str, ...] | None = None
+    threshold: float | None = None
 
 
 def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCard:
@@ -111,6 +117,8 @@ def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCar
     return ProgramCard(
         made_with=_without_none(origin.made_with),
         model=origin.model or None,
+        favourable=origin.favourable,
+        threshold=origin.threshold,
         seed=origin.seed,
         people=SourcePeople(origin.real, len(origin.starts) - origin.real),
         tried_on=TrialPeople(int(hopeful.sum()), int((~hopeful).sum())),

@@ -39,6 +39,8 @@ class BoosterModel:
         The largest number of rows per call.
     """
 
+    casts = True
+
     def __init__(
         self,
         booster: Any,

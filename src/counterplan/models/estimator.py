@@ -32,6 +32,8 @@ class EstimatorModel:
         The largest number of rows per call.
     """
 
+    casts = True
+
     def __init__(self, estimator: Any, *, name: str | None = None, batch: int = 10_000) -> None:
         self.estimator = estimator
         self.name = name or f"model '{type(estimator).__name__}'"

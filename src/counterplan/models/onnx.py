@@ -42,6 +42,8 @@ class OnnxModel:
         The largest number of rows per call.
     """
 
+    casts = True
+
     def __init__(self, path: str | Path, *, classes: Sequence[Any] | None = None, batch: int = 10_000) -> None:
         self.name = Path(path).name
         self.batch = batch

@@ -28,6 +28,10 @@ class Model(Protocol):
         The columns that it was trained on, if known; other columns do not affect its outputs.
     dtypes : mapping of str to pandas dtype or None, optional
         The types that it was trained on by column, as far as it knows them; categories with their values.
+    casts : bool, optional
+        Whether the model converts people to its `dtypes` itself; otherwise `BlackBox` does.
+    closed_categories : bool, optional
+        Whether a value that is not among the categories of `dtypes` is an error; the default.
 
     Notes
     -----

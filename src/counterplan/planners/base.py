@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, no_progress
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 
 __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
@@ -55,7 +54,7 @@ class Planner(ABC):
 
     def plan(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         forbid: Forbid = (),
         allowed: Bools | None = None,

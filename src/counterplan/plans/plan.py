@@ -11,6 +11,7 @@ from counterplan.plans.html import plan_html
 from counterplan.plans.replay import Replay, replay
 from counterplan.plans.status import Status
 from counterplan.plans.text import plan_text
+from counterplan.problem.dtypes import Schema
 from counterplan.problem.values import Native, text_of
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ class Plan:
         The person as in the table, with columns that are not features: models may need them.
     caution : str
         Sentence about the limits of a plan that was not verified; empty if there is none.
+    dtypes : tuple of (column, dtype) pairs
+        The dtypes of the columns in `row` as plain data, with the categories of categorical ones, so that `replay`
+        queries the model with the types that it expects. Empty if they are not known, as in files before version 0.3.
 
     Raises
     ------
@@ -134,6 +138,7 @@ class Plan:
     queries: int = 0
     row: tuple[tuple[int | str, Any], ...] = ()
     caution: str = ""
+    dtypes: Schema = ()
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):
@@ -177,7 +182,9 @@ class Plan:
         Returns
         -------
         Replay
-            The faults: illegal steps, wrong costs or states, a final state with another decision than claimed.
+            The faults: illegal steps, wrong costs or states, a final state with another decision than claimed. A plan
+            that could not be checked, for instance because the model failed, is neither right nor wrong: `checked` is
+            False, and `outcome` is "could not be checked".
         """
         return replay(self, problem, box)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.errors import PlanError, SettingError, StorageError
-from counterplan.plans import serialization, tables
+from counterplan.plans import parquet, serialization, tables
 from counterplan.plans.columns import Coded, PlanColumns
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, StepReason
@@ -21,11 +21,14 @@ from counterplan.plans.status import Status
 from counterplan.plans.text import plans_text
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import read_bounded, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+MAX_FILE = 4_000_000_000
+"""Most bytes of a file of plans."""
 
 
 class Plans(Sequence[Plan]):
@@ -371,7 +374,11 @@ class Plans(Sequence[Plan]):
         str
             Keys of version 1 of the format. The cost of a person without a plan is written as 0.
         """
-        return serialization.to_json(self, serialization.Head(self.problem, self.queries, self.cached))
+        return serialization.to_json(self, self._head)
+
+    @property
+    def _head(self) -> serialization.Head:
+        return serialization.Head(self.problem, self.queries, self.cached)
 
     @classmethod
     def from_json(cls, text: str, name: str = "plans") -> Plans:
@@ -395,6 +402,41 @@ class Plans(Sequence[Plan]):
         """
         plans, head = serialization.from_json(text, name)
         return cls(plans, head.problem, head.queries, head.cached)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plans:
+        """Read plans that `save` wrote as .json or .parquet.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Plans
+            With the rows of the people and their dtypes, so that `Plan.replay` queries the model as it was queried.
+
+        Raises
+        ------
+        SettingError
+            If the extension is another one, or pyarrow is not installed.
+        PlanError
+            If the file is damaged, or does not hold everything about the plans.
+        StorageError
+            If the file cannot be read.
+        """
+        suffix, name = Path(path).suffix.lower(), str(path)
+        if suffix not in (".json", ".parquet"):
+            raise SettingError(f"{path}: plans can be loaded from .json and .parquet; CSV and HTML are for reading")
+        content = read_bounded(path, MAX_FILE)
+        if suffix == ".json":
+            try:
+                return cls.from_json(content.decode(), name)
+            except UnicodeDecodeError as error:
+                raise PlanError(f"{name}: not UTF-8: {error}") from None
+        source, head = parquet.from_parquet(content, name)
+        return cls._of(source, head.problem, head.queries, head.cached)
 
     def to_html(self) -> str:
         """A page of all plans for people to read, without scripts or external resources.
@@ -435,6 +477,8 @@ class Plans(Sequence[Plan]):
         """Write the plans to a file, in the format of its extension.
 
         The file is written completely or not at all, and only its owner may read it: plans are personal data.
+        `load` reads .json and .parquet again. A Parquet file has the rows of `to_arrow`; its metadata hold the
+        problem, the people and their dtypes, unless these take more than 64 MB.
 
         Parameters
         ----------
@@ -451,7 +495,7 @@ class Plans(Sequence[Plan]):
         writers: dict[str, Callable[[], str | bytes]] = {
             ".json": self.to_json,
             ".csv": self.to_csv,
-            ".parquet": lambda: tables.to_parquet(self._source),
+            ".parquet": lambda: parquet.to_parquet(self._source, self._head),
             ".html": self.to_html,
         }
         write = writers.get(Path(path).suffix.lower())

@@ -13,6 +13,7 @@ import pandas as pd
 from counterplan.errors import CounterplanError
 from counterplan.plans.status import Status
 from counterplan.problem import Problem
+from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import Native
 
@@ -86,9 +87,7 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         state = transitions.apply(state[None], np.array([action]))[0]
         if not _same_state(problem, state, step.after):
             yield f"{place}: leads to another state than the plan says"
-    row = plan.row or tuple(plan.start.items())
-    table = pd.DataFrame([[value for _, value in row]], columns=[name for name, _ in row], dtype=object)
-    people = problem.read(table.infer_objects())
+    people = problem.read(_table(plan, problem))
     if not _same_state(problem, people.states[0], plan.start):
         yield "the person's row is not the state that the plan starts from"
     favourable = bool(box.session(problem, people)(state[None], np.array([0]))[0])
@@ -100,6 +99,16 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield "a plan that was not checked with the black box cannot be called optimal"
     if plan.optimal and abs((plan.lower_bound or 0.0) - plan.cost) > TOLERANCE * max(1.0, plan.cost):
         yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
+
+
+def _table(plan: Plan, problem: Problem) -> pd.DataFrame:
+    """The person as a table of one row, with the dtypes that they came with; inferred ones if these are not known."""
+    row = plan.row or tuple(plan.start.items())
+    if plan.dtypes and [name for name, _ in plan.dtypes] == [name for name, _ in row]:
+        return frame_of([[value] for _, value in row], plan.dtypes)
+    numbers = {feature.name for feature in problem.features if feature.is_number}
+    values = [math.nan if value is None and name in numbers else value for name, value in row]
+    return pd.DataFrame([values], columns=[name for name, _ in row], dtype=object).infer_objects()
 
 
 def _same_state(problem: Problem, state: Floats, claimed: Mapping[str, Native | None]) -> bool:

@@ -12,6 +12,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from counterplan.errors import PlanError
 from counterplan.plans.plan import Plan, Step
+from counterplan.problem.dtypes import Schema, for_json
 
 VERSION = 1
 _KEYS: dict[int | str, str] = {"queries": "questions"}
@@ -29,17 +30,24 @@ class Head:
 
 _PLANS: TypeAdapter[list[Plan]] = TypeAdapter(list[Plan])
 _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
+_SCHEMAS: TypeAdapter[list[Schema]] = TypeAdapter(list[Schema])
 
 
 def to_json(plans: Iterable[Plan], head: Head) -> str:
     """JSON; see `Plans.to_json`."""
-    data = {"counterplan_plans": VERSION, **asdict(head), "plans": [_plan_data(plan) for plan in plans]}
+    schemas: list[Schema] = []
+    written = [_plan_data(plan, schemas) for plan in plans]
+    dtypes = {"dtypes": schemas} if schemas else {}
+    data = {"counterplan_plans": VERSION, **asdict(head), **dtypes, "plans": written}
     return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
 
 
-def _plan_data(plan: Plan) -> dict[str, Any]:
-    """A plan as it is written: `queries` has the key "questions", and the cost of nobody's plan is 0."""
-    return {
+def _plan_data(plan: Plan, schemas: list[Schema]) -> dict[str, Any]:
+    """A plan as it is written: `queries` has the key "questions", and the cost of nobody's plan is 0.
+
+    Its dtypes are the index of an entry of `schemas`, to which they are added if necessary.
+    """
+    data = {
         "person": plan.person,
         "status": plan.status,
         "start": plan.start,
@@ -48,10 +56,17 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
         "optimal": plan.optimal,
         "lower_bound": plan.lower_bound,
         "questions": plan.queries,
-        "row": [[name, _for_json(value)] for name, value in plan.row],
+        "row": [[name, for_json(value)] for name, value in plan.row],
         "caution": plan.caution,
         "cost": plan.cost if plan.steps else 0.0,
     }
+    if not plan.dtypes:
+        return data
+    same = (i for i, schema in enumerate(schemas) if schema is plan.dtypes or schema == plan.dtypes)
+    index = next(same, len(schemas))
+    if index == len(schemas):
+        schemas.append(plan.dtypes)
+    return data | {"dtypes": index}
 
 
 def _step_data(step: Step) -> dict[str, Any]:
@@ -74,6 +89,24 @@ def _step_data(step: Step) -> dict[str, Any]:
 
 def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
     """Plans and facts from JSON; see `Plans.from_json`."""
+    data = parse(text, name)
+    fields = {key: data[key] for key in ("problem", "queries", "cached") if key in data}
+    plans = data.get("plans")
+    if not isinstance(plans, list):
+        raise PlanError(f"{name}: 'plans' should be a list")
+    try:
+        head = _HEAD.validate_python(fields)
+        schemas = _SCHEMAS.validate_python(data.get("dtypes", []))
+    except ValidationError as error:
+        raise PlanError(f"{name}: {_first(error)}") from None
+    try:
+        return _PLANS.validate_python([_arguments(plan, schemas) for plan in plans]), head
+    except ValidationError as error:
+        raise PlanError(f"{name}: plans.{_first(error)}") from None
+
+
+def parse(text: str, name: str) -> dict[str, Any]:
+    """The data in a text that is JSON of counterplan, in a version that can be read."""
     try:
         data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -83,18 +116,7 @@ def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
         raise PlanError(f"{name}: these are not plans of counterplan ('counterplan_plans' is missing)")
     if version > VERSION:
         raise PlanError(f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION})")
-    fields = {key: data[key] for key in ("problem", "queries", "cached") if key in data}
-    plans = data.get("plans")
-    if not isinstance(plans, list):
-        raise PlanError(f"{name}: 'plans' should be a list")
-    try:
-        head = _HEAD.validate_python(fields)
-    except ValidationError as error:
-        raise PlanError(f"{name}: {_first(error)}") from None
-    try:
-        return _PLANS.validate_python([_arguments(plan) for plan in plans]), head
-    except ValidationError as error:
-        raise PlanError(f"{name}: plans.{_first(error)}") from None
+    return dict(data)
 
 
 def _first(error: ValidationError) -> str:
@@ -104,10 +126,13 @@ def _first(error: ValidationError) -> str:
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _arguments(plan: Any) -> Any:
-    """The data of a plan with the names of `Plan`'s parameters."""
+def _arguments(plan: Any, schemas: list[Schema]) -> Any:
+    """The data of a plan with the names of `Plan`'s parameters, and its dtypes in place of their index."""
     if not isinstance(plan, dict):
         return plan
+    index = plan.get("dtypes")
+    if isinstance(index, int) and 0 <= index < len(schemas):
+        plan = plan | {"dtypes": schemas[index]}
     known = {key: value for key, value in plan.items() if key not in ("cost", *_KEYS)}
     return known | {name: plan[key] for name, key in _KEYS.items() if key in plan}
 
@@ -121,9 +146,3 @@ def _finite(number: str) -> float:
     if math.isinf(value):
         raise ValueError(f"{number} is too large")
     return value
-
-
-def _for_json(value: Any) -> Any:
-    """A cell of the person's row: what JSON cannot represent becomes text."""
-    fits = value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
-    return value if fits else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -15,8 +15,10 @@ from counterplan.plans.columns import NO_CODE, Coded, PlanColumns
 from counterplan.plans.plan import Plan, Step, StepReason, total_cost
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
+from counterplan.problem.dtypes import Schema, plain, schema_of
+from counterplan.problem.dtypes import label_of as label_of
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import Native, is_missing, text_of
+from counterplan.problem.values import Native, text_of
 from counterplan.search.orders import NO_ACTION
 
 _BLOCK = 512
@@ -86,6 +88,11 @@ class ColumnSource:
         """See `PlanSource.action_names`."""
         actions = self.problem.transitions.actions
         return [ActionName(action.function, action.argument) for action in actions if action.argument is not None]
+
+    @cached_property
+    def _schema(self) -> Schema:
+        """The dtypes of the people's table."""
+        return schema_of(self.people.table)
 
     @cached_property
     def _rollout(self) -> tuple[Floats, Floats, Floats]:
@@ -193,8 +200,9 @@ class ColumnSource:
                 optimal=bool(columns.optimal[row]),
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
                 queries=int(columns.queries[row]),
-                row=tuple((name, _plain(value)) for name, value in zip(titles, values, strict=True)),
+                row=tuple((name, plain(value)) for name, value in zip(titles, values, strict=True)),
                 caution="" if verified or columns.cautions is None else columns.cautions.get(row) or "",
+                dtypes=self._schema,
             )
 
     def take(self, rows: slice) -> ColumnSource:
@@ -363,15 +371,3 @@ def _distinct(*arrays: Any) -> tuple[Ints, Ints]:
     first = np.zeros(codes.max(initial=-1) + 1, np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, first
-
-
-def label_of(name: Hashable) -> int | str:
-    """The label of a person or a column: an integer stays one, everything else becomes text."""
-    return int(name) if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else str(name)
-
-
-def _plain(value: Any) -> Any:
-    """A cell of a table as a Python value; None if it is missing."""
-    if is_missing(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +39,18 @@ def to_frame(source: PlanSource) -> pd.DataFrame:
     return pd.DataFrame(values).infer_objects()
 
 
-def to_arrow(source: PlanSource) -> pa.Table:
-    """An Arrow table with the rows of `to_frame`; see `Plans.to_arrow`."""
+def import_arrow() -> Any:
+    """The module `pyarrow`; SettingError if it is not installed."""
     try:
-        import pyarrow as pa
+        import pyarrow
     except ImportError:
         raise SettingError("Arrow and Parquet need pyarrow: pip install 'counterplan[parquet]'") from None
+    return pyarrow
+
+
+def to_arrow(source: PlanSource) -> pa.Table:
+    """An Arrow table with the rows of `to_frame`; see `Plans.to_arrow`."""
+    pa = import_arrow()
     arrays = {}
     for name, column in _columns(source)[0].items():
         if isinstance(column, Coded):
@@ -56,16 +61,6 @@ def to_arrow(source: PlanSource) -> pa.Table:
         else:
             arrays[name] = pa.array(column, from_pandas=True)  # NaN becomes null
     return pa.table(arrays)
-
-
-def to_parquet(source: PlanSource) -> bytes:
-    """The Arrow table as a Parquet file."""
-    table = to_arrow(source)
-    import pyarrow.parquet as pq
-
-    file = io.BytesIO()
-    pq.write_table(table, file)
-    return file.getvalue()
 
 
 def to_csv(source: PlanSource, header: bool = True) -> str:

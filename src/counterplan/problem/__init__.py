@@ -5,6 +5,7 @@ May import: errors.
 
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People
+from counterplan.problem.intake import PeopleTable
 from counterplan.problem.lint import check
 from counterplan.problem.parts import STOP, Action, Feature, Function
 from counterplan.problem.problem import Problem
@@ -21,6 +22,7 @@ __all__ = [
     "Finding",
     "Function",
     "People",
+    "PeopleTable",
     "Problem",
     "Transitions",
     "check",

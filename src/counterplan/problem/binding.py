@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.errors import ConditionError
-from counterplan.problem.conditions import COMPARISONS, Node, parse
-from counterplan.problem.values import cut, did_you_mean, listed, text_of
+from counterplan.problem.conditions import COMPARISONS, Node, literal_text, parse
+from counterplan.problem.values import cut, did_you_mean, listed
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[[Array, Array | None], Array]
@@ -228,7 +228,7 @@ class _Binder:
         left = self.bind(node.args[0])
         chosen = []
         for arg in node.args[1:]:
-            if arg.op not in ("text", "number"):
+            if literal_text(arg) is None:
                 raise ConditionError(f"a list after 'in' holds plain values, not '{cut(arg)}'", arg.position)
             _, right = self.unify(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
             chosen.append(float(right.run(np.empty((0, 0)), None)))
@@ -258,9 +258,9 @@ class _Binder:
     def literal(self, node: Node, beside: _Bound) -> _Bound:
         assert beside.column is not None
         values, index = beside.column.values or (), beside.column.value_index
-        if node.op not in ("text", "number"):
+        text = literal_text(node)
+        if text is None or (node.op in ("true", "false") and text not in index):
             raise ConditionError(f"'{cut(node)}' cannot be compared with a category", node.position)
-        text = node.args[0] if node.op == "text" else text_of(node.args[0])
         if text not in index:
             hint = did_you_mean(text, values) or f"; the values are {listed(values)}"
             raise ConditionError(

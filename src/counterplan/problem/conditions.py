@@ -15,7 +15,7 @@ from typing import Any
 
 from counterplan.errors import ConditionError
 from counterplan.problem import limits
-from counterplan.problem.values import cut
+from counterplan.problem.values import cut, text_of
 
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 CALLS = ("base", "missing", "rank")
@@ -303,6 +303,13 @@ def _levels(tree: Node) -> list[list[Node]]:
 
 def _holds_condition(tree: Node) -> bool:
     return any(_STRENGTH.get(node.op, 9) <= 4 for level in _levels(tree) for node in level)
+
+
+def literal_text(node: Node) -> str | None:
+    """The text of a value of a category that `node` spells: 'clerk', 7 or true; None if it is no literal."""
+    if node.op in ("true", "false"):
+        return node.op
+    return text_of(node.args[0]) if node.op in ("text", "number") else None
 
 
 def numbers_in(node: Node) -> Sequence[float]:

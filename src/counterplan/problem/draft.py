@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import unicodedata
@@ -30,6 +31,8 @@ MOST_VALUES = 50
 MOST_OUTCOMES = 20
 ENOUGH_ROWS = 20
 """From this many rows on, a column of distinct values is taken for an identifier."""
+MOST_CODES = 15
+"""Columns with more whole numbers than this are not taken for codes."""
 LONGEST_TEXT = 1_000
 """The limit of YAML keys is slightly above."""
 LARGEST_DRAFT = 500_000
@@ -37,6 +40,9 @@ LARGEST_DRAFT = 500_000
 
 _SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
 _NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
+_READS_BACK = re.compile(r" *[-+]?(0|[1-9][0-9]*)(\.[0-9]*)? *")
+"""Numbers that are read as such from a CSV, also in a category."""
+_TRUTHS = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _PLAIN = re.compile(r"[-+.<]?\w([\w .+/<>=%€$()&'!`-]*[\w.+/<>=%€$)'`-])?")
 _RANKED = re.compile(
     r"(?!\d+$)[<>≤≥]?=?\s*\d.*|(.*\W)?(low|little|small|few|poor|junior|never|rarely|medium|middle|moderate|average|some"
@@ -49,6 +55,25 @@ _PROTECTED = re.compile(
     "|(ethni|etni|racial|nationalit|citizen|birth|religi|disab|marital|pregnan|maternity|geschlecht|staatsang|geburt"
     "|behinder|schwanger|naissance|matrimonial|nacionalid|nacimiento|discapac|embaraz|nazionalit|cittadin|nascita).*"
 )
+_CODED = re.compile(
+    "codes?|types?|kind|class|categor.*|group|status|edu|educ(ation)?|school(ing)?|degree|marriage|job|occupation|employment"
+    "|employer|industry|sector|housing|house|purpose|property|product|channel|reason|region|state|area|country|branch"
+    "|department|district|city|beruf|bildung|wohnen|zweck|branche|land|emploi|logement|educacion|empleo|vivienda"
+)
+"""Words in the names of columns whose whole numbers are codes; protected ones are, too, unless they are ages."""
+_COUNTED = re.compile(
+    "ages?|alter|eta|edad|count|number|num|n|nr|no|times|amount|amt|sum|total|years?|months?|weeks?|days?|hours?|since"
+    "|duration|age|size|rate|score|points|anzahl|jahre|monate|dob|birth.*|geburt.*"
+)
+_MISSING_CODES = (-7.0, -8.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|UTC|[-+][0-9]{2}:?[0-9]{2}))?)?"
+_DATE = re.compile(
+    rf"((19|20)[0-9]{{2}}([-/.])[0-9]{{1,2}}\3[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\4([0-9]{{2}}|[0-9]{{4}})){_TIME}"
+    rf"|(19|20)[0-9]{{2}}-(0[1-9]|1[0-2])|([0-9]{{1,2}}[- ])?{_MONTH},?[- ]([0-9]{{1,2}},? )?([0-9]{{2}}|[0-9]{{4}})",
+    re.IGNORECASE,
+)
+_DATED = re.compile("dates?|datum|fecha|data|day|tag|jour|since|dob|birth.*|geburt.*")
 _IDENTIFIER = re.compile("ids?|uuid|guid|key|index|unnamed")
 _POSITIVE = re.compile(
     "good|yes|y|true|approv(ed?|al)|grant(ed)?|accept(ed)?|hired?|(re)?paid|favou?rable|positive|pass(ed)?|eligible"
@@ -106,16 +131,19 @@ def draft_from(path: str | Path, outcome: str) -> str:
 
 
 def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.DataFrame:
-    """The table as texts, except for columns of numbers (in the outcome, also booleans) that pandas read losslessly."""
+    """The table as texts, except for columns of booleans and of numbers that pandas read losslessly."""
     names = list(guessed.columns)
     table = read_table(path, [Feature(name, i, "category", name) for i, name in enumerate(names)])
     for name in names:
         texts, column = table[name].dropna().unique(), guessed[name]
+        if len(texts) and {*texts} <= {*_TRUTHS}:
+            table[name] = table[name].map(_TRUTHS).astype(object)
+            continue
         right = pd.api.types.is_numeric_dtype(column.dtype) and all(map(_NUMBER.fullmatch, texts))
-        if name == outcome:
-            right = right or {text.lower() for text in texts} <= {"true", "false"}
-        elif right:
-            right = column.nunique() > 2 and bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
+        if right and name != outcome:
+            right = bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
+            if column.nunique() <= 2:  # a category if whole, whose values are read as they are written
+                right = right and column.nunique() == len(texts) and all(map(_READS_BACK.fullmatch, texts))
         if right:
             table[name] = column
     return table
@@ -219,6 +247,10 @@ class _Draft:
     numbers: Floats | None = None
     integer: bool = False
     empty: int = 0
+    codes: bool = False
+    """Whether the values are whole numbers that are likely codes."""
+    absent: Sequence[tuple[float, int]] = ()
+    """Numbers that are likely codes of missing values, and how many people have each."""
 
     @property
     def protected(self) -> bool:
@@ -227,7 +259,11 @@ class _Draft:
     def lines(self) -> list[str]:
         lines = [f"  {_scalar(self.name)}:"]
         if self.numbers is not None:
-            lines.append(f"    kind: number  # seen: {_number(self.numbers.min())} to {_number(self.numbers.max())}")
+            few = np.unique(self.numbers)
+            hint = f"; kind: category with values: [{', '.join(map(_number, few))}], if they are codes"
+            hint = hint if self.integer and _few_and_frequent(self.numbers) else ""
+            seen = f"seen: {_number(few[0])} to {_number(few[-1])}"
+            lines.append(f"    kind: number  # {seen}{hint}")
             lines += ["    integer: true"] * self.integer
             lines.append(
                 f"    bins: [{', '.join(['-.inf', *map(_number, quantile_cuts(self.numbers, self.integer)[1:])])}]"
@@ -236,9 +272,14 @@ class _Draft:
             ranked = len(self.values) > 2 and len([value for value in self.values if _RANKED.fullmatch(value)]) > 1
             hint = "  # ordered, if rank matters; then list the lowest first" if ranked else ""
             hint = "  # the only value seen" if len(self.values) == 1 else hint
+            hint = "  # whole numbers, likely codes; if they are amounts: kind: number" if self.codes else hint
             lines += [f"    kind: category{hint}", *_values_lines(self.values, "    ")]
         lines += ["    protected: true  # check: is it something by which nobody may be treated?"] * self.protected
-        return lines + [f"    missing: true  # {self.empty:,} empty"] * (self.empty > 0)
+        lines += [f"    missing: true  # {self.empty:,} empty"] * (self.empty > 0)
+        if self.absent:
+            codes = ", ".join(f"{_number(code)} ({count:,} people)" for code, count in self.absent)
+            lines.append(f"    # likely codes of missing values: {codes}; empty these cells, and allow missing: true")
+        return lines
 
 
 def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
@@ -253,17 +294,27 @@ def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
     if not seen:
         return "it is empty"
     types = [type(value).__name__ for value in seen if not isinstance(value, _SCALARS)]
+    if _are_dates(name, seen):
+        return "dates; to use them, add a number to the table, such as the days since then"
     if types:
         return f"it holds {types[0]} values, neither texts nor numbers"
     empty, unique = len(column) - len(known), len(seen) == len(known) > 1
     identifier = unique and _mentions(_IDENTIFIER, name)
-    if len(seen) > 2 and all(map(_is_number, seen)):
+    numeric = all(map(_is_number, seen))
+    if numeric and len(seen) == 1 and not float(seen[0]).is_integer():
+        return "the same number for everybody"
+    if numeric and (len(seen) > 2 or not all(float(value).is_integer() for value in seen)):
         numbers = known.to_numpy(dtype=float)
+        absent = _missing_codes(numbers)
+        numbers = numbers[~np.isin(numbers, [code for code, _ in absent])]
         integer = bool((numbers == np.round(numbers)).all())
         counts_up = len(numbers) >= ENOUGH_ROWS and bool((np.diff(numbers) == 1).all())
         if counts_up or (identifier and integer):
             return "a different number for everybody, like an identifier"
-        return _Draft(name, numbers=numbers, integer=integer, empty=empty)
+        if integer and _few_and_frequent(numbers) and _holds_codes(name):
+            values = [_number(number) for number in np.unique(known.to_numpy(dtype=float))]
+            return _Draft(name, values, empty=empty, codes=True, absent=absent)
+        return _Draft(name, numbers=numbers, integer=integer, empty=empty, absent=absent)
     if identifier or (unique and len(seen) >= ENOUGH_ROWS):
         return "a different value for everybody, like an identifier"
     values = _sorted(set(map(text_of, seen)))
@@ -272,6 +323,44 @@ def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
     if not all(map(_writable, values)):
         return "a text in it is too long, or not valid"
     return _Draft(name, values, empty=empty)
+
+
+def _few_and_frequent(numbers: Floats) -> bool:
+    """Whether numbers are few different ones, each of which many people have."""
+    few = np.unique(numbers)
+    return 2 < len(few) <= MOST_CODES and len(numbers) >= max(ENOUGH_ROWS, 5 * len(few))
+
+
+def _holds_codes(name: str) -> bool:
+    """Whether the whole numbers in a column of this name are likely codes rather than amounts."""
+    return (_mentions(_CODED, name) or _mentions(_PROTECTED, name)) and not _mentions(_COUNTED, name)
+
+
+def _missing_codes(numbers: Floats) -> list[tuple[float, int]]:
+    """Numbers that are likely codes of missing values, with their counts.
+
+    Negative ones are if no other number is negative, large ones if they are further from the smaller numbers than these
+    are from each other.
+    """
+    codes = [code for code in _MISSING_CODES if (numbers == code).sum() > 1]
+    negative = numbers[numbers < 0]
+    found = [code for code in codes if code < 0] if np.isin(negative, codes).all() else []
+    for code in (code for code in codes if code > 0):
+        smaller = numbers[(numbers >= 0) & (numbers < code)]
+        if len(np.unique(smaller)) > 1 and (numbers <= code).all() and code - smaller.max() > np.ptp(smaller):
+            found.append(code)
+    others = numbers[~np.isin(numbers, found)]
+    return [(code, int((numbers == code).sum())) for code in sorted(found)] if len(np.unique(others)) > 1 else []
+
+
+def _are_dates(name: str, seen: Sequence[Any]) -> bool:
+    if all(isinstance(value, (datetime.date, np.datetime64)) for value in seen):  # a Timestamp is one, too
+        return True
+    if all(isinstance(value, str) for value in seen):
+        return all(_DATE.fullmatch(value.strip()) for value in seen)
+    if not _mentions(_DATED, name) or not all(map(_is_number, seen)):
+        return False
+    return len(seen) > 2 and all(re.fullmatch("(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]", _number(v)) for v in seen)
 
 
 def _is_number(value: Any) -> bool:

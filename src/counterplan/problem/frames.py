@@ -16,6 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PeopleError
+from counterplan.problem.dtypes import absence, object_array
+from counterplan.problem.dtypes import as_dtypes as as_dtypes
+from counterplan.problem.intake import PeopleTable, as_pandas
 from counterplan.problem.parts import Feature, format_number
 from counterplan.problem.scalars import as_number
 from counterplan.problem.transitions import Floats
@@ -90,7 +93,7 @@ class People:
             if _same(numbers, self.states[rows, feature.index]):
                 continue
             if feature.is_number:
-                column = _numbers(feature, numbers, original.dtype, _absence(original))
+                column = _numbers(feature, numbers, original.dtype, absence(original))
             else:
                 column = _categories(self._spelled[feature.index], numbers, original.dtype)
             frame[columns[feature.name]] = pd.Series(column, index=frame.index, dtype=column.dtype)
@@ -107,10 +110,9 @@ def _same(a: Floats, b: Floats) -> bool:
     return bool(np.array_equal(a, b, equal_nan=True))
 
 
-def read_people(features: Sequence[Feature], frame: pd.DataFrame, outcome: str | None = None) -> People:
-    """Read people from a DataFrame; a PeopleError names the column, row and value of every mismatch."""
-    if not isinstance(frame, pd.DataFrame):
-        raise PeopleError(f"people come as a pandas DataFrame with one row each, not as {type(frame).__name__}")
+def read_people(features: Sequence[Feature], people: PeopleTable, outcome: str | None = None) -> People:
+    """Read people from a table; a PeopleError names the column, row and value of every mismatch."""
+    frame = as_pandas(people, [feature.name for feature in features])
     columns = _by_text(frame)
     if len(columns) < len(frame.columns):
         names = [text_of(column) for column in frame.columns]
@@ -244,7 +246,10 @@ def _numbers(feature: Feature, numbers: Floats, dtype: Any, absent: Any = None) 
     """Convert changed numbers to the type of the original column, or the nearest type that can hold them."""
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return numbers.astype(dtype)
-    if isinstance(dtype, pd.CategoricalDtype):  # its categories are the old numbers
+    if isinstance(dtype, pd.CategoricalDtype):
+        if np.isin(numbers[~np.isnan(numbers)], dtype.categories).all():
+            codes = dtype.categories.get_indexer(pd.Index(numbers))
+            return pd.Categorical.from_codes(np.where(np.isnan(numbers), -1, codes), dtype=dtype)
         return _numbers(feature, numbers, dtype.categories.dtype)
     known = numbers[~np.isnan(numbers)]
     whole = bool((known == np.round(known)).all())
@@ -285,13 +290,6 @@ def _as_type(values: npt.NDArray[Any], dtype: Any) -> Any:
         return values
 
 
-def object_array(values: Sequence[Any]) -> npt.NDArray[Any]:
-    """An array [n] of Python objects, whatever they are."""
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
-
-
 def _spelling(feature: Feature, column: pd.Series[Any]) -> list[Any]:
     """The spelling in a column of each value (1, "1", 1.0, True; unseen ones like the others) and of a missing one."""
     index = _index_of(feature)
@@ -303,15 +301,7 @@ def _spelling(feature: Feature, column: pd.Series[Any]) -> list[Any]:
             spelled[at] = value
     others = list(spelled.values()) or ([""] if isinstance(column.dtype, pd.StringDtype) else [])
     texts = [spelled[i] if i in spelled else _alike(native, others) for i, native in enumerate(feature.natives)]
-    return [*texts, _absence(column)]
-
-
-def _absence(column: pd.Series[Any]) -> Any:
-    """The marker of a missing value in a column of objects: None, NaN or NA."""
-    if column.dtype != "object":
-        return None
-    missing = column[column.isna()]
-    return missing.iloc[0] if len(missing) else None
+    return [*texts, absence(column)]
 
 
 def _alike(native: Any, others: Sequence[Any]) -> Any:

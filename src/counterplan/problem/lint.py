@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from counterplan.problem.builder import build
 from counterplan.problem.conditions import numbers_in
+from counterplan.problem.dtypes import read_dtypes
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.problem import Problem
 from counterplan.problem.source import Finding, Location, TooManyFindings
@@ -33,13 +35,19 @@ MAX_CALLS = 100_000
 """Actions × consequences; beyond, the legality of actions with consequences is not evaluated."""
 
 
-def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
+def check(
+    path: str | Path, people: pd.DataFrame | None = None, dtypes: Mapping[str, Any] | None = None
+) -> tuple[Problem | None, list[Finding]]:
     """Check a problem file.
 
     Parameters
     ----------
     path : str or Path
         The YAML file.
+    people : pandas.DataFrame, optional
+        A table of people; warns where the values of a feature have another type than its column.
+    dtypes : mapping of str to dtype, optional
+        The dtypes that the model knows; warns where the values of a feature have another type, or are no categories.
 
     Returns
     -------
@@ -53,7 +61,8 @@ def check(path: str | Path) -> tuple[Problem | None, list[Finding]]:
     problem = None if parts is None else Problem(parts)
     if problem is not None:
         with suppress(TooManyFindings):
-            for message, location in lint(problem):
+            given = {} if people is None else {text_of(name): people[name] for name in people.columns}
+            for message, location in [*lint(problem), *lint_types(problem, given, read_dtypes(dtypes))]:
                 source.report(message, location, "warning")
     return problem, sorted(source.findings, key=lambda finding: (finding.line or 0, finding.severity))
 
@@ -80,6 +89,57 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
             yield f"a change of {name} changes the protected feature {feature.name}", ("causes", cause.position)
     yield from _set_twice(problem)
     yield from _unreachable(problem)
+    for feature in problem.features:
+        if feature.natives and {*map(type, feature.natives)} == {str} and {*map(str.lower, feature.values)} <= _TRUTHS:
+            location = ("features", feature.name, "values")
+            yield f"{listed(feature.values)}: these are texts; write true and false if they are booleans", location
+
+
+def lint_types(
+    problem: Problem, columns: Mapping[str, pd.Series[Any]], dtypes: Mapping[str, Any]
+) -> Iterator[tuple[str, Location]]:
+    """Warnings about features whose values have another type than a column of a table, or than a model expects."""
+    for feature in problem.features:
+        location: Location = ("features", feature.name, "values")
+        kinds = {*map(type, feature.natives)}
+        values = _NATIVES.get(kinds.pop()) if len(kinds) == 1 else None
+        if values is None:
+            continue
+        held = None if feature.name not in columns else _kind_of(columns[feature.name])
+        dtype = dtypes.get(feature.name)
+        known = None if dtype is None else _kind_of(pd.Series([], dtype=dtype))
+        for whose, kind in (("the data has", held), ("the model expects", known)):
+            if kind is not None and kind != values:
+                yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), '')}", location
+        if isinstance(dtype, pd.CategoricalDtype) and (known is None or known == values):
+            categories = {text_of(value) for value in dtype.categories}
+            if unknown := [value for value in feature.values if value not in categories]:
+                yield f"{listed(unknown)}: not among the categories that the model knows", location
+
+
+_TRUTHS = {"true", "false"}
+_NATIVES = {bool: "booleans", int: "numbers", str: "texts"}
+_ADVICE = {
+    ("texts", "booleans"): "; write true and false, without quotes",
+    ("texts", "numbers"): "; write them without quotes, or make the feature a number",
+    ("numbers", "texts"): "; write them in quotes",
+    ("booleans", "texts"): "; write them in quotes",
+}
+
+
+def _kind_of(column: pd.Series[Any]) -> str | None:
+    """ "booleans", "numbers" or "texts"; None if a column holds something else, or nothing."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _kind_of(pd.Series(column.dtype.categories))
+    kind = pd.api.types
+    if kind.is_object_dtype(column.dtype):
+        found = {_NATIVES.get(type(value)) for value in column.dropna().unique()}
+        return found.pop() if len(found) == 1 else None
+    if kind.is_bool_dtype(column.dtype):
+        return "booleans"
+    if kind.is_numeric_dtype(column.dtype):
+        return "numbers"
+    return "texts" if kind.is_string_dtype(column.dtype) else None
 
 
 def _never_legal(problem: Problem, function: Function, location: Location) -> Iterator[tuple[str, Location]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import pandas as pd
 
 from counterplan.errors import PeopleError, ProblemError, SettingError
 from counterplan.problem.builder import Parts, build
+from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.encoding import Encoding
-from counterplan.problem.frames import People, read_people
+from counterplan.problem.frames import People, as_dtypes, read_people
 from counterplan.problem.html import problem_html
+from counterplan.problem.intake import PeopleTable
 from counterplan.problem.parts import Feature, Outcome
 from counterplan.problem.source import Source
 from counterplan.problem.transitions import Bools, Floats, Transitions
@@ -138,14 +141,18 @@ class Problem:
         text = json.dumps([features, *outcome])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def read(self, people: pd.DataFrame | People) -> People:
+    def read(self, people: PeopleTable | People, dtypes: Dtypes | pd.DataFrame | None = None) -> People:
         """Read and validate people.
 
         Parameters
         ----------
-        people : pandas.DataFrame or People
-            One row per person with a column per feature. Extra columns are passed on to the model; the outcome's
-            column is dropped. `People` of this problem are returned unchanged.
+        people : pandas.DataFrame, polars.DataFrame, pyarrow.Table, list of dict, dict or People
+            One row per person with a column per feature; a list has a dict per person, and one dict is one person.
+            Extra columns are passed on to the model; the outcome's column is dropped. Categorical columns of any
+            table become pandas categoricals. `People` of this problem are returned unchanged.
+        dtypes : mapping of str to dtype, or pandas.DataFrame, optional
+            Dtypes that the model expects, for some columns; a table stands for those of its columns. The columns are
+            cast: a CSV of texts has the categories that a model was trained on. A categorical dtype has categories.
 
         Returns
         -------
@@ -154,13 +161,14 @@ class Problem:
         Raises
         ------
         PeopleError
-            If columns are missing or values do not match the features; names column, row and value.
+            If columns are missing or values do not match the features or the dtypes; names column, row and value.
         """
         if isinstance(people, People):
             if people.features != self.features:
                 raise PeopleError(f"these people were read for another problem than {self.name}")
-            return people
-        return read_people(self.features, people, self.outcome.column)
+            return people if dtypes is None else replace(people, table=as_dtypes(people.table, dtypes))
+        read = read_people(self.features, people, self.outcome.column)
+        return replace(read, table=as_dtypes(read.table, dtypes))
 
     def encoding(self, people: People | None = None) -> Encoding:
         """The binary encoding of states; `people` are needed only if a feature has `bins: auto`."""

@@ -17,10 +17,12 @@ from typing import Any
 import pandas as pd
 
 from counterplan.errors import PeopleError
-from counterplan.problem.frames import object_array
+from counterplan.problem.dtypes import object_array
+from counterplan.problem.frames import MAX_EXACT_INTEGER
 from counterplan.problem.parts import Feature
 from counterplan.problem.values import is_missing, listed
 
+_POWER = re.compile(r" *[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]{1,3} *")
 _WHOLE = re.compile(r" *([-+]?(?:0|[1-9][0-9]{0,30}))(?:\.0*)? *")
 
 
@@ -126,8 +128,10 @@ def _cells_as_natives(column: pd.Series[Any], feature: Feature) -> pd.Series[Any
 
 
 def _whole(text: str) -> int | str:
-    match = _WHOLE.fullmatch(text)
-    return int(match[1]) if match else text
+    if match := _WHOLE.fullmatch(text):
+        return int(match[1])
+    number = float(text) if _POWER.fullmatch(text) else math.nan
+    return int(number) if abs(number) <= MAX_EXACT_INTEGER and number.is_integer() else text
 
 
 def _truth(text: str) -> bool | str:

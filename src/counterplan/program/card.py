@@ -56,6 +56,10 @@ class ProgramCard:
         Method and settings of the distillation.
     model : str, optional
         Fingerprint of the model that the program was made for.
+    favourable : tuple of str, optional
+        The outcomes that count as favourable.
+    threshold : float, optional
+        The least favourable score; None if the label of the model decides, or if `favourable` is unknown too.
     seed : int, optional
     people : SourcePeople, optional
         Number of real and synthetic people that the program was distilled from.
@@ -97,6 +101,8 @@ class ProgramCard:
 
     made_with: Mapping[str, Any] | None = None
     model: str | None = None
+    favourable: tuple[str, ...] | None = None
+    threshold: float | None = None
     seed: int | None = None
     people: SourcePeople | None = None
     tried_on: TrialPeople | None = None
@@ -229,6 +235,8 @@ def _record(kind: Any, *optional: str) -> _Form:
 _FORMS: dict[str, _Form] = {
     "made_with": _Form(_mapping, dict),
     "model": _Form(_text),
+    "favourable": _tuple_of(_text),
+    "threshold": _Form(_number),
     "seed": _Form(_int),
     "people": _record(SourcePeople),
     "tried_on": _record(TrialPeople),

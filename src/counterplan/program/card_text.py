@@ -28,6 +28,8 @@ _TITLES = {
     "protected_avoided": "protected, never asked about",
     "cannot": "what it cannot do",
     "model": "fingerprint of the model",
+    "favourable": "favourable outcomes",
+    "threshold": "favourable from a score of",
     "made_with": "made with",
     "seed": "seed",
 }

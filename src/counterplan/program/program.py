@@ -22,10 +22,8 @@ from counterplan.program.text import program_text
 from counterplan.program.verification import Verification, verify
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from counterplan.plans import Forbid, Plans
-    from counterplan.problem import People
+    from counterplan.problem import People, PeopleTable
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +99,7 @@ class Program:
         """
         io.save(self, path)
 
-    def recommend(self, people: pd.DataFrame | People, *, forbid: Forbid = (), allowed: Bools | None = None) -> Plans:
+    def recommend(self, people: PeopleTable | People, *, forbid: Forbid = (), allowed: Bools | None = None) -> Plans:
         """Recommend a plan to each person without querying a model, with the rule behind each step.
 
         Parameters
@@ -119,13 +117,15 @@ class Program:
         """
         return recommend(self, people, forbid, allowed)
 
-    def verify(self, people: pd.DataFrame | People, model: object, *, forbid: Forbid = ()) -> Verification:
+    def verify(self, people: PeopleTable | People, model: object, *, forbid: Forbid = ()) -> Verification:
         """Query a model once for each recommended plan: does it lead to a favourable decision?
 
         Parameters
         ----------
         people : DataFrame or People
         model : BlackBox or classifier
+            A classifier is wrapped in a BlackBox with the threshold and the favourable outcomes that the program was
+            made for. A BlackBox keeps its own; if they are others, the result states it.
         forbid : optional
             Functions or actions that are not to be used, for everyone or for each person.
 

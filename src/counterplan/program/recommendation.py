@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from counterplan.plans import Coded, Forbid, PlanColumns, Plans, Status, StepReason, allowed_actions
-from counterplan.problem import People
+from counterplan.problem import People, PeopleTable
 from counterplan.problem.transitions import Bools
 from counterplan.program.cautions import cautions_for
 from counterplan.program.interpreter import ProgramRun
@@ -14,7 +13,7 @@ from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
 
-def recommend(program: ProgramLike, people: pd.DataFrame | People, forbid: Forbid, allowed: Bools | None) -> Plans:
+def recommend(program: ProgramLike, people: PeopleTable | People, forbid: Forbid, allowed: Bools | None) -> Plans:
     """Plans of a program without queries; see `Program.recommend`."""
     read = program.problem.read(people)
     mask = allowed_actions(program.problem, read, forbid, allowed)

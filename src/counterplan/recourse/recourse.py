@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,11 +15,12 @@ import pandas as pd
 
 from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
+from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
-from counterplan.problem import People, Problem
+from counterplan.problem import People, PeopleTable, Problem
+from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.values import visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
@@ -53,6 +55,8 @@ class Recourse:
         A surrogate that was learned before.
     program : Program, optional
         A program that was distilled before.
+    dtypes : mapping of str to dtype, or DataFrame, optional
+        Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
 
     Attributes
     ----------
@@ -91,9 +95,12 @@ class Recourse:
         agent: Agent | None = None,
         surrogate: Surrogate | None = None,
         program: Program | None = None,
+        dtypes: Dtypes | pd.DataFrame | None = None,
     ) -> None:
         self.problem = problem
-        self.box = model if isinstance(model, BlackBox) else BlackBox(model)
+        if isinstance(model, BlackBox) and dtypes is not None:
+            raise SettingError("a BlackBox has dtypes of its own: pass dtypes to it, not to Recourse")
+        self.box = model if isinstance(model, BlackBox) else BlackBox(model, dtypes=dtypes)
         self.workspace: Workspace | None = None
         self._borrowed_from: Path | None = None
         """The folder of another problem whose surrogate is used."""
@@ -269,7 +276,8 @@ class Recourse:
         folder : str or pathlib.Path
             A folder written by `save` or by 'counterplan fit'.
         model : BlackBox or object
-            The model. Saved answers are added to its cache if the same model gave them (same name, same content).
+            The model. Saved answers are added to its cache if the same model gave them: the same content, threshold
+            and favourable outcomes (see `BlackBox.is_model`). Otherwise a `ForeignAnswersWarning` is issued.
         answers : bool, default=True
             Whether to use saved answers. Pass False for a service that has changed behind its address: everything is
             queried again.
@@ -303,6 +311,13 @@ class Recourse:
         recourse.box.model_id  # noqa: B018 -- identify the model before its first query, which may change it
         if answers:
             recourse._recorder.load(workspace)
+        if recourse.foreign_model_ is not None:
+            warnings.warn(
+                f"the answers in {workspace} are those of {recourse.foreign_model_}, not of {recourse.box.model_id}: "
+                "they are not used, and new ones are not added; answers=False replaces them",
+                ForeignAnswersWarning,
+                stacklevel=2,
+            )
         return recourse
 
     @classmethod
@@ -379,7 +394,7 @@ class Recourse:
 
     def fit(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         method: str | None = None,
         seed: int = 0,
@@ -450,7 +465,7 @@ class Recourse:
     def fit_into(
         self,
         folder: str | Path,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         resume: bool = False,
         force: bool = False,
@@ -611,14 +626,14 @@ class Recourse:
         if not isinstance(answers, (str, Path, LabelledStates)):
             raise SettingError(f"answers are LabelledStates, or the path of a file of them, not {answers!r}")
         given = answers if isinstance(answers, LabelledStates) else LabelledStates.load(answers, self.problem)
-        if given.model not in ("", self.box.model_id):
+        if given.model and not self.box.is_model(given.model, self.problem):
             raise SettingError(f"these are answers of {given.model}, not of {self.box.model_id}")
         given.add_to_cache(self.box, self.problem)
         return given
 
     def distil(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         *,
         traces: int | None = None,
         rounds: int | None = None,
@@ -699,7 +714,7 @@ class Recourse:
 
     def recommend(
         self,
-        people: pd.DataFrame | People,
+        people: PeopleTable | People,
         planner: str | Planner | type[Planner] | None = None,
         *,
         price: float | None = None,

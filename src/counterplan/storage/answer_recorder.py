@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from counterplan.blackbox import Answer, BlackBox
 from counterplan.errors import CounterplanError, StorageError
@@ -72,10 +73,16 @@ class AnswerRecorder:
         """Whether the write-ahead log contains answers that `save` has yet to merge."""
         return self._log is not None and self._log.pending
 
+    def _is_same_model(self, model_id: str) -> bool:
+        return self.box.is_model(model_id, self.problem)
+
+    def _new_log(self, folder: Path | None, required: bool = True) -> WriteAheadLog:
+        return WriteAheadLog(self.problem, self.box.model_id, folder, required, self._is_same_model)
+
     def load(self, workspace: Workspace) -> None:
         """Add the answers in a workspace to the cache, unless another model gave them; also those of a killed run."""
         self._load_saved(workspace)
-        log = WriteAheadLog(self.problem, self.box.model_id, workspace.folder)
+        log = self._new_log(workspace.folder)
         try:
             self._recover(log)
             self._log = log
@@ -85,7 +92,7 @@ class AnswerRecorder:
     def _load_saved(self, workspace: Workspace) -> None:
         if workspace.holds(ANSWERS):
             saved = workspace.load_answers(self.problem)
-            if saved.model == self.box.model_id:
+            if self._is_same_model(saved.model):
                 saved.add_to_cache(self.box, self.problem)
             else:
                 self.foreign_model = saved.model
@@ -122,7 +129,7 @@ class AnswerRecorder:
     def fitting(self, workspace: Workspace | None, resume: bool) -> Iterator[WriteAheadLog]:
         """Write answers ahead during a fit; a workspace with answers of another model cannot be resumed."""
         folder = None if workspace is None else workspace.folder
-        self._log = log = WriteAheadLog(self.problem, self.box.model_id, folder)
+        self._log = log = self._new_log(folder)
         if resume and workspace is not None:
             self._load_saved(workspace)
             if self.foreign_model is not None:
@@ -143,7 +150,7 @@ class AnswerRecorder:
 
         A workspace that cannot be written, or that belongs to another model, does not prevent planning.
         """
-        log = WriteAheadLog(self.problem, self.box.model_id, workspace.folder, required=False)
+        log = self._new_log(workspace.folder, required=False)
         try:
             if not self.discard_saved:
                 self._recover(log)
@@ -175,7 +182,7 @@ class AnswerRecorder:
             return
         if workspace.holds(ANSWERS) and not self.discard_saved:
             saved = workspace.load_answers(self.problem)  # another process may have added some since `load`
-            if saved.model != self.box.model_id:
+            if not self._is_same_model(saved.model):
                 return
             saved.add_to_cache(self.box, self.problem)
         outdated = workspace.checkpoints if self.discard_saved else ()

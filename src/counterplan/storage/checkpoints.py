@@ -136,7 +136,8 @@ class Checkpoint:
         current = json.loads(json.dumps(settings_to_dict(settings)))
         reusable = self.facts.get("asking") == problem.query_fingerprint
         self._require_equal("a different problem", self.facts["fingerprint"], problem.fingerprint, reusable)
-        self._require_equal("a different model", self.facts["model"], box.model_id, reusable=False)
+        same_model = box.is_model(str(self.facts["model"]), problem)
+        self._require_equal("a different model", same_model, True, reusable=False)
         self._require_equal("a different seed", self.facts["seed"], seed)
         self._require_equal("different settings", self.facts["settings"] | {"budget": 0}, current | {"budget": 0})
         require_integer(self.facts["settings"], "budget", high=2**63)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from counterplan.blackbox import Answer
@@ -30,6 +30,8 @@ class WriteAheadLog:
         The workspace; None logs to memory only.
     required : bool, default True
         Whether a file that cannot be written is an error; otherwise logging to the file stops.
+    same_model : callable, optional
+        Whether answers of a black box with another `model_id` are those of this model. Default: they are not.
 
     Attributes
     ----------
@@ -37,8 +39,16 @@ class WriteAheadLog:
         All answers, by query key.
     """
 
-    def __init__(self, problem: Problem, model: str, folder: Path | None, required: bool = True) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        model: str,
+        folder: Path | None,
+        required: bool = True,
+        same_model: Callable[[str], bool] | None = None,
+    ) -> None:
         self.problem, self.model, self.required = problem, model, required
+        self._same_model = same_model or (lambda other: other == model)
         self.path = None if folder is None else folder / FILE
         self.known: dict[bytes, Answer] = {}
         self._unwritten: dict[bytes, Answer] = {}
@@ -91,7 +101,7 @@ class WriteAheadLog:
         if self.path is None or not _has_rows(self.path):
             return None
         answers = LabelledStates.load(self.path, self.problem, follow_links=False)
-        if answers.model != self.model:
+        if not self._same_model(answers.model):
             raise StorageError(f"{self.path}: holds answers of {answers.model}, not of {self.model}")
         self.known.update(answers.by_key)
         self._recovered = True

@@ -310,7 +310,8 @@ class ActiveLearner:
         labelled, settings = self.labelled_set, self.settings
         latest, self._n_fitted_last = slice(-settings.max_answers, None), len(labelled)
         states, answers, scores = labelled.states[latest], labelled.answers[latest], labelled.scores[latest]
-        self.link = ScoreLink.from_answers(scores, answers, self.box.decision(self.problem).cutoff) if settings.scores else None
+        cutoff = self.box.decision(self.problem).cutoff
+        self.link = ScoreLink.from_answers(scores, answers, cutoff) if settings.scores else None
         if self.link is not None:
             return fit_scores(self.problem, states, scores, self.link, settings.score_fit, self.seed)
         before = self.surrogate if self.surrogate is not None and self.surrogate.link is None else None

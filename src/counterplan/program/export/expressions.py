@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from counterplan.problem.conditions import Node
+from counterplan.problem.conditions import Node, literal_text
 from counterplan.problem.parts import Feature, Function
-from counterplan.problem.values import text_of
 
 
 class Resolver:
@@ -47,7 +46,8 @@ class Resolver:
     def _beside(self, other: Node, node: Node) -> Any:
         """`node`, which is a value of a category if `other` is a feature with values."""
         values = self._values(other)
-        return float(values.index(text_of(node.args[0]))) if values and node.op in ("text", "number") else self(node)
+        text = literal_text(node)
+        return float(values.index(text)) if values and text is not None else self(node)
 
     def _values(self, node: Node) -> tuple[str, ...]:
         feature = self.features[node.args[0]] if node.op == "name" else self.target if node.op == "argument" else None

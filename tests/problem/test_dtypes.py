@@ -1,0 +1,187 @@
+"""Tables are cast to the dtypes that a model expects, and no value changes its meaning."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import strangers
+from counterplan import BlackBox, ExactPlanner, ModelError, PeopleError, Plans, Problem, Recourse, SettingError
+from counterplan.problem import read_table
+from counterplan.problem.frames import as_dtypes
+
+CODES = pd.CategoricalDtype([3, 1, 2])
+JOBS = pd.CategoricalDtype(["clerk", "boss"], ordered=True)
+REGION = pd.CategoricalDtype(["west"])
+TEXT = pd.Series(["a"]).dtype
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype", "values", "result"),
+    [
+        (["boss", "clerk", None], JOBS, ["boss", "clerk", None], JOBS),
+        (pd.Categorical(["boss"]), JOBS, ["boss"], JOBS),
+        (["1", "3"], CODES, [1, 3], CODES),
+        ([1.0, math.nan], CODES, [1, None], CODES),
+        (["1.0", "03"], CODES, [1, 3], CODES),
+        (["true", "True"], pd.CategoricalDtype(["True", "true"]), ["true", "True"], None),
+        (["True", "FALSE"], pd.CategoricalDtype([True, False]), [True, False], None),
+        ([True, False], pd.CategoricalDtype(["True", "False"]), ["True", "False"], None),
+        (pd.Categorical(["x"], ["x", "y"]), pd.CategoricalDtype(["y", "x"]), ["x"], None),
+        (["1", "-2"], "int64", [1, -2], None),
+        ([1.0, 2.0], "int32", [1, 2], None),
+        ([True, False], "int8", [1, 0], None),
+        (["1", None], "int64", [1.0, math.nan], "float64"),
+        ([1.5, 2.0], "int64", [1.5, 2.0], "float64"),
+        ([1000], "int8", [1000], "int64"),
+        (["1", None], "Int64", [1, pd.NA], None),
+        ([1, 2], "float32", [1.0, 2.0], None),
+        (["1.5", None], "float64", [1.5, math.nan], None),
+        (["True", "false"], "bool", [True, False], None),
+        ([0, 1], "bool", [False, True], None),
+        (["True", None], "bool", [True, None], "object"),
+        (["True", None], "boolean", [True, pd.NA], None),
+        ([1, 2.5], TEXT, ["1", "2.5"], None),
+        ([True, False], TEXT, ["True", "False"], None),
+        (["a", None], object, ["a", None], None),
+        ([], "int64", [], None),
+    ],
+)
+def test_a_column_is_cast(column, dtype, values, result) -> None:
+    table = pd.DataFrame({"x": column, "y": range(len(column))})
+    cast = as_dtypes(table, {"x": dtype, "z": "int64"})
+    expected = pd.api.types.pandas_dtype(result or dtype)
+    assert cast["x"].dtype == expected
+    if isinstance(expected, pd.CategoricalDtype):
+        assert cast["x"].cat.categories.tolist() == expected.categories.tolist()
+    plain = [None if pd.isna(value) else value for value in values]
+    assert [None if pd.isna(value) else value for value in cast["x"]] == plain
+    assert list(cast.columns) == ["x", "y"]
+    assert list(table["x"]) == list(pd.DataFrame({"x": column})["x"]) or table["x"].isna().any()
+
+
+def test_a_table_that_has_the_dtypes_is_the_same_object() -> None:
+    table = strangers.people()
+    assert as_dtypes(table, table) is table
+    assert as_dtypes(table, None) is table
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype", "message"),
+    [
+        (["bos"], JOBS, "column 'x': 'bos' is not one of the categories that the model knows; did you mean 'boss'"),
+        (["03"], pd.CategoricalDtype(["3"]), "column 'x': '03' is not one of the categories"),
+        ([7], CODES, "column 'x': 7 is not one of the categories that the model knows; they are 3, 1, 2"),
+        (["many"], "int64", "column 'x': 'many' cannot be cast to int64"),
+        (["many"], "float64", "column 'x': 'many' cannot be cast to float64"),
+        (["maybe"], "bool", "column 'x': 'maybe' cannot be cast to bool"),
+        ([2], "bool", "column 'x': 2 cannot be cast to bool"),
+        (["soon"], "datetime64[ns]", "column 'x': cannot be cast to datetime64"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(column, dtype, message: str) -> None:
+    with pytest.raises(PeopleError, match=message):
+        as_dtypes(pd.DataFrame({"x": column}), {"x": dtype})
+
+
+@pytest.mark.parametrize("dtypes", [{"x": "category"}, {"x": "unheard of"}, ["int64"]])
+def test_dtypes_that_are_none(dtypes) -> None:
+    with pytest.raises(SettingError, match="dtypes"):
+        BlackBox(lambda people: [], dtypes=dtypes)
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> pd.DataFrame:
+    """The people as a CSV, as a stranger's problem reads it: categories are texts."""
+    strangers.people(20).to_csv(tmp_path / "people.csv", index=False)
+    return read_table(tmp_path / "people.csv", strangers.problem().features)
+
+
+def expected() -> Plans:
+    return ExactPlanner(strangers.problem(), BlackBox(strangers.lightgbm_model())).plan(strangers.people(20))
+
+
+def test_texts_become_the_categories_of_the_training_data(texts: pd.DataFrame) -> None:
+    pytest.importorskip("lightgbm")
+    problem, model, like = strangers.problem(), strangers.lightgbm_model(), strangers.table()
+    with pytest.raises(ModelError, match=r"The columns region, job hold texts: .* pass them as dtypes=.*--like FILE"):
+        ExactPlanner(problem, BlackBox(model)).plan(texts)
+    right = [plan.actions for plan in expected()]
+    assert any(right)
+    for plans in (
+        ExactPlanner(problem, BlackBox(model)).plan(problem.read(texts, dtypes=like)),
+        ExactPlanner(problem, BlackBox(model)).plan(problem.read(problem.read(texts), like.dtypes.to_dict())),
+        ExactPlanner(problem, BlackBox(model, dtypes=like)).plan(texts),
+        Recourse(problem, model, dtypes=like.dtypes.to_dict()).recommend(texts, "exact"),
+    ):
+        assert [plan.actions for plan in plans] == right
+        assert all(plan.replay(problem, BlackBox(model, dtypes=like)).ok for plan in plans)
+    with pytest.raises(SettingError, match="dtypes of its own"):
+        Recourse(problem, BlackBox(model), dtypes=like)
+
+
+class Knowing:
+    """A model that knows its dtypes."""
+
+    name, batch, classes = "knowing", 1000, None
+    dtypes = strangers.table().dtypes.to_dict()
+
+    def labels(self, people: pd.DataFrame) -> np.ndarray:
+        assert people.dtypes.to_dict() == {name: self.dtypes[name] for name in people.columns}
+        return strangers.lightgbm_model().predict(people)
+
+    def scores(self, people: pd.DataFrame, favourable: object) -> np.ndarray:
+        raise NotImplementedError
+
+
+def test_a_model_may_know_its_dtypes(texts: pd.DataFrame) -> None:
+    pytest.importorskip("lightgbm")
+    problem = strangers.problem()
+    plans = ExactPlanner(problem, BlackBox(Knowing())).plan(texts)
+    assert [plan.actions for plan in plans] == [plan.actions for plan in expected()]
+    box = BlackBox(Knowing(), dtypes={"region": pd.CategoricalDtype(["south", "west"])})
+    with pytest.raises(PeopleError, match="column 'region': 'north' is not one of the categories"):
+        ExactPlanner(problem, box).plan(texts)
+    assert box.dtypes["job"] == strangers.JOBS
+
+
+def test_a_model_may_accept_other_categories(texts: pd.DataFrame) -> None:
+    class Open(Knowing):
+        dtypes = Knowing.dtypes | {"region": pd.CategoricalDtype(["south"])}
+        closed_categories = False
+
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            assert people["region"].cat.categories[0] == "south"
+            return (people["region"] == "north").astype(int).to_numpy()
+
+    box = BlackBox(Open())
+    north = [region == "north" for region in texts["region"]]
+    assert box.favourable(strangers.problem(), texts).tolist() == north
+    assert any(north)
+    assert as_dtypes(texts, {"region": REGION}, closed=False)["region"].cat.categories.tolist() == [
+        "west",
+        "south",
+        "north",
+    ]
+
+
+def test_like_on_the_command_line(run, folder: Path, texts: pd.DataFrame) -> None:
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("pyarrow")
+    strangers.table().to_parquet("train.parquet")
+    strangers.people(20).to_csv("strangers.csv", index=False)
+    Path("credit.json").write_text(json.dumps(strangers.PROBLEM))
+    Path("model.py").write_text("import strangers\nmodel = strangers.lightgbm_model()\n")
+    words = ("recommend", "credit.json", "--people", "strangers.csv", "--model", "model:model", "--json", "plans.json")
+    assert "--like FILE" in run(*words).err
+    assert "expects a Parquet file" in run(*words, "--like", "strangers.csv").err
+    assert run(*words, "--like", "train.parquet").code == 0
+    plans = Plans.load("plans.json")
+    assert [plan.actions for plan in plans] == [plan.actions for plan in expected()]
+    problem, box = Problem.load("credit.json"), BlackBox("model:model", dtypes=pd.read_parquet("train.parquet"))
+    assert all(plan.replay(problem, box).ok for plan in plans)
