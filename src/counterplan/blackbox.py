@@ -432,8 +432,12 @@ class OracleSession:
 
         NaN where no score is known.
         """
-        answers = (self.cache.get(key) for key in self.keys(states, rows))
+        answers = self.cached(states, rows)
         return np.array([np.nan if answer is None or answer.score is None else answer.score for answer in answers])
+
+    def cached(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer | None]:
+        """Return the cached answer about each of `states` [n, F] of the people `rows` [n]; None where there is none."""
+        return [self.cache.get(key) for key in self.keys(states, rows)]
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         """Return the cache key of each query: the state, and the person's extra columns if the model may use them."""

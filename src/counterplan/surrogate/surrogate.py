@@ -334,13 +334,17 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     )
 
 
-def _read_errors(facts: Mapping[str, Any]) -> ErrorModel:
+def _read_errors(facts: Any) -> ErrorModel:
+    if not isinstance(facts, dict) or not isinstance(facts.get("scale"), list):
+        raise ValueError("the error model is invalid")
     numbers = read_numbers({name: value for name, value in facts.items() if name != "scale"})
     scale = tuple(require_number({"scale": value}, "scale") for value in facts["scale"])
     return ErrorModel(**numbers, scale=scale)
 
 
-def _read_link(facts: Mapping[str, Any]) -> ScoreLink:
+def _read_link(facts: Any) -> ScoreLink:
+    if not isinstance(facts, dict):
+        raise ValueError("the link of scores is invalid")
     probability = facts["probability"]
     if not isinstance(probability, bool):
         raise ValueError("'probability' should be true or false")
