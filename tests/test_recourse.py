@@ -27,19 +27,14 @@ from counterplan.errors import CounterplanError
 from counterplan.storage.workspace import ANSWERS, WRITE_AHEAD, Origin
 
 pytest.importorskip("jax")
-from counterplan.agent import NetworkConfig
-from counterplan.agent.training import TrainingSettings
 from counterplan.surrogate.active_learning import LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT, TRAINING
 
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(400)
 REFUSED = SYN.refused_test.head(25)
-GUIDED = LearningSettings(
-    people=60, plans=60, rounds=2, validation=12,
-    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
-)  # fmt: skip
-SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
+GUIDED = LearningSettings(people=60, plans=60, rounds=2, validation=12, fit=replace(FIT, trees=20))
+SEARCH = replace(TRAINING, passes=1)
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 followed: list[str] = []
 """Links that were opened without O_NOFOLLOW, as long as `watched` is set."""
 watched: list[Path] = []
