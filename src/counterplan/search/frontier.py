@@ -195,7 +195,7 @@ class Frontier:
         if not len(parent):
             return
         person = labels.person[parent]
-        action_cost = self.costs.weigh(self.transitions.cost(full)[parent, action], person, action)
+        action_cost = self.costs.weigh(self.transitions.cost_of(full, parent, action), person, action)
         cost = labels.cost[parent] + np.rint(action_cost / self.unit).astype(np.int64)
         at = slice(1) if self.costs.weights is None else person
         bucket = cost // self.width[at]
@@ -253,7 +253,7 @@ class Frontier:
         if not self.truncated.any():
             return parts
         cost = np.concatenate([part.cost for part in parts])
-        rank = self._ranks(parts)
+        rank = self._ranks(parts, self.truncated)
         taken = ~self.truncated[person]
         order = np.argsort(person, kind="stable")
         end = np.cumsum(count)
@@ -272,21 +272,21 @@ class Frontier:
                 self._enqueue(bucket, part.take(~mask))
         return chosen
 
-    def _ranks(self, parts: list[_Expansions]) -> Longs:
-        """[n] ranks by number of steps, then by file order."""
+    def _ranks(self, parts: list[_Expansions], people: Bools) -> Longs:
+        """[n] ranks by number of steps, then by file order, within each of the `people` [B]; others have none."""
         parents = {id(part.after): part.after for part in parts}
         path = np.concatenate([after.path for after in parents.values()])
         depth = np.concatenate([after.depth for after in parents.values()])
-        rank = np.empty(len(path), np.int64)
-        rank[np.lexsort((*path.T[::-1], depth))] = np.arange(len(path))
+        rows = np.flatnonzero(people[np.concatenate([after.person for after in parents.values()])])
+        rank = np.zeros(len(path), np.int64)
+        rank[rows[np.lexsort((*path[rows].T[::-1], depth[rows]))]] = np.arange(len(rows))
         first = dict(zip(parents, np.cumsum([0, *(len(after) for after in parents.values())]).tolist(), strict=False))
         actions = len(self.transitions)
         return np.concatenate([rank[first[id(part.after)] + part.parent] * actions + part.action for part in parts])
 
     def settle(self, labels: Labels) -> tuple[Labels, Bools]:
         """Drop dominated labels and close the rest; also returns which [n] reach a state for the first time."""
-        words = [labels.path[:, w] for w in reversed(range(labels.path.shape[1]))]
-        order = np.lexsort((*words, labels.depth, labels.cost, labels.key))
+        order = self._by_key(labels)
         key, depth = labels.key[order], labels.depth[order]
         first = np.ones(len(key), bool)
         first[1:] = key[1:] != key[:-1]
@@ -300,6 +300,19 @@ class Frontier:
         is_new = (first & ~is_closed)[better]
         self.close(kept)
         return kept, is_new
+
+    def _by_key(self, labels: Labels) -> Ints:
+        """Order [n] by key; equal keys in order of preference."""
+        order = np.argsort(labels.key, kind="stable")
+        key = labels.key[order]
+        same = np.zeros(len(key) + 1, bool)
+        same[1:-1] = key[1:] == key[:-1]
+        shared = np.flatnonzero(same[1:] | same[:-1])
+        rows = order[shared]
+        repeated = labels.take(rows)
+        words = [repeated.path[:, w] for w in reversed(range(repeated.path.shape[1]))]
+        order[shared] = rows[np.lexsort((*words, repeated.depth, repeated.cost, repeated.key))]
+        return order
 
     def look_up(self, key: Longs) -> tuple[Bools, Ints]:
         """Whether each key [n] is closed, and its index in the closed table."""
