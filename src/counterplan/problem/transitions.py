@@ -52,6 +52,13 @@ class Transitions:
         self._surcharge = np.concatenate([np.empty(0), *(function.surcharge for function in functions)])
         self._base = np.concatenate([np.empty(0), *(function.base for function in functions)])
         self._consequences = [cause for cause in self.causes if cause.sets]
+        self._triggers: list[Bools] = [
+            np.array([*(cause.source in self.changed_by(function) for function in self.functions), False], bool)[
+                self.function_of
+            ]
+            for cause in self._consequences
+        ]
+        """[A] for each consequence, the actions that may change its source."""
         self._bounded = [
             cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number
         ]
@@ -172,15 +179,17 @@ class Transitions:
         chosen = actions[rows]
         target = self._target[chosen]
         now = states[rows, target]
-        after[rows, target] = np.where(
-            self._adds[chosen], rounded(now + self._argument[chosen]), self._argument[chosen]
-        )
-        for cause in self._consequences:
-            before, new = states[:, cause.source], after[:, cause.source]
-            changed = np.flatnonzero(before != new)
-            changed = changed[~(np.isnan(before[changed]) & np.isnan(new[changed]))]
+        value = self._argument[chosen]
+        adding = np.flatnonzero(self._adds[chosen])
+        value[adding] = rounded(now[adding] + value[adding])
+        after[rows, target] = value
+        for cause, triggers in zip(self._consequences, self._triggers, strict=True):
+            changed = np.flatnonzero(triggers[actions])
+            before, new = states[changed, cause.source], after[changed, cause.source]
+            differs = (before != new) & ~(np.isnan(before) & np.isnan(new))
+            changed = changed[differs]
             if cause.table is not None:
-                source = new[changed]
+                source = new[differs]
                 missing = np.isnan(source)
                 value = np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]

@@ -220,23 +220,20 @@ class Frontier:
                 self._pause(bucket, expansions.take(~active))
                 expansions = expansions.take(active)
             parts.append(expansions)
+        parts = self.within_limit(bucket, parts)
+        before = Labels.join([part.after.take(part.parent) for part in parts])
+        action, cost = (np.concatenate([getattr(part, name) for part in parts]) for name in ("action", "cost"))
         size = max(1, _BATCH_SIZE // len(self.transitions))
-        reached = [
-            self.apply(expansions.take(slice(first, first + size)))
-            for expansions in self.within_limit(bucket, parts)
-            for first in range(0, max(1, len(expansions.cost)), size)
-        ]
-        return Labels.join(reached)
+        chunks = [slice(first, first + size) for first in range(0, max(1, len(action)), size)]
+        return Labels.join([self.apply(before.take(rows), action[rows], cost[rows]) for rows in chunks])
 
-    def apply(self, expansions: _Expansions) -> Labels:
-        """Labels after `expansions`."""
-        parent, action = expansions.parent, expansions.action
-        before = expansions.after.take(parent)
+    def apply(self, before: Labels, action: Ints, cost: Longs) -> Labels:
+        """Labels after one `action` [n] each, at the total `cost` [n]; the paths of `before` are overwritten."""
         after = self.transitions.apply(self.full_states(before), action)
         shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
-        before.path[np.arange(len(parent)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
+        before.path[np.arange(len(action)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
         key = self.keys(before.person, after)
-        return Labels(before.person, after[:, self.mutable], key, expansions.cost, before.depth + 1, before.path)
+        return Labels(before.person, after[:, self.mutable], key, cost, before.depth + 1, before.path)
 
     def within_limit(self, bucket: tuple[int, int], parts: list[_Expansions]) -> list[_Expansions]:
         """The preferred actions of a bucket up to each person's limit; the others return to the `bucket`.
