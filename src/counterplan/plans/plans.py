@@ -350,7 +350,8 @@ class Plans(Sequence[Plan]):
     def to_csv(self, *, header: bool = True) -> str:
         """The rows of `to_frame` as CSV.
 
-        A text that a spreadsheet would run as a formula is written with a leading apostrophe.
+        A text that a spreadsheet would run as a formula is written with a leading apostrophe. An argument is written
+        as the problem has it, `20` or `20.0`, in every part of a file.
 
         Parameters
         ----------

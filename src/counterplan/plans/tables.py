@@ -132,7 +132,7 @@ def _objects(column: Coded[Any]) -> npt.NDArray[np.object_]:
 def _cells(column: Column) -> list[str]:
     """A column as cells of a CSV file."""
     if isinstance(column, Coded):
-        codes, values = column.codes, _as_inferred(column)
+        codes, values = column.codes, column.values
     else:
         codes, distinct = pd.factorize(column)
         values = distinct.tolist()
@@ -141,17 +141,6 @@ def _cells(column: Column) -> list[str]:
     table[-1] = ""
     cells: list[str] = table[codes].tolist()
     return cells
-
-
-def _as_inferred(column: Coded[Any]) -> list[Any]:
-    """The values of a column as a DataFrame holds them: integers beside floats or missing values are floats."""
-    used = np.zeros(len(column.values) + 1, bool)
-    used[column.codes] = True
-    present = [value for value, use in zip(column.values, used[:-1].tolist(), strict=True) if use]
-    inferred = pd.Series([*present, *([math.nan] if used[-1] else [])], dtype=object).infer_objects()
-    if not present or inferred.dtype != float:
-        return column.values
-    return [float(value) if use else value for value, use in zip(column.values, used[:-1].tolist(), strict=True)]
 
 
 def _cell(value: Any) -> str:
