@@ -172,7 +172,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 LAZY: dict[str, set[str]] = {
     "cli": {"cli", "counterplan", "experiments", "problem", "program", "surrogate"},
     "experiments": {"planners"},
-    "program": {"blackbox"},
+    "planners": {"planners"},
+    "program": {"blackbox", "program"},
     "recourse": {"agent", "distillation", "explanation", "surrogate"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""

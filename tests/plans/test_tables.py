@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, Plan, Plans, Reason, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
+from counterplan.plans import tables
 
 
 def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
@@ -162,3 +163,16 @@ def test_many_people_share_the_words(german: Benchmark, monkeypatch: pytest.Monk
     monkeypatch.setattr(transitions, "describe_step", lambda *arguments: (calls.append(1), describe(*arguments))[1])
     frame = plans.to_frame()
     assert len(calls) == frame["text"].nunique() < len(frame) / 10
+
+
+def test_equal_rows_are_written_once(german: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each distinct cell of a CSV file is formatted once, however many people share it."""
+    people = pd.concat([german.refused_test.head(10)] * 20, ignore_index=True)
+    plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
+    calls = []
+    cell = tables._cell
+    monkeypatch.setattr(tables, "_cell", lambda value: (calls.append(value), cell(value))[1])
+    text = plans.to_csv()
+    assert len(calls) < len(text.splitlines())
+    rows = [line.partition(",")[2] for line in text.splitlines()[1:]]
+    assert rows == rows[: len(rows) // 20] * 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -112,6 +113,7 @@ def recommend(
     writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
     stopped: BaseException | None = None
+    gc.freeze()  # what was imported and loaded until now stays: collections need not visit it again and again
     with writer:
         with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
             try:

@@ -52,7 +52,7 @@ class WholeFile:
             handle, self._name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
         except OSError as error:
             raise self._error(error) from None
-        self._file = os.fdopen(handle, "w", encoding="utf-8", newline="")
+        self._file = os.fdopen(handle, "wb")
 
     def write(self, text: str) -> None:
         """Append a part.
@@ -68,7 +68,7 @@ class WholeFile:
             If it cannot be written.
         """
         try:
-            self._file.write(text)
+            self._file.write(text.encode())
         except OSError as error:
             raise self._error(error) from None
 
