@@ -18,6 +18,7 @@ import worlds
 from counterplan import BlackBox, ExactPlanner, Plan, Plans, Reason, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
 from counterplan.plans import tables
+from counterplan.problem.values import visible
 
 
 def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
@@ -94,8 +95,16 @@ def test_no_cell_is_a_formula(text: str) -> None:
     plans = Plans((Plan(text, Status.FOUND, {}, (step,), caution=text),))
     (row,) = cells(plans.to_csv())
     for column in ("person", "function", "argument", "text", "reason", "caution"):
-        assert row[column] == f"'{text}"
+        assert row[column] == visible(f"'{text}")
     assert plans.to_frame()["text"].tolist() == [text], "only spreadsheets need the mark"
+
+
+def test_control_characters_of_labels_are_visible(longest: Plan) -> None:
+    plans = Plans((replace(longest, person="a\x1b[2Jb\u202ec"), replace(longest, person="d\re")))
+    for text in (plans.to_csv(), plans.to_text()):
+        assert "a\ufffd[2Jb\ufffdc" in text
+        assert "d\ufffde" in text
+        assert not {"\x1b", "\u202e", "\r"} & {*text}
 
 
 def test_numbers_stay_numbers(longest: Plan) -> None:

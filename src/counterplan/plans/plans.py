@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.errors import PlanError, SettingError, StorageError
+from counterplan.errors import PlanError, SettingError
 from counterplan.plans import serialization, tables
 from counterplan.plans.columns import Coded, PlanColumns
 from counterplan.plans.html import page_html, plans_html
@@ -391,8 +391,10 @@ class Plans(Sequence[Plan]):
 
         Raises
         ------
+        StorageError
+            If the text is too long, not JSON or nested too deeply, or has a number that no float can hold.
         PlanError
-            If the text is not JSON, not plans, or damaged; the message names the place.
+            If the JSON is not plans, or they are damaged; the message names the place.
         """
         plans, head = serialization.from_json(text, name)
         return cls(plans, head.problem, head.queries, head.cached)
@@ -445,7 +447,7 @@ class Plans(Sequence[Plan]):
         Raises
         ------
         SettingError
-            If the extension is another one.
+            If `path` is not a path, or the extension is another one.
         StorageError
             If the file cannot be written.
         """
@@ -455,12 +457,9 @@ class Plans(Sequence[Plan]):
             ".parquet": lambda: tables.to_parquet(self._source),
             ".html": self.to_html,
         }
+        if not isinstance(path, (str, Path)):
+            raise SettingError(f"plans are saved to a path, not to {path!r}")
         write = writers.get(Path(path).suffix.lower())
         if write is None:
             raise SettingError(f"{path}: plans can be saved as {', '.join(writers)}; choose one of these extensions")
-        try:
-            write_whole(path, write(), private=True)
-        except StorageError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
+        write_whole(path, write(), private=True)

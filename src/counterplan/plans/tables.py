@@ -15,7 +15,7 @@ from counterplan.errors import SettingError
 from counterplan.plans.columns import NO_CODE, Coded
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
-from counterplan.problem.values import text_of
+from counterplan.problem.values import text_of, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,10 +161,13 @@ def _cells(column: Column) -> Cells:
 
 
 def _cell(value: Any) -> str:
-    """One cell: text that would be a formula is marked as text, and quoted where CSV needs it."""
+    """One cell: text that would be a formula is marked as text, and quoted where CSV needs it.
+
+    Control characters are made visible, after the test for a formula, which may begin with one.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
         return str(value)
-    text = f"'{value}" if value.startswith(_FORMULA) else value
+    text = visible(f"'{value}" if value.startswith(_FORMULA) else value)
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

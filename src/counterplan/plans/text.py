@@ -132,7 +132,7 @@ def plans_text(plans: Plans, most: int | None = None, summary: Summary | None = 
     """
     summary = summary or Summary.of(plans)
     shown = plans if most is None else plans[:most]
-    blocks = [f"Person {plan.person}\n{plan}" for plan in shown]
+    blocks = [f"Person {visible(str(plan.person))}\n{plan}" for plan in shown]
     if most is not None and summary.people > most:
         blocks.append(f"… and {summary.people - most:,} more.")
     return "\n\n".join([*blocks, f"{summary.counts}. {summary.queries_spent}."])

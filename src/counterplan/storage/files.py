@@ -46,7 +46,9 @@ def write_whole(path: str | Path, content: str | bytes, *, private: bool = False
     """
     try:
         _replace(Path(path).resolve(), content, private)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+    except TypeError:
+        raise StorageError(f"a file is a path, not {path!r}") from None
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a null character in the path
         raise _wrapped(path, "cannot be written", error) from None
 
 
