@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from counterplan import Problem, Recourse
+from counterplan import Problem, Recourse, StorageError
+from counterplan.experiments.folder import LOCK, locked
 from counterplan.storage.workspace import LEARNED
 from loans import MANY, MODEL
 
@@ -206,3 +207,12 @@ def test_files_with_data_of_people_are_private(run, workspace: Path) -> None:
 
 def _decide(people: Any) -> list[str]:
     return ["yes" if row.income >= 2000 and row.job != "none" else "no" for row in people.itertuples()]
+
+
+def test_the_lock_of_an_experiment_is_not_opened_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / LOCK).symlink_to(outside)
+    with pytest.raises(StorageError, match=r"\.lock: cannot be written"), locked(tmp_path / "experiment"):
+        pass
+    assert not outside.exists()
