@@ -112,25 +112,21 @@ class _BoundedLoader(yaml.BaseLoader):
         self._depth -= 1
         return node
 
-    def scan_flow_scalar_spaces(self, double: bool, start_mark: yaml.Mark) -> list[str]:
+    def scan_flow_scalar_spaces(self, double: bool, start_mark: yaml.Mark) -> list[Any]:
         self._check_length(start_mark)
-        spaces: list[str] = super().scan_flow_scalar_spaces(double, start_mark)  # type: ignore[misc]
-        return spaces
+        return super().scan_flow_scalar_spaces(double, start_mark)
 
-    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str]:
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[Any] | None:
         self._check_length(start_mark)
-        spaces: list[str] = super().scan_plain_spaces(indent, start_mark)  # type: ignore[misc]
-        return spaces
+        return super().scan_plain_spaces(indent, start_mark)
 
-    def scan_block_scalar(self, style: str) -> yaml.Token:
-        self._block_start = self.get_mark()  # type: ignore[no-untyped-call]
-        token: yaml.Token = super().scan_block_scalar(style)  # type: ignore[misc]
-        return token
+    def scan_block_scalar(self, style: Any) -> yaml.ScalarToken:
+        self._block_start = self.get_mark()
+        return super().scan_block_scalar(style)
 
-    def scan_block_scalar_breaks(self, indent: int) -> tuple[list[str], yaml.Mark]:
+    def scan_block_scalar_breaks(self, indent: int) -> tuple[list[Any], yaml.Mark]:
         self._check_length(self._block_start)
-        breaks: tuple[list[str], yaml.Mark] = super().scan_block_scalar_breaks(indent)  # type: ignore[misc]
-        return breaks
+        return super().scan_block_scalar_breaks(indent)
 
     def _check_length(self, start: yaml.Mark) -> None:
         """Raise `LimitExceeded` if the text that begins at `start` is too long already."""
