@@ -32,8 +32,8 @@ from counterplan.search.orders import cheapest_orders, rollout
 from counterplan.surrogate.acquisition import GuideSettings
 from planners.brute_force import brute_force, indices
 
-WEIGHTS = [1e-12, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
-"""The first one makes an action free, since costs are rounded to 9 decimals."""
+WEIGHTS = [1e-6, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
+"""The first one is the smallest that is accepted."""
 
 
 @st.composite
@@ -205,6 +205,36 @@ def test_invalid_weights_are_refused() -> None:
         ):
             planner.plan(people, cost_weights=some)
     assert planner.box.queries <= 3, "only whether they are refused"
+
+
+@pytest.mark.parametrize(
+    ("costs", "factors", "message"),
+    [
+        ((1e303, 1.0), (1e6, 1.0), "'cost_weights' are too large: the cost of a plan would not be finite"),
+        ((1e9, 1e-3), (1e6, 1e-6), "weighted costs reach from .* too far apart to be added up exactly"),
+    ],
+)
+def test_extreme_costs_times_extreme_weights_are_refused(
+    costs: tuple[float, float], factors: tuple[float, float], message: str
+) -> None:
+    functions = {
+        name: {"add": "income", "arguments": [amount], "cost": cost}
+        for name, amount, cost in zip(("EARN", "SAVE"), (1000, 500), costs, strict=True)
+    }
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "extreme",
+            "outcome": {"column": "decision", "values": ["yes", "no"], "favourable": "yes"},
+            "max_actions": 2,
+            "features": {"income": {"kind": "number", "bins": "auto"}},
+            "functions": functions,
+        }
+    )
+    people = pd.DataFrame({"income": [0.0]})
+    planner = ExactPlanner(problem, lambda people: ["yes" if income >= 1500 else "no" for income in people["income"]])
+    with pytest.raises(SettingError, match=message):
+        planner.plan(people, cost_weights=[[*factors, 1.0]])
 
 
 def test_a_task_without_weights_needs_no_memory_for_them() -> None:
