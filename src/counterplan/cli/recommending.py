@@ -25,7 +25,7 @@ from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.text import Summary, plans_text
 from counterplan.recourse import Recourse
-from counterplan.storage.files import require_writable, write_whole
+from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
 
 MOST_PRINTED = 20
@@ -82,7 +82,7 @@ def recommend(
 ) -> None:
     """Compute plans: which actions, in which order, would overturn the model's decision."""
     for target in (json_file, csv_file):
-        if target is not None and str(target) != "-":
+        if target is not None and not _is_printed(target) and not is_stream(target):
             require_writable(target)
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
@@ -134,6 +134,11 @@ def recommend(
         raise typer.Exit(130)
 
 
+def _is_printed(target: Path | None) -> bool:
+    """Whether plans go to the standard output, where nothing else is printed then."""
+    return str(target) in ("-", "/dev/stdout")
+
+
 class _Writer(AbstractContextManager[None]):
     """Receives plans in chunks, and writes and prints them."""
 
@@ -169,14 +174,15 @@ class _PlansWriter(_Writer):
         plans = self.explained(Plans.join(self.chunks))
         errors: list[CounterplanError] = []
         for target, text in ((self.json_file, plans.to_json), (self.csv_file, plans.to_csv)):
-            if target is not None and str(target) == "-":
+            if _is_printed(target):
                 emit(text().rstrip("\n"))
             elif target is not None:
                 try:
-                    write_whole(target, text(), private=True)
+                    with WholeFile(target) as file:
+                        file.write(text())
                 except CounterplanError as error:
                     errors.append(error)
-        if "-" not in (str(self.json_file), str(self.csv_file)):
+        if not _is_printed(self.json_file) and not _is_printed(self.csv_file):
             echo(plans.to_text(MOST_PRINTED))
         if errors:
             raise StorageError("\n".join(map(str, errors)))
@@ -194,7 +200,7 @@ class _StreamWriter(_Writer):
     """Writes plans of a program, which have reasons, as CSV chunk by chunk: memory does not grow with their number."""
 
     def __init__(self, csv_file: Path | None) -> None:
-        self.printed = str(csv_file) == "-"
+        self.printed = _is_printed(csv_file)
         self.file = None if csv_file is None or self.printed else WholeFile(csv_file)
         self.error: StorageError | None = None
         self.first = Plans(())

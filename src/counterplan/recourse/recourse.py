@@ -771,12 +771,25 @@ class Recourse:
             "agent": lambda: self.agent_,
             "program": lambda: self.program_,
         }
-        if price is None:
-            return create_planner(name, self.problem, self.box, learned)
-        from counterplan.surrogate.acquisition import GuideSettings
+        guide = None
+        if price is not None:
+            from counterplan.surrogate.acquisition import GuideSettings
 
-        guide = GuideSettings(min_gain=_query_price(price))
-        return create_planner(name, self.problem, self.box, learned, guide=guide)
+            guide = GuideSettings(min_gain=_query_price(price))
+        try:
+            return create_planner(name, self.problem, self.box, learned, guide=guide)
+        except NotFittedError as error:
+            raise NotFittedError(f"{error}{self._parts_left_behind()}") from None
+
+    def _parts_left_behind(self) -> str:
+        """For an error: which parts in the folder are not used, because they belong to the problem saved there."""
+        if self._borrowed_from is None or self.workspace is None:
+            return ""
+        files = {"program": PROGRAM, "agent": AGENT[1]}
+        parts = " and the ".join(part for part, file in files.items() if self.workspace.holds(file))
+        if not parts:
+            return ""
+        return f". The {parts} in {self.workspace} cannot be used for another problem than the one saved there"
 
 
 def _query_price(price: object) -> float:
