@@ -24,13 +24,14 @@ MOST_LOOSE_MODULES = 5
 FACADE = "counterplan"
 """The package's own `__init__`."""
 
-_WORLD = {"errors", "problem"}
+_WORLD = {"errors", "bounded_json", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "plans", "surrogate", "agent", "program"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "bounded_json": {"errors"},
     "problem": {"errors"},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},

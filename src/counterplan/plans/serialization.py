@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
+from counterplan.bounded_json import parse_json
 from counterplan.errors import PlanError, StorageError
 from counterplan.plans.plan import Plan, Step
-from counterplan.storage.json_files import parse_json
 
 VERSION = 1
 LIMIT = 1_000_000_000

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterplan.blackbox import BlackBox
+from counterplan.bounded_json import parse_json
 from counterplan.errors import ModelError, PeopleError, StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
@@ -26,7 +27,7 @@ from counterplan.storage.arrays import (
     write_arrays,
 )
 from counterplan.storage.files import MissingFileError, read_inside, restrict_inside, write_inside
-from counterplan.storage.json_files import LIMIT, parse_json
+from counterplan.storage.json_files import LIMIT
 from counterplan.storage.settings import settings_to_dict
 from counterplan.storage.write_ahead import FILE as WRITE_AHEAD
 
