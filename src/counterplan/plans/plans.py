@@ -251,12 +251,11 @@ class Plans(Sequence[Plan]):
 
     @property
     def cautions(self) -> list[str]:
-        """[B] sentences about the limits of plans that were not verified; empty texts elsewhere."""
+        """[B] sentences about the limits of plans; empty texts where there are none."""
         coded = self.columns.cautions
         if coded is None:
             return [""] * len(self)
-        codes = np.where(self.verified, -1, coded.codes).tolist()
-        return [coded.values[code] if code >= 0 else "" for code in codes]
+        return [coded.values[code] if code >= 0 else "" for code in coded.codes.tolist()]
 
     @property
     def texts(self) -> Coded[str]:

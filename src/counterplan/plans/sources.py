@@ -197,7 +197,7 @@ class ColumnSource:
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
                 queries=int(columns.queries[row]),
                 row=tuple((name, _plain(value)) for name, value in zip(titles, values, strict=True)),
-                caution="" if verified or columns.cautions is None else columns.cautions.get(row) or "",
+                caution="" if columns.cautions is None else columns.cautions.get(row) or "",
             )
 
     def take(self, rows: slice) -> ColumnSource:

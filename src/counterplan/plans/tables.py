@@ -109,7 +109,7 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     reasons = columns.reasons or Coded.empty(taken.shape)
     because = [None if data is None else data.source for _, data in reasons.values]
     cautions = columns.cautions or Coded.empty(count.shape)
-    caution = np.where(columns.verified | (cautions.codes == NO_CODE), 0, cautions.codes + 1)
+    caution = np.where(cautions.codes == NO_CODE, 0, cautions.codes + 1)
     return {
         "person": Coded(person, source.persons),
         "status": Coded(status[person], [one.value for one in statuses]),

@@ -68,7 +68,7 @@ def total_effort(plan: Plan) -> str:
 def verification(plan: Plan) -> str:
     """Whether the plan was verified, and its caution."""
     if plan.verified:
-        return f"Checked with the model: favourable. {questions(plan.queries)} asked."
+        return f"Checked with the model: favourable. {questions(plan.queries)} asked. {plan.caution}".rstrip()
     if plan.queries > 1:
         text = f"Not checked with the model, which was asked {questions(plan.queries)} about other states."
     else:
