@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -18,12 +19,13 @@ from counterplan.cli.common import (
 )
 from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
-from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
+from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import resolve
 from counterplan.planners import ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.text import Summary, plans_text
+from counterplan.problem import People
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
@@ -95,6 +97,7 @@ def recommend(
         seed=seed,
         model_required=model_required,
         problem=other_problem,
+        lazy=True,
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
@@ -108,30 +111,43 @@ def recommend(
         )
         warn_of_foreign_answers(recourse, inputs.workspace)
     method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
-    table = inputs.take(person, limit).people()
     streams = isinstance(method, ProgramPlanner) and json_file is None
-    writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
-    stopped: BaseException | None = None
+
+    def run(chunks: Iterable[People], total: int | None) -> None:
+        """Plan for people chunk by chunk, and write the plans."""
+        writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
+        stopped: BaseException | None = None
+        with writer:
+            with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", total) as bar:
+                try:
+                    for chunk in chunks:
+                        plans = method.plan(
+                            chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
+                        )
+                        writer.add(plans)
+                except (KeyboardInterrupt, ModelError) as error:
+                    stopped = error
+            if stopped is None or writer.people:
+                writer.finish()
+        if stopped is not None:
+            done = f"{writer.people:,}" if total is None else f"{writer.people:,} of {total:,}"
+            echo(f"Stopped: {done} people are planned for; their plans are written.", err=True)
+            if isinstance(stopped, ModelError):
+                raise stopped
+            raise typer.Exit(130)
+
     gc.freeze()  # what was imported and loaded until now stays: collections need not visit it again and again
-    with writer:
-        with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
-            try:
-                for first in range(0, len(table), size):
-                    chunk = table.take(slice(first, first + size))
-                    plans = method.plan(
-                        chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
-                    )
-                    writer.add(plans)
-            except (KeyboardInterrupt, ModelError) as error:
-                stopped = error
-        if stopped is None or writer.people:
-            writer.finish()
-    if stopped is not None:
-        echo(f"Stopped: {writer.people:,} of {len(table):,} people are planned for; their plans are written.", err=True)
-        if isinstance(stopped, ModelError):
-            raise stopped
-        raise typer.Exit(130)
+    everybody = not person and limit is None
+    discardable = csv_file is None or not (_is_printed(csv_file) or is_stream(csv_file))
+    if streams and everybody and discardable and not inputs.has_model and not ask_again:
+        try:
+            run(inputs.parts(size), None)
+            return
+        except PeopleError:  # the whole table can be read, or has mistakes in several parts, which are reported at once
+            pass
+    table = inputs.take(person, limit).people()
+    run((table.take(slice(first, first + size)) for first in range(0, len(table), size)), len(table))
 
 
 def _is_printed(target: Path | None) -> bool:
