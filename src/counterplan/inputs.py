@@ -13,7 +13,7 @@ from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
 from counterplan.problem import People, Problem, read_table
-from counterplan.problem.tables import iter_table
+from counterplan.problem.tables import count_rows, iter_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
@@ -77,6 +77,11 @@ class Inputs:
             raise PeopleError("there is no file of people")
         for table in iter_table(self.source, self.problem.features, rows):
             yield self.problem.read(table)
+
+    def count_people(self) -> int:
+        """Number of people, without reading the table if it is a file; PeopleError if the file cannot be read."""
+        given = self.given_people
+        return len(given) if isinstance(given, pd.DataFrame) else count_rows(given)
 
     def people(self) -> People:
         """Read the table as people of the problem.

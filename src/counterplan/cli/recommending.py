@@ -114,7 +114,7 @@ def recommend(
     streams = isinstance(method, ProgramPlanner) and json_file is None
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
 
-    def run(chunks: Iterable[People], total: int | None) -> None:
+    def run(chunks: Iterable[People], total: int) -> None:
         """Plan for people chunk by chunk, and write the plans."""
         writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
         stopped: BaseException | None = None
@@ -131,8 +131,7 @@ def recommend(
             if stopped is None or writer.people:
                 writer.finish()
         if stopped is not None:
-            done = f"{writer.people:,}" if total is None else f"{writer.people:,} of {total:,}"
-            echo(f"Stopped: {done} people are planned for; their plans are written.", err=True)
+            echo(f"Stopped: {writer.people:,} of {total:,} people are planned for; their plans are written.", err=True)
             if isinstance(stopped, ModelError):
                 raise stopped
             raise typer.Exit(130)
@@ -142,7 +141,7 @@ def recommend(
     discardable = csv_file is None or not (_is_printed(csv_file) or is_stream(csv_file))
     if streams and everybody and discardable and not inputs.has_model and not ask_again:
         try:
-            run(inputs.parts(size), None)
+            run(inputs.parts(size), inputs.count_people())
             return
         except PeopleError:  # the whole table can be read, or has mistakes in several parts, which are reported at once
             pass

@@ -100,6 +100,12 @@ def iter_table(path: str | Path, features: Sequence[Feature], rows: int) -> Iter
                 yield form.natives(part)
 
 
+def count_rows(path: str | Path) -> int:
+    """Number of rows of a CSV file, read in parts; raises PeopleError as `read_table`."""
+    with _reporting(path), pd.read_csv(path, usecols=[0], dtype=str, chunksize=100_000) as parts:
+        return sum(len(part) for part in parts)
+
+
 def _is_parquet(path: str | Path) -> bool:
     return str(path).endswith((".parquet", ".pq"))
 
