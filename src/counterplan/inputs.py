@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -11,11 +13,10 @@ from counterplan import benchmarks
 from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
 from counterplan.problem import People, Problem, read_table
+from counterplan.problem.tables import count_rows, iter_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
-
-"""Bytes of a file that is examined for a program in place of a problem."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Inputs:
     ----------
     problem : Problem
         The problem.
-    table : DataFrame
-        The people.
+    given_people : DataFrame or Path
+        The people: a table, or the file that `table` reads on first access.
     box : BlackBox
         The model; without one, querying it raises a ModelError.
     workspace : Workspace or None
@@ -41,12 +42,46 @@ class Inputs:
     """
 
     problem: Problem
-    table: pd.DataFrame
+    given_people: pd.DataFrame | Path
     box: BlackBox
     workspace: Workspace | None
     origin: Origin
     has_model: bool = True
     source: Path | None = None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The people as a table."""
+        given = self.given_people
+        return given if isinstance(given, pd.DataFrame) else read_table(given, self.problem.features)
+
+    def parts(self, rows: int) -> Iterator[People]:
+        """Read the file of people in parts, so that memory does not grow with its length.
+
+        Parameters
+        ----------
+        rows : int
+            Most people of a part.
+
+        Yields
+        ------
+        People
+
+        Raises
+        ------
+        PeopleError
+            If there is no CSV file, it has to be read as a whole, or a part does not match the problem. `people` then
+            succeeds, or reports all mistakes.
+        """
+        if self.source is None:
+            raise PeopleError("there is no file of people")
+        for table in iter_table(self.source, self.problem.features, rows):
+            yield self.problem.read(table)
+
+    def count_people(self) -> int:
+        """Number of people, without reading the table if it is a file; PeopleError if the file cannot be read."""
+        given = self.given_people
+        return len(given) if isinstance(given, pd.DataFrame) else count_rows(given)
 
     def people(self) -> People:
         """Read the table as people of the problem.
@@ -88,7 +123,7 @@ class Inputs:
                 if not 0 <= row < len(table):
                     raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
             table = table.iloc[rows]
-        return replace(self, table=table if limit is None else table.head(limit))
+        return replace(self, given_people=table if limit is None else table.head(limit))
 
 
 def resolve(
@@ -101,6 +136,7 @@ def resolve(
     split: str = "refused_test",
     model_required: bool = True,
     problem: str | Path | Problem | None = None,
+    lazy: bool = False,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -125,6 +161,8 @@ def resolve(
     problem : str, pathlib.Path or Problem, optional
         A problem, or its file, to use in place of the one in a learned folder: other costs, limits or actions over
         the same features.
+    lazy : bool, default=False
+        Whether a file of people is read on first access of `Inputs.table` only, and can be read in `Inputs.parts`.
 
     Returns
     -------
@@ -162,14 +200,15 @@ def resolve(
         benchmark = benchmarks.load(origin.benchmark, origin.seed)
         provided = workspace is None and people is None and model is None and threshold is None
         used = changed or benchmark.problem
-        return Inputs(
+        inputs = Inputs(
             used,
-            getattr(benchmark, split) if people is None else _table(people, used),
+            getattr(benchmark, split) if people is None else _given(people),
             BlackBox(benchmark.model if model is None else model, threshold=threshold),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
         )
+        return inputs if lazy else _with_table(inputs)
     if workspace is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
         known, hint = ", ".join(benchmarks.NAMES), did_you_mean(name, benchmarks.NAMES)
         raise SettingError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
@@ -179,8 +218,8 @@ def resolve(
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
     box = BlackBox(_no_model) if model is None else BlackBox(model, threshold=threshold)
-    table = _table(people, used)
-    return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
+    inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
+    return inputs if lazy else _with_table(inputs)
 
 
 def load_problem_file(path: str | Path) -> Problem:
@@ -240,8 +279,13 @@ def folder_or_file(name: str) -> Path:
     )
 
 
-def _table(people: str | Path | pd.DataFrame, problem: Problem) -> pd.DataFrame:
-    return people if isinstance(people, pd.DataFrame) else read_table(people, problem.features)
+def _given(people: str | Path | pd.DataFrame) -> pd.DataFrame | Path:
+    return people if isinstance(people, pd.DataFrame) else Path(people)
+
+
+def _with_table(inputs: Inputs) -> Inputs:
+    """`inputs` with the table of people instead of its file."""
+    return replace(inputs, given_people=inputs.table)
 
 
 def _source(people: str | Path | pd.DataFrame | None) -> Path | None:

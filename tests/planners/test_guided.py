@@ -188,11 +188,14 @@ def test_plans_of_others_are_hints_only_for_the_same_actions(surrogate: Surrogat
     functions = functions_of(GERMAN.problem)
     same = changed(functions={name: spec | {"cost": 3.0} for name, spec in functions.items()})
     other = changed(functions=dict(list(functions.items())[1:]))
-    assert GuidedPlanner(same, GERMAN.model, surrogate)._hints() is hints
-    reduced = GuidedPlanner(other, GERMAN.model, surrogate)._hints()
-    assert reduced is not None
-    assert reduced.anchors is hints.anchors
-    assert len(reduced.examples) == 0
+    for problem, examples in ((same, [[0, 1]]), (other, [])):
+        bound = GuidedPlanner(problem, GERMAN.model, surrogate).surrogate
+        assert isinstance(bound, Surrogate)
+        assert bound.problem is problem, "with_problem binds it"
+        assert bound.hints is not None
+        assert bound.hints.anchors is hints.anchors
+        assert bound.hints.examples.shape[1] == problem.max_actions
+        assert [[action for action in plan if action >= 0] for plan in bound.hints.examples.tolist()] == examples
     syn = benchmarks.load("syn")
     with pytest.raises(SettingError, match="fitted for another problem"):
         GuidedPlanner(syn.problem, syn.model, surrogate)

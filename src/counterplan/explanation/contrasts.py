@@ -111,7 +111,10 @@ class Contrasts:
                 favourable, known = self.oracle(states, people), np.ones(len(rows), bool)
             except QueryBudgetExceeded as stop:
                 favourable, known = stop.answers, stop.known
-            found = [answer if sure else None for answer, sure in zip(favourable.tolist(), known.tolist(), strict=True)]
+            found = [
+                answer if is_known else None
+                for answer, is_known in zip(favourable.tolist(), known.tolist(), strict=True)
+            ]
         else:
             found = [self.oracle.cache.get(key) for key in self.oracle.keys(states, people)]
         for row, answer in zip(rows.tolist(), found, strict=True):

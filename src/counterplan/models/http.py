@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import ModelError
+from counterplan.bounded_json import parse_json
+from counterplan.errors import ModelError, StorageError
 from counterplan.models.identity import digest_of
 from counterplan.models.outputs import Array, as_labels, as_scores
 from counterplan.problem.values import cut, is_missing
@@ -94,8 +95,8 @@ class HttpModel:
     def _predictions(self, people: pd.DataFrame) -> list[Any]:
         body = self._query(json.dumps({"instances": self._instances(people)}).encode())
         try:
-            response = json.loads(body)
-        except (ValueError, RecursionError) as error:
+            response = parse_json(body, self.name, nan=True)
+        except StorageError as error:
             raise ModelError(f"{self.name} gave a response that is not JSON: {_start(body)}") from error
         predictions = response.get("predictions") if isinstance(response, dict) else response
         if not isinstance(predictions, list):

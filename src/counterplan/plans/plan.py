@@ -116,7 +116,7 @@ class Plan:
     row : tuple of (column, value) pairs
         The person as in the table, with columns that are not features: models may need them.
     caution : str
-        Sentence about the limits of a plan that was not verified; empty if there is none.
+        Sentence about the limits of a plan, such as that it ignores cost weights; empty if there is none.
 
     Raises
     ------

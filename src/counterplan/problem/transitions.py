@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
 
+MAX_CELLS = 2**24
+"""Size of arrays [n, A] that are computed at once."""
 _DECIMALS = 9
 """Decimals of sums: the order of additions does not matter."""
 _COARSE = 2**53 / 10**_DECIMALS
@@ -79,6 +81,11 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows n for which an array [n, A] has at most `MAX_CELLS` cells; larger tables are split."""
+        return max(1, MAX_CELLS // len(self))
 
     def legal(self, states: Floats) -> Bools:
         """Which actions [B, A] are legal in `states` [B, F]: STOP always, an action without effect never."""

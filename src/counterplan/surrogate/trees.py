@@ -29,7 +29,8 @@ MISSING = np.float32(-1e30)
 """A missing value is less than all others."""
 _COMBINATIONS = 256
 """Most combinations of intervals in one table."""
-_FIRST = np.array([0, *((bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAVES))], np.uint8)
+_SETS = np.arange(1 << LEAVES)
+_FIRST = np.frexp(np.maximum(_SETS & -_SETS, 1))[1].astype(np.uint8) - 1
 """The first leaf in each set of leaves."""
 
 
