@@ -28,16 +28,9 @@ pytest.importorskip("jax")
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import family
 from counterplan.surrogate.active_learning import CHECKPOINT, METRICS, ActiveLearner, LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT
 
-QUICK = LearningSettings(
-    people=50,
-    plans=50,
-    rounds=3,
-    patience=9,
-    validation=6,
-    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=10),
-)
+QUICK = LearningSettings(people=50, plans=50, rounds=3, patience=9, validation=6, fit=FIT)
 
 
 @cache

@@ -10,7 +10,16 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import worlds
-from counterplan import BlackBox, GuidedPlanner, LearningSettings, Problem, Recourse, SettingError, benchmarks
+from counterplan import (
+    BlackBox,
+    GuidedPlanner,
+    GuideSettings,
+    LearningSettings,
+    Problem,
+    Recourse,
+    SettingError,
+    benchmarks,
+)
 from counterplan.search.synthetic import random_walk
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
@@ -175,9 +184,9 @@ def test_people_whom_nothing_helps_cost_few_queries(fitted: tuple[Surrogate, ...
     def queries(errors: ErrorModel | None) -> float:
         box = BlackBox(lambda people: np.full(len(people), unfavourable))
         believed = replace(surrogate, calibrations=uncertain, errors=errors, link=None)
-        plans = GuidedPlanner(german.problem, box, believed).plan(german.refused_test.head(20))
+        planner = GuidedPlanner(german.problem, box, believed, settings=GuideSettings(min_chance=0.2))
+        plans = planner.plan(german.refused_test.head(20))
         assert plans.counts["found"] == 0
         return float(np.mean([plan.queries for plan in plans]))
 
-    assert queries(None) > 12
-    assert queries(surrogate.errors) < 8, "answers about a person lower the chances of all of their states"
+    assert queries(surrogate.errors) < 0.8 * queries(None), "answers about a person lower the chances of all states"

@@ -111,7 +111,10 @@ class Contrasts:
                 favourable, known = self.oracle(states, people), np.ones(len(rows), bool)
             except QueryBudgetExceeded as stop:
                 favourable, known = stop.answers, stop.known
-            found = [answer if sure else None for answer, sure in zip(favourable.tolist(), known.tolist(), strict=True)]
+            found = [
+                answer if is_known else None
+                for answer, is_known in zip(favourable.tolist(), known.tolist(), strict=True)
+            ]
         else:
             cached = self.oracle.cached(states, people)
             found = [None if answer is None else answer.favourable for answer in cached]
