@@ -48,11 +48,11 @@ class GuideSettings:
     min_gain : float, optional
         Smallest expected saving, in units of cost, that is worth a query. None: `min_relative_gain` × the cost of the
         plan.
-    min_relative_gain : float, default=0.02
+    min_relative_gain : float, default=0.015
         Smallest expected saving that is worth a query, as a share of the cost of the plan.
     confidence : float, default=0.9
         Probability from which on a state is taken to be favourable.
-    min_chance : float, default=0.01
+    min_chance : float, default=0.02
         A person without a plan is queried as long as some state has at least this probability.
     max_queries : int or None, default=15
         Most queries about one person, unless a budget is given.
@@ -74,9 +74,9 @@ class GuideSettings:
     """
 
     min_gain: float | None = field(default=None, metadata={"key": "price"})
-    min_relative_gain: float = field(default=0.02, metadata={"key": "share"})
+    min_relative_gain: float = field(default=0.015, metadata={"key": "share"})
     confidence: float = field(default=0.9, metadata={"key": "sure"})
-    min_chance: float = 0.01
+    min_chance: float = 0.02
     max_queries: int | None = field(default=15, metadata={"key": "questions"})
     max_expansions: int | None = field(default=460_000, metadata={"key": "steps"})
     batch_size: int = field(default=3_200, metadata={"key": "together"})
@@ -369,8 +369,9 @@ class _GuidedSearch:
         pool = self.pool
         person, chance = pool.person[part], np.maximum(pool.probability[part], _TINY)
         target = np.where(np.isinf(self.target), 0.0, self.target)[person]
-        below: Floats = target - pool.cost[part] - self.query_cost()[person] / chance
-        return pool.open[part] * np.maximum(below, 0.0)
+        below = np.maximum(target - pool.cost[part] - self.query_cost()[person] / chance, 0.0)
+        value: Floats = np.where(pool.open[part], below, 0.0)
+        return value
 
     def propose(self) -> None:
         """Add change sets to the pool, for people with too many states to enumerate."""
