@@ -170,17 +170,60 @@ class Transitions:
         for cause in self._consequences:
             before, new = states[:, cause.source], after[:, cause.source]
             changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
-            if cause.table is not None:
-                value = np.where(
-                    np.isnan(new[changed]), np.nan, cause.table[np.nan_to_num(new[changed]).astype(np.intp)]
-                )
+            value = self._consequence(cause, after[changed])
+            if cause.table is not None:  # which leaves other values as they are
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
-            else:
-                assert cause.formula is not None
-                value = np.broadcast_to(cause.formula(after[changed]), changed.shape)
-                value = np.round(value) if self._integers[cause.target] else rounded(value)
             after[changed, cause.target] = value
         return after
+
+    def _consequence(self, cause: Cause, states: Floats) -> Floats:
+        """The value [B] that a consequence gives its target in `states` [B, F]; NaN where a table has none."""
+        if cause.table is not None:
+            source = states[:, cause.source]
+            return np.where(np.isnan(source), np.nan, cause.table[np.nan_to_num(source).astype(np.intp)])
+        assert cause.formula is not None
+        value = np.broadcast_to(cause.formula(states), (len(states),))
+        return np.round(value) if self._integers[cause.target] else rounded(value)
+
+    @cached_property
+    def derived(self) -> tuple[Cause, ...]:
+        """One consequence for each feature that follows from others in every state, in topological order.
+
+        No function changes such a feature; its consequences are one table of all values, or one formula of other
+        features that is evaluated whenever one of them changes.
+        """
+        changed = {function.target for function in self.functions}
+        by_target: dict[int, list[Cause]] = {}
+        for cause in self._consequences:
+            by_target.setdefault(cause.target, []).append(cause)
+        return tuple(
+            causes[0] for target, causes in by_target.items() if target not in changed and self._determines(causes)
+        )
+
+    def _determines(self, causes: Sequence[Cause]) -> bool:
+        """Whether the consequences of one target are a function of other features."""
+        first, target = causes[0], self.features[causes[0].target]
+        if first.table is not None:
+            complete = not np.isnan(first.table).any() and (target.missing or not self.features[first.source].missing)
+            return complete and len(causes) == 1
+        read = self.read_in(first)
+        return (
+            target.index not in read
+            and all(cause.formula == first.formula for cause in causes)
+            and read & set(self.mutable.tolist()) <= {cause.source for cause in causes}
+        )
+
+    def read_in(self, cause: Cause) -> set[int]:
+        """The features that a consequence depends on."""
+        names = set() if cause.formula is None else cause.formula.tree.names()
+        return {cause.source} | {feature.index for feature in self.features if feature.name in names}
+
+    def derive(self, states: Floats) -> Floats:
+        """The states [B, F] with all features that are `derived` computed from the others."""
+        result = states.copy()
+        for cause in self.derived:
+            result[:, cause.target] = self._consequence(cause, result)
+        return result
 
     def _touched(self) -> set[int]:
         touched = {function.target for function in self.functions}
