@@ -24,13 +24,14 @@ MOST_LOOSE_MODULES = 5
 FACADE = "counterplan"
 """The package's own `__init__`."""
 
-_WORLD = {"errors", "problem"}
+_WORLD = {"errors", "bounded_json", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "plans", "surrogate", "agent", "program"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "bounded_json": {"errors"},
     "problem": {"errors"},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
@@ -174,6 +175,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "trial": set(),
         "visits": set(),
         "leaf_choices": set(),
+        "prediction_cache": set(),
         "choice_space": {"candidate_tests"},
         "evaluation": {"visits"},
         "tree_grower": {"candidate_tests", "leaf_choices"},
@@ -185,6 +187,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "evaluation",
             "fallbacks",
             "leaf_choices",
+            "prediction_cache",
             "tree_grower",
             "visits",
         },
@@ -197,7 +200,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 LAZY: dict[str, set[str]] = {
     "cli": {"cli", "counterplan", "experiments", "problem", "program", "surrogate"},
     "experiments": {"planners"},
-    "program": {"blackbox"},
+    "planners": {"planners"},
+    "program": {"blackbox", "program"},
     "recourse": {"agent", "distillation", "explanation", "surrogate"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""

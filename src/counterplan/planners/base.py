@@ -73,9 +73,10 @@ class Planner(ABC):
             Functions or actions that nobody may take; or, by index label, that one person may not take.
         allowed : bool array of shape [B, A], optional
             The same as a mask.
-        cost_weights : array of shape [B, A], optional
-            Positive, finite factors on the cost of each action for each person. The cost of a step is its cost in the
-            problem times its weight, rounded to 9 decimals.
+        cost_weights : array of shape [B, A] or DataFrame, optional
+            Factors from 1e-6 to 1e6 on the cost of each action for each person. The cost of a step is its cost in the
+            problem times its weight, rounded to 9 decimals. A DataFrame has the index labels of the people, and
+            functions or actions as columns; actions without a column have weight 1.
         budget : int, optional
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
