@@ -15,7 +15,7 @@ from counterplan.surrogate.active_learning import LearningSettings
 def test_renamed_settings_keep_their_keys() -> None:
     assert settings_to_dict(GuideSettings(min_gain=2)) == {
         "price": 2,
-        "share": 0.015,
+        "share": 0.02,
         "sure": 0.9,
         "min_chance": 0.01,
         "questions": 15,

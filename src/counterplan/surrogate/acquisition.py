@@ -1,8 +1,9 @@
 """Acquisition of queries for planning with a surrogate.
 
 Transitions and costs are known; only the goal test, the black box, is expensive. States are therefore enumerated in
-order of cost without queries, and each query goes to the state with the largest expected saving: the surrogate's
-probability × the saving against the best plan so far.
+order of cost without queries. A query costs some λ, a share of the cost of the plan. Each goes to the state with the
+least index ``cost + λ / probability`` (Weitzman's reservation value: a query is worth its cost if the best plan costs
+more than that), until no index is below the cost of the best plan.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Logit = Callable[[Floats], Floats]
 
 _LARGEST_LOGIT = 500.0
 _TINY = 1e-6
-_TARGET = 2.0
+_HORIZON = 4.0
+"""A person without a plan is given up where plans cost this many times as much as the cheapest confident state."""
 _ALL = slice(None)
 
 
@@ -46,7 +48,7 @@ class GuideSettings:
     min_gain : float, optional
         Smallest expected saving, in units of cost, that is worth a query. None: `min_relative_gain` × the cost of the
         plan.
-    min_relative_gain : float, default=0.015
+    min_relative_gain : float, default=0.02
         Smallest expected saving that is worth a query, as a share of the cost of the plan.
     confidence : float, default=0.9
         Probability from which on a state is taken to be favourable.
@@ -72,7 +74,7 @@ class GuideSettings:
     """
 
     min_gain: float | None = field(default=None, metadata={"key": "price"})
-    min_relative_gain: float = field(default=0.015, metadata={"key": "share"})
+    min_relative_gain: float = field(default=0.02, metadata={"key": "share"})
     confidence: float = field(default=0.9, metadata={"key": "sure"})
     min_chance: float = 0.01
     max_queries: int | None = field(default=15, metadata={"key": "questions"})
@@ -263,9 +265,9 @@ class _GuidedSearch:
         self.cost = np.full(count, np.inf)
         """[B] cost of the cheapest plan so far."""
         self.target = np.full(count, np.inf)
-        """[B] cost to undercut: that of the plan, or an estimate; infinite as long as there is no estimate."""
+        """[B] cost to undercut: that of the plan, or a horizon; infinite as long as there is no estimate."""
         self.best_value = np.zeros(count)
-        """[B] largest acquisition value in the pool."""
+        """[B] largest acquisition value in the pool: by how much the least index is below the target."""
         self.bound = np.zeros(count)
         """[B] lower bound on the cost of states that were not enumerated."""
         self.enumerated = np.zeros(count, np.intp)
@@ -313,18 +315,16 @@ class _GuidedSearch:
     def needs_expansion(self) -> Bools:
         """[B] whether a state not enumerated yet may have a larger acquisition value than the best one known."""
         needed: Bools = self.active & np.isfinite(self.bound)
-        possible = self.target[needed] - self.bound[needed]
-        needed[needed] = possible > np.maximum(self.best_value, self.min_gain())[needed]
+        possible = self.target[needed] - self.bound[needed] - self.query_cost()[needed]
+        needed[needed] = possible > self.best_value[needed]
         return needed
 
-    def min_gain(self) -> Floats:
-        """[B] smallest acquisition value that is worth a query; 0 for people without a plan."""
-        gain = np.zeros(len(self.cost))
-        solved = np.isfinite(self.cost)
-        settings = self.settings
-        relative = settings.min_relative_gain * self.cost[solved]
-        gain[solved] = relative if settings.min_gain is None else settings.min_gain
-        return gain
+    def query_cost(self) -> Floats:
+        """[B] what a query costs, λ: a share of the cost of the plan, or of the cheapest confident state."""
+        if self.settings.min_gain is not None:
+            return np.where(np.isfinite(self.target), self.settings.min_gain, 0.0)
+        cost = np.where(np.isfinite(self.cost), self.cost, self.target / _HORIZON)
+        return self.settings.min_relative_gain * np.where(np.isfinite(cost), cost, 0.0)
 
     def add(self, labels: Labels) -> None:
         """Add enumerated states to the pool; the first confident one sets a target."""
@@ -343,18 +343,18 @@ class _GuidedSearch:
         self.pool.add(labels, np.clip(np.nan_to_num(odds), -_LARGEST_LOGIT, _LARGEST_LOGIT))
 
     def update_target(self, people: Bools, estimate: bool = False) -> None:
-        """Set the target of `people` [B] without a plan to twice the cost of their cheapest confident state.
+        """Set the target of `people` [B] without a plan to a multiple of the cost of their cheapest confident state.
 
-        If there is none, it is estimated, with `estimate`, as twice the cost of the most likely one.
+        If there is none, it is estimated, with `estimate`, by the most likely one.
         """
         pool, people = self.pool, people & np.isinf(self.cost)
         selected = pool.open & people[pool.person]
         target = np.full(len(people), np.inf)
         confident = selected & (pool.probability >= self.settings.confidence)
-        np.minimum.at(target, pool.person[confident], _TARGET * pool.cost[confident] + _TINY)
+        np.minimum.at(target, pool.person[confident], _HORIZON * pool.cost[confident] + _TINY)
         if estimate:
             at = pool.best(np.where(selected & np.isinf(target)[pool.person], pool.odds, -np.inf))
-            target[pool.person[at]] = _TARGET * pool.cost[at] + _TINY
+            target[pool.person[at]] = _HORIZON * pool.cost[at] + _TINY
         self.target[people] = target[people]
         self.best_value[people] = self.values(_ALL)[people]
 
@@ -365,10 +365,12 @@ class _GuidedSearch:
         return best
 
     def acquisition(self, part: slice) -> Floats:
-        """[n] probability × saving in a `part` of the pool; 0 for queried states and people without a target."""
+        """[n] by how much the index in a `part` of the pool is below the target; 0 for queried states."""
         pool = self.pool
-        target = np.where(np.isinf(self.target), 0.0, self.target)[pool.person[part]]
-        return pool.open[part] * pool.probability[part] * np.maximum(target - pool.cost[part], 0.0)
+        person, chance = pool.person[part], np.maximum(pool.probability[part], _TINY)
+        target = np.where(np.isinf(self.target), 0.0, self.target)[person]
+        below: Floats = target - pool.cost[part] - self.query_cost()[person] / chance
+        return pool.open[part] * np.maximum(below, 0.0)
 
     def propose(self) -> None:
         """Add change sets to the pool, for people with too many states to enumerate."""
@@ -398,7 +400,7 @@ class _GuidedSearch:
         score = np.where(last[self.pool.person], self.pool.odds, value)  # the last query goes to the most likely state
         at = self.pool.best(np.where(value > 0, score, -np.inf))
         person = self.pool.person[at]
-        selected = (value[at] > self.min_gain()[person]) & (self.queries[person] < self.max_queries)
+        selected = self.queries[person] < self.max_queries
         chance = np.zeros(len(self.cost))
         np.maximum.at(chance, self.pool.person, self.pool.open * self.pool.probability)
         selected &= np.isfinite(self.cost[person]) | (chance[person] >= self.settings.min_chance)

@@ -136,7 +136,7 @@ class LearningSettings:
     query_cost: float = field(default=0.02, metadata={"key": "price"})
     guide: GuideSettings = field(default_factory=GuideSettings)
     acquisition: GuideSettings = field(
-        default_factory=lambda: GuideSettings(min_relative_gain=0.005, max_queries=3, max_expansions=150_000),
+        default_factory=lambda: GuideSettings(min_relative_gain=0.03, max_queries=3, max_expansions=150_000),
         metadata={"key": "teach"},
     )
     fit: FitSettings = field(default_factory=FitSettings)
