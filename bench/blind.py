@@ -11,7 +11,7 @@ import argparse
 from dataclasses import dataclass
 
 import numpy as np
-from common import feasible, interval
+from common import by_feasibility, interval
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -97,11 +97,11 @@ def main() -> None:
             benchmark = benchmarks.load(name, seed)
             problem = benchmark.problem
             twins = Twins.among(problem, problem.read(benchmark.train).states, options.twins)
-            people, _ = feasible(problem, benchmark.model, benchmark.refused_test)
-            found = [one(benchmark, twins, person, penalty) for person in problem.read(people).states]
+            refused = by_feasibility(problem, benchmark.model, benchmark.refused_test)
+            found = [one(benchmark, twins, person, penalty) for person in problem.read(refused.feasible).states]
             success.append(float(np.mean([solved for solved, _ in found])))
             ratio.append(float(np.mean([value for solved, value in found if solved])))
-            print(f"{name:9} seed {seed}: success {success[-1]:.3f}  ratio {ratio[-1]:.3f}", flush=True)
+            print(f"{name:9} seed {seed}: success {success[-1]:.3f}  ratio {ratio[-1]:.3f} ({refused})", flush=True)
         print(f"{name:9} without protected features: success {interval(success)}  ratio {interval(ratio)}", flush=True)
 
 

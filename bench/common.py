@@ -5,8 +5,8 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,27 @@ PEOPLE = 100
 BUDGETS = (1, 2, 3, 5, 10, 20, 50)
 
 
-def feasible(problem: Problem, model: object, refused: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
-    """The first 100 refused people for whom a plan exists, and the optimal cost of each."""
+class Refused(NamedTuple):
+    """Refused people, by whether a plan exists for them."""
+
+    feasible: pd.DataFrame
+    """The first 100 people for whom a plan exists."""
+    optimum: np.ndarray
+    """The optimal cost of each of these."""
+    infeasible: pd.DataFrame
+    """The people among the first 130 for whom exact search proves that no plan exists."""
+
+    def __str__(self) -> str:
+        return f"{len(self.feasible)} people with a plan, {len(self.infeasible)} without any"
+
+
+def by_feasibility(problem: Problem, model: object, refused: pd.DataFrame) -> Refused:
+    """Split the first refused people by exact search."""
     people = refused.head(PEOPLE + 30)
     exact = ExactPlanner(problem, BlackBox(model)).plan(people, refused=True)
-    found = [plan.status == "found" for plan in exact]
-    return people[found].head(PEOPLE), np.array([plan.cost for plan in exact if plan.status == "found"])[:PEOPLE]
+    status, cost = np.array([str(plan.status) for plan in exact]), np.array([plan.cost for plan in exact])
+    found = status == "found"
+    return Refused(people[found].head(PEOPLE), cost[found][:PEOPLE], people[status == "infeasible"])
 
 
 def measures(plans: Plans, optimum: np.ndarray, problem: Problem, model: object) -> dict[str, float]:
@@ -39,6 +54,12 @@ def measures(plans: Plans, optimum: np.ndarray, problem: Problem, model: object)
     }
 
 
+def infeasible_measures(people: pd.DataFrame, plan: Callable[[pd.DataFrame], Plans]) -> dict[str, float]:
+    """The number of `people` without any plan, and the queries per person that `plan` spends on them."""
+    spent = plan(people).queries / len(people) if len(people) else float("nan")
+    return {"infeasible": len(people), "infeasible_queries": spent}
+
+
 def interval(values: Sequence[float]) -> str:
     """Mean over seeds, and half the width of its 95 % interval (Student's t)."""
     mean, half, _ = Interval.of(values)
@@ -46,6 +67,11 @@ def interval(values: Sequence[float]) -> str:
 
 
 def summary(rows: Sequence[dict[str, Any]], key: str) -> str:
-    """Success, cost ratio and queries of one planner, over seeds."""
+    """Success, cost ratio and queries of one planner, over seeds; apart, people without a plan and queries on them."""
     names = ("success", "ratio", "queries")
-    return "  ".join(f"{name} {interval([row[key][name] for row in rows])}" for name in names)
+    text = "  ".join(f"{name} {interval([row[key][name] for row in rows])}" for name in names)
+    counts = [row[key].get("infeasible", 0) for row in rows]
+    if not any(counts):
+        return text
+    spent = sum(row[key]["infeasible_queries"] * count for row, count in zip(rows, counts, strict=True) if count)
+    return f"{text}  infeasible {sum(counts)} people, queries {spent / sum(counts):.1f}"

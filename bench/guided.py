@@ -1,7 +1,8 @@
 """Success, cost and queries of the guided planner: `python bench/guided.py [BENCHMARK …] [--seeds 3] [--out FILE]`.
 
 Fits a surrogate for each benchmark and seed on its training people, and plans for the first 100 refused, feasible test
-people with at most five queries each. The same settings for all. `--others` replaces the models of the benchmarks by
+people with at most five queries each; people for whom exact search proves that there is no plan are reported apart. The
+same settings for all. `--others` replaces the models of the benchmarks by
 gradient boosting, a random forest and a logistic regression, on german and adult.
 """
 
@@ -51,7 +52,7 @@ def one(benchmark: Benchmark, model: object, curves: bool) -> dict[str, object]:
     """All measures of one benchmark and seed; with `curves` also those for other budgets, and of exact search."""
     problem = benchmark.problem
     refused = benchmark.test[~BlackBox(model).favourable(problem, benchmark.test)].reset_index(drop=True)
-    people, optimum = common.feasible(problem, model, refused)
+    people, optimum, infeasible = common.by_feasibility(problem, model, refused)
     start = time.process_time()
     learner = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed)
     surrogate = learner.run()
@@ -62,6 +63,7 @@ def one(benchmark: Benchmark, model: object, curves: bool) -> dict[str, object]:
     plans = planner.plan(people, refused=True, budget=5)
     row["milliseconds"] = (time.process_time() - start) * 1000 / len(people)
     row["guided"] = common.measures(plans, optimum, problem, model)
+    row["guided"] |= common.infeasible_measures(infeasible, lambda some: planner.plan(some, refused=True, budget=5))
     row["proved"] = float(np.mean([plan.optimal for plan in plans]))
     unverified = GuidedPlanner(problem, BlackBox(model), surrogate).plan(people, refused=True, budget=0)
     row["unverified"] = common.measures(unverified, optimum, problem, model)

@@ -25,7 +25,7 @@ FILL = """(people) => {
   for (const person of people) {
     for (const [feature, value] of Object.entries(person)) {
       const field = document.getElementById(`feature-${feature}`);
-      if (!field) continue;
+      if (!field || field.tagName === "OUTPUT") continue;
       field.value = value;
       const started = performance.now();
       field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", { bubbles: true }));

@@ -321,9 +321,9 @@ def main() -> None:
     results = []
     for name in options.names:
         benchmark = benchmarks.load(name, options.seed)
-        people, optimum = common.feasible(benchmark.problem, benchmark.model, benchmark.refused_test)
-        people, optimum = people.head(options.people), optimum[: options.people]
-        print(f"{name}: {len(people)} people", flush=True)
+        refused = common.by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
+        people, optimum = refused.feasible.head(options.people), refused.optimum[: options.people]
+        print(f"{name}: {len(people)} people; {len(refused.infeasible)} more without any plan", flush=True)
         for method in options.methods:
             if method in PLANNERS:
                 label, row = method, by_planner(benchmark, people, optimum, method)

@@ -13,9 +13,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from common import feasible, interval, measures, summary
+from common import Refused, by_feasibility, infeasible_measures, interval, measures, summary
 
 from counterplan import BlackBox, ExactPlanner, Plans, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -48,10 +47,9 @@ class Distillation:
     protected: bool
 
 
-def one(
-    benchmark: Benchmark, recourse: Recourse, people: pd.DataFrame, optimum: np.ndarray, how: Distillation
-) -> dict[str, object]:
+def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distillation) -> dict[str, object]:
     problem, model = benchmark.problem, benchmark.model
+    people, optimum, infeasible = refused
     start = time.process_time()
     program = recourse.distil(
         benchmark.refused_train if how.preset == "paper" else benchmark.train,
@@ -66,6 +64,8 @@ def one(
     run = program.run(read.states)
     plans = program.recommend(read)
     row["program"] = measures(plans, optimum, problem, model)
+    given = program.recommend(infeasible).counts["found"] if len(infeasible) else 0
+    row["infeasible"] = {"people": len(infeasible), "plans": given}
     row |= {"rule": mean_rule_length(program, run), "longest": longest_rule(program, run), "leaves": count(program)}
     row |= {
         "card": {
@@ -78,6 +78,7 @@ def one(
         fresh = Recourse(problem, BlackBox(model), surrogate=recourse.surrogate_, program=program)
         cascade = fresh.recommend(read, "cascade", refused=True)
         row["cascade"] = measures(cascade, optimum, problem, model)
+        row["cascade"] |= infeasible_measures(infeasible, lambda some: fresh.recommend(some, "cascade", refused=True))
         guided = Recourse(problem, BlackBox(model), surrogate=recourse.surrogate_, program=program)
         row["reasons"] = {"guided": reasons(guided, guided.recommend(read, "guided", refused=True))}
         row["reasons"] |= {"cascade": reasons(fresh, cascade)}
@@ -127,11 +128,11 @@ def main() -> None:
         group = []
         for seed in range(options.first, options.first + options.seeds):
             benchmark = benchmarks.load(name, seed)
-            people, optimum = feasible(benchmark.problem, benchmark.model, benchmark.refused_test)
+            refused = by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
             recourse = fitted(benchmark, "search" if options.preset == "paper" else "guided", options.surrogates)
             for prefer in options.prefer or ["balanced"]:
                 how = Distillation(prefer, options.preset, options.protected)
-                group.append(one(benchmark, recourse, people, optimum, how))
+                group.append(one(benchmark, recourse, refused, how))
         rows += group
         for prefer in options.prefer or ["balanced"]:
             part = [row for row in group if row["prefer"] == prefer]

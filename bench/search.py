@@ -1,27 +1,35 @@
 """Success, cost and queries of tree search: `python bench/search.py [BENCHMARK …] [--seeds 3] [--out FILE]`.
 
 Trains an agent for each benchmark and seed on its refused training people, and plans for the first 100 refused,
-feasible test people: success, cost ratio, queries per person. The same settings for all problems. "paper" uses the
+feasible test people: success, cost ratio, queries per person; apart, the people without any plan and the queries
+on them. The same settings for all problems. "paper" uses the
 paper's preset for training and search, on the same people.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import common  # first: it sets the number of threads
-import numpy as np
 import pandas as pd
 
-from counterplan import BlackBox, Recourse, SearchPlanner, benchmarks
+from counterplan import BlackBox, Plans, Recourse, SearchPlanner, benchmarks
 from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 
 PLANNERS = ("search", "cascade", "policy", "paper", "paper_policy")
 
 
-def paper_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, row: dict[str, object]) -> None:
+def measured(benchmark: Benchmark, refused: common.Refused, plan: Callable[[pd.DataFrame], Plans]) -> dict[str, float]:
+    """Measures of a planner for people with a plan, and the queries that it spends on people without any."""
+    found = common.measures(plan(refused.feasible), refused.optimum, benchmark.problem, benchmark.model)
+    return found | common.infeasible_measures(refused.infeasible, plan)
+
+
+def paper_preset(benchmark: Benchmark, refused: common.Refused, row: dict[str, object]) -> None:
     """Training and search with the paper's preset."""
     start = time.process_time()
     read, box = benchmark.problem.read(benchmark.refused_train), BlackBox(benchmark.model)
@@ -29,25 +37,25 @@ def paper_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray
     agent = training.run()
     row |= {"paper_training_queries": training.queries, "paper_training_cpu": time.process_time() - start}
     planner = SearchPlanner(benchmark.problem, BlackBox(benchmark.model), agent, settings="paper")
-    row["paper"] = common.measures(planner.plan(people, refused=True), optimum, benchmark.problem, benchmark.model)
+    row["paper"] = measured(benchmark, refused, lambda people: planner.plan(people, refused=True))
     recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
-    row["paper_policy"] = common.measures(
-        recourse.recommend(people, "policy", refused=True), optimum, benchmark.problem, benchmark.model
+    row["paper_policy"] = measured(
+        benchmark, refused, lambda people: recourse.recommend(people, "policy", refused=True)
     )
 
 
 def one(name: str, seed: int, default: bool, paper: bool) -> dict[str, object]:
     benchmark = benchmarks.load(name, seed)
-    people, optimum = common.feasible(benchmark.problem, benchmark.model, benchmark.refused_test)
-    row: dict[str, object] = {"benchmark": name, "seed": seed, "people": len(people)}
+    refused = common.by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
+    row: dict[str, object] = {"benchmark": name, "seed": seed, "people": len(refused.feasible)}
     if default:
-        default_preset(benchmark, people, optimum, row)
+        default_preset(benchmark, refused, row)
     if paper:
-        paper_preset(benchmark, people, optimum, row)
+        paper_preset(benchmark, refused, row)
     return row
 
 
-def default_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, row: dict[str, object]) -> None:
+def default_preset(benchmark: Benchmark, refused: common.Refused, row: dict[str, object]) -> None:
     """Training and search with the defaults, the agent alone, the cascade, and search with other budgets."""
     start = time.process_time()
     read, box = benchmark.problem.read(benchmark.refused_train), BlackBox(benchmark.model)
@@ -56,14 +64,12 @@ def default_preset(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarr
     row |= {"training_cpu": time.process_time() - start, "training_queries": training.queries}
     for planner in ("search", "policy", "cascade"):
         recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
-        row[planner] = common.measures(
-            recourse.recommend(people, planner, refused=True), optimum, benchmark.problem, benchmark.model
-        )
+        row[planner] = measured(benchmark, refused, partial(recourse.recommend, planner=planner, refused=True))
     row["budgets"] = {}
     for budget in common.BUDGETS:
         recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
-        plans = recourse.recommend(people, "search", refused=True, budget=budget)
-        row["budgets"][budget] = common.measures(plans, optimum, benchmark.problem, benchmark.model)  # type: ignore[index]
+        plan = partial(recourse.recommend, planner="search", refused=True, budget=budget)
+        row["budgets"][budget] = measured(benchmark, refused, plan)  # type: ignore[index]
 
 
 def main() -> None:

@@ -129,7 +129,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "verification": {"card", "protocol"},
         "export.resolved": {"cautions", "export.expressions", "parts", "protocol"},
         "recommendation": {"cautions", "interpreter", "protocol"},
-        "export.card_summary": {"card_text", "cautions", "export.drawing", "parts", "protocol"},
+        "export.card_summary": {"card_text", "cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.dot": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.svg": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.python": {
@@ -169,6 +169,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "distillation": {
         "candidate_tests": set(),
         "demonstrations": set(),
+        "form": set(),
         "imitation": set(),
         "traces": set(),
         "trial": set(),
@@ -191,7 +192,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "visits",
         },
         "options": {"policy_search"},
-        "distiller": {"demonstrations", "imitation", "options", "policy_search", "traces", "trial"},
+        "distiller": {"demonstrations", "form", "imitation", "options", "policy_search", "traces", "trial"},
     },
 }
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""

@@ -203,13 +203,13 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         again = benchmarks.load("german", seed=3)
     assert (again.model.score(again.problem.read(again.test).states) == score).all()
     pd.testing.assert_frame_equal(first.test, again.test)
-    train, trained = suite.train, []
+    train, trained = models.train, []
 
     def counted(*arguments: Any) -> Any:
         trained.append(trained[0] if trained else train(*arguments))  # once is enough to see that it is the same
         return trained[-1]
 
-    monkeypatch.setattr(suite, "train", counted)
+    monkeypatch.setattr(models, "train", counted)
     for damage in (content[: len(content) // 2], b"", content[:300] + b"\0" * 40 + content[340:]):
         kept.write_bytes(damage)
         repaired = benchmarks.load("german", seed=3)

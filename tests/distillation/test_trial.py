@@ -88,8 +88,8 @@ def test_success_is_what_the_model_says(program: Program) -> None:
 @pytest.mark.parametrize(
     ("men", "women", "failing", "told"),
     [
-        (50, 40, 10, 'Its plans hold for 100 % of people whose sex is "male", but for 75 % whose sex is "female".'),
-        (50, 40, 4, 'Its plans hold for 100 % of people whose sex is "male", but for 90 % whose sex is "female".'),
+        (50, 40, 10, 'Its plans work for 100 % of people whose sex is "male", but for 75 % whose sex is "female".'),
+        (50, 40, 4, 'Its plans work for 100 % of people whose sex is "male", but for 90 % whose sex is "female".'),
         (50, 40, 3, None),
         (50, 19, 10, None),
         (19, 50, 10, None),
@@ -107,7 +107,7 @@ def test_clearly_unequal_groups_are_told_of_in_words(men: int, women: int, faili
     holds = np.arange(men + women) < men + women - failing
     trial = Trial(states, program.run(states), holds, np.ones(len(states)), Encoding.of(problem.features, states))
     card = card_of(program, trial, origin(states))
-    assert [line for line in card.limitations or () if line.startswith("Its plans hold")] == ([told] if told else [])
+    assert [line for line in card.limitations or () if line.startswith("Its plans work")] == ([told] if told else [])
     if told:
         shown = replace(program, card=card)
         assert told in " ".join(card_text(card).split())
@@ -194,7 +194,7 @@ def test_the_card_tells_how_plans_hold_without_each_function(program: Program) -
         assert tried.people > 0
     people, plans, hold = map(sum, zip(*without.values(), strict=True))
     assert 0 < (program.card.queries or {})["its_plans_without_something"] <= plans, "one about each end, once"
-    told = f"without each function in turn, {plans} of {people} people got another plan, and {hold} held."
+    told = f"without each function in turn, {plans} of {people} people got another plan, and {hold} worked."
     assert any(line.endswith(told) for line in program.card.limitations or ())
     name = next(name for name in without if without[name].plans)
     assert f"{name}: people {without[name].people}, plans" in card_text(program.card)
@@ -326,7 +326,7 @@ def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recours
     assert card.queries["people_as_they_are"] + card.queries["its_plans"] <= budget
     assert card.tried_on.with_plan <= budget
     assert card.tried_on.without_plan == 0, "nobody has looked"
-    assert "the model could not be asked any more" in card.limitations[-1]
+    assert "no more queries to the model were allowed" in card.limitations[-1]
 
 
 def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> None:

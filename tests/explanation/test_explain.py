@@ -229,7 +229,10 @@ def test_reasons_of_every_planner_are_true(who: str, forbid: list[str]) -> None:
             assert not any("holds with it" in (step.reason or "") for step in plan.steps)
     if who == "program":
         assert explained.reasons["contrast"] == 0
-        assert any("not open to you" in (step.reason or "") for plan in explained for step in plan.steps) or not forbid
+        assert (
+            any("not possible for you" in (step.reason or "") for plan in explained for step in plan.steps)
+            or not forbid
+        )
 
 
 def test_a_single_step_claims_nothing_about_today(plans: Plans) -> None:

@@ -79,6 +79,6 @@ def test_wishes_lead_to_true_reasons() -> None:
         PEOPLE, forbid=["CHANGE_SAVINGS"], refused=True
     )
     told = [step.reason or "" for plan in plans for step in plan.steps]
-    assert any("not open to you here" in reason for reason in told)
+    assert any("not possible for you at this point" in reason for reason in told)
     assert not any("cannot become" in reason for reason in told)
     assert np.all([step.function != "CHANGE_SAVINGS" for plan in plans for step in plan.steps])

@@ -62,7 +62,7 @@ class Listing:
         return said
 
     def _spare(self) -> Said:
-        start = "  Where nothing said above is possible: "
+        start = "  Where none of these steps is possible: "
         return self._row(self.lines.pop(0).removeprefix(start)) if self.lines and start in self.lines[0] else []
 
     def _body(self, indent: int) -> Body:

@@ -30,6 +30,8 @@ FULL: dict[str, Any] = {
     "cannot": ["It gives no plan of more than 4 steps."],
     "transitions": {"INTERVENE>STOP": 1},
     "examples": [{"age": 30}],
+    "ranges": {"age": [19, 74.5]},
+    "derived": ["share"],
 }
 
 
@@ -42,6 +44,8 @@ def test_every_entry_is_an_attribute() -> None:
     assert card.groups["sex"]["female"] == GroupOutcome(3, 1.0, None)
     assert card.without["CHANGE_JOB"] == WithoutFunction(people=3, plans=2, hold=1)
     assert card.protected_avoided == ("sex",)
+    assert card.ranges["age"] == (19, 74.5)
+    assert card.derived == ("share",)
     assert card.limitations == tuple(FULL["cannot"])
     assert card.to_data() == FULL
     assert [*card.to_data()] == [*FULL]
@@ -73,6 +77,9 @@ def test_no_entry_of_a_file_is_lost(data: dict[str, Any]) -> None:
         ("without", {"CHANGE_JOB": {"people": 3, "plans": 2, "hold": None}}),
         ("cannot", "nothing"),
         ("examples", [{"age": 30}, None]),
+        ("ranges", {"age": [40, 20]}),
+        ("ranges", {"age": [20]}),
+        ("derived", [1]),
         ("success", None),
     ],
 )

@@ -17,7 +17,7 @@ from program.programs import imitated
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.head(40)
 MADE = "This program was made for people who can change everything; "
-LESS = f"{MADE}where something is forbidden, its plans are less sure."
+LESS = f"{MADE}where something cannot be changed, its plans are less certain."
 
 
 def tried(without: Any) -> Program:
@@ -36,7 +36,7 @@ def cautions(program: Program, forbid: Any) -> set[str]:
 
 def test_figures_from_the_card_where_one_function_is_forbidden() -> None:
     program = tried({"CHANGE_SAVINGS": {"people": 9, "plans": 1_200, "hold": 35}})
-    sentence = f"{MADE}tried without “Change savings”, 35 of the 1,200 plans that it gave held."
+    sentence = f"{MADE}tried without “Change savings”, 35 of its 1,200 other plans worked."
     assert cautions(program, ["CHANGE_SAVINGS"]) == {sentence}
     every = [str(action) for action in GERMAN.problem.transitions.actions if action.function == "CHANGE_SAVINGS"]
     assert cautions(program, every) == {sentence}, "it is the same"
@@ -44,9 +44,7 @@ def test_figures_from_the_card_where_one_function_is_forbidden() -> None:
     assert cautions(program, every[:3]) == {LESS}
     assert cautions(program, ["CHANGE_JOB"]) == {LESS}, "that was not tried"
     one = tried({"CHANGE_SAVINGS": {"people": 9, "plans": 1, "hold": 0}})
-    assert cautions(one, ["CHANGE_SAVINGS"]) == {
-        f"{MADE}tried without “Change savings”, 0 of the 1 plan that it gave held."
-    }
+    assert cautions(one, ["CHANGE_SAVINGS"]) == {f"{MADE}tried without “Change savings”, 0 of its 1 other plan worked."}
 
 
 @pytest.mark.parametrize("odd", [None, 7, []])
@@ -70,7 +68,7 @@ def test_constraints_differ_from_person_to_person() -> None:
     first, second = [person for person in given if person in users][:2]
     forbid = {first: ["CHANGE_SAVINGS"], second: ["CHANGE_SAVINGS", "CHANGE_CREDIT=-100"]}
     found = {plan.person: plan.caution for plan in program.recommend(PEOPLE, forbid=forbid) if plan.caution}
-    assert found == {first: f"{MADE}tried without “Change savings”, 3 of the 12 plans that it gave held.", second: LESS}
+    assert found == {first: f"{MADE}tried without “Change savings”, 3 of its 12 other plans worked.", second: LESS}
 
 
 def test_the_text_of_a_plan_has_its_caution() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import worlds
 from counterplan.problem import Problem
-from counterplan.program import Program, ProgramCard, leaves
+from counterplan.program import Choice, Leaf, Program, ProgramCard, Split, Test, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs
@@ -255,7 +255,7 @@ def test_whatever_is_entered_gets_an_answer(opened: Open) -> None:
             field.fill("")
             field.press_sequentially(typed)
             told = page.locator("#result").inner_text()
-            assert "effort" in told or "No plan" in told or "as soon as this is right" in told, typed
+            assert "effort" in told or "No plan" in told or "as soon as this is corrected" in told, typed
             finite = page.evaluate(
                 "counterplan.program && !document.getElementById('result').innerText.match(/NaN|Infin/)"
             )
@@ -275,10 +275,10 @@ def test_numbers_beyond_what_the_program_knows_are_remarked_on(opened: Open) -> 
     assert odd.get_attribute("id") in age.get_attribute("aria-describedby")
     for typed in ("-5", "1000000000", str(high + 1)):
         age.fill(typed)
-        assert "Is that right? This page expects" in odd.inner_text(), typed
+        assert "Is that right? Most people have" in odd.inner_text(), typed
         assert age.get_attribute("aria-invalid") == "false"
         assert page.locator("#result").inner_text().strip()
-        assert "as soon as this is right" not in page.locator("#result").inner_text()
+        assert "as soon as this is corrected" not in page.locator("#result").inner_text()
     assert page.evaluate(CONTRAST) == []
     for typed in (str(low), str(high), "40"):
         age.fill(typed)
@@ -299,10 +299,10 @@ def test_the_card_is_told_in_order(opened: Open) -> None:
     page = opened(replace(program, card=ProgramCard.from_data(card)))
     shown = page.locator("section.wide").inner_text()
     names = page.locator("section.wide > .columns dt").all_inner_texts()
-    assert names[:2] == ["People it was made from", "Whose plan held, of people with a known plan"]
+    assert names[:2] == ["People it was made from", "Plans that worked, of people with a known plan"]
     assert "50 real, 30 invented" in shown
     assert "1,250" in shown
-    assert "whom the program was made from: 50 real and 30 invented" in page.locator("main").inner_text()
+    assert "that the program was made from: 50 real and 30 invented" in page.locator("main").inner_text()
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
     assert f"A program of {count} plain rules" in shown
     assert "small" not in shown
@@ -319,3 +319,80 @@ def test_strangers_texts_stay_texts(opened: Open) -> None:
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
     assert "<img src=x onerror=alert(1)>" in page.locator("form").inner_text()
+
+
+RATIO = {
+    "counterplan": 1,
+    "name": "card",
+    "outcome": {"column": "ok", "values": ["yes", "no"], "favourable": "yes"},
+    "max_actions": 2,
+    "features": {
+        "limit": {"kind": "number", "label": "your limit", "integer": True, "minimum": 1000, "maximum": 90000},
+        "bill": {"kind": "number", "label": "your bill", "integer": True, "unit": "€"},
+        "share": {"kind": "number", "label": "the share in use", "integer": True, "unit": "%", "maximum": 200},
+        "age": {"kind": "number", "label": "your age", "integer": True},
+        "town": {"kind": "category", "label": "your town", "values": ["here", "there"]},
+        "distance": {"kind": "number", "label": "the distance", "integer": True},
+    },
+    "functions": {
+        "PAY": {"add": "bill", "arguments": [-1000, -5000], "cost": 3},
+        "MOVE": {"set": "town", "arguments": ["here", "there"], "cost": 5},
+    },
+    "causes": [
+        {"from": "bill", "to": "share", "formula": "100 * bill / limit"},
+        {"from": "limit", "to": "share", "formula": "100 * bill / limit"},
+        {"from": "town", "to": "distance", "table": {"here": 1, "there": 90}},
+    ],
+}
+
+
+def ratio_program(**card: Any) -> Program:
+    """Pays 5,000 where the share is at least 50 %, and otherwise 1,000."""
+    problem = Problem.from_dict(RATIO)
+    names = {str(action): Choice(action.index) for action in problem.transitions.actions}
+    tree = Split(Test(2, at_least=50.0), Leaf((names["PAY=-5000"],)), Leaf((names["PAY=-1000"],)))
+    person = {"limit": 20000, "bill": 12000, "share": 7, "age": 40, "town": "here", "distance": 5}
+    trees = {"INTERVENE": tree, "PAY": Leaf((names["STOP"],))}
+    return Program(problem, trees, ProgramCard.from_data({"examples": [person]} | card))
+
+
+def test_derived_features_are_computed_and_not_asked(opened: Open) -> None:
+    page = opened(ratio_program())
+    share, plan = page.locator("output#feature-2"), page.locator(".timeline .what").first
+    assert page.locator("input#feature-2").count() == 0
+    assert share.inner_text() == "60 %", "not the 7 % of the example"
+    assert "Worked out from your limit and your bill." in page.locator("form").inner_text()
+    assert "5,000" in plan.inner_text()
+    page.get_by_role("spinbutton", name="Your bill").fill("4000")
+    assert share.inner_text() == "20 %"
+    assert "1,000" in plan.inner_text()
+    page.get_by_role("spinbutton", name="Your limit").fill("1000")
+    assert share.inner_text() == "400 %"
+    assert "This should be at most 200. Please check your limit and your bill." in page.locator("form").inner_text()
+    assert page.locator(".timeline").count() == 0
+
+
+def test_features_that_people_contradict_are_asked(opened: Open) -> None:
+    page = opened(ratio_program(derived=[]))
+    assert page.locator("output").count() == 0
+    assert page.locator("input#feature-2").input_value() == "7"
+    assert "1,000" in page.locator(".timeline .what").first.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("card", "limit", "bill"),
+    [
+        ({"ranges": {"bill": [-400, 31000], "limit": [5000, 60000]}}, (1000, 90000), (-400, 31000)),
+        ({"ranges": {"bill": [0, 9000]}}, (1000, 90000), (0, 12000)),
+        ({"ranges": {"bill": [9000, 0]}}, (1000, 90000), (0, 24000)),
+        ({}, (1000, 90000), (0, 24000)),
+    ],
+)
+def test_sliders_follow_bounds_and_people(card: dict[str, Any], limit: Any, bill: Any) -> None:
+    """A bound of the problem, else the range of the people, widened to what the examples have."""
+    fields = {field["feature"]: field for field in page_data(ratio_program(**card))["fields"]}
+    assert (fields[0]["low"], fields[0]["high"]) == limit
+    assert fields[1]["low"] <= bill[0]
+    assert fields[1]["high"] >= bill[1]
+    assert fields[1]["high"] - fields[1]["low"] <= 1.3 * (bill[1] - bill[0])
+    assert fields[2]["from"] == [0, 1]

@@ -93,7 +93,7 @@ def test_a_plan_has_reasons_and_says_that_nobody_was_asked() -> None:
     plan = plans[0]
     assert (plan.person, plan.status, plan.verified, plan.queries, plans.queries) == ("Ann", "found", False, 0, 0)
     assert [step.reason for step in plan.steps] == [
-        "it is the first step for everybody who can take it",
+        "it comes first for everyone who can take it",
         "your income is below 30 €",
     ]
     assert [step.because.source for step in plan.steps] == ["rule", "rule"]

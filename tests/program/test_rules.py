@@ -69,7 +69,7 @@ def test_numbers_in_words() -> None:
     assert rule((never, False)).formal == "age == 18"
     assert rule((young, True), (old, False)).length == 1
     assert rule((Test(AGE, at_least=18), True)).formal == "true", "everybody is 18 or older"
-    assert rule((young, True), (never, False)).text == "nobody comes here"
+    assert rule((young, True), (never, False)).text == "this case never occurs"
 
 
 def test_what_may_be_missing_is_said() -> None:
@@ -124,8 +124,8 @@ def test_what_the_action_or_the_node_implies_is_left_out() -> None:
 
 
 def test_no_condition_is_a_true_sentence_too() -> None:
-    assert rule(do="JOB=boss").text == "it is the first step for everybody who can take it"
-    assert rule(do="JOB=boss", node="EARN").text == "it is the next step for everybody here who can take it"
+    assert rule(do="JOB=boss").text == "it comes first for everyone who can take it"
+    assert rule(do="JOB=boss", node="EARN").text == "it comes next for everyone who can take it"
     assert "nothing more is needed" in rule(node="JOB").text
 
 
@@ -133,7 +133,8 @@ def test_a_late_choice_does_not_name_all_that_was_impossible() -> None:
     others = tuple(Choice(ACTIONS[name]) for name in ("JOB=chief", "EARN=5000", "AGE=1", "AGE=-2"))
     found = rule(do="PURPOSE=tv", others=others)
     assert found.text == (
-        'changing your job to "chief", raising your income by 5,000 € and 2 other steps are not open to you here'
+        'changing your job to "chief", raising your income by 5,000 € and 2 other steps '
+        "are not possible for you at this point"
     )
     assert [one["cannot"] for one in found.to_data()] == ["JOB=chief", "EARN=5000", "AGE=1", "AGE=-2"]
 
@@ -143,7 +144,7 @@ def test_a_second_choice_says_what_was_impossible() -> None:
     found = rule((Test(AGE, at_least=30), True), do="PURPOSE=tv", others=others)
     assert found.text == (
         'your age is at least 30 years, while changing your job to "chief" and raising your income '
-        "are not open to you here"
+        "are not possible for you at this point"
     )
     assert found.length == 4
     assert found.to_data()[1:] == [

@@ -67,7 +67,7 @@ def test_reads_like_a_recipe() -> None:
     assert program.to_text().splitlines() == [
         "german: 3 nodes, 8 leaves, at most 4 steps",
         "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest.",
-        "Where nothing of what is said is possible, no plan is known.",
+        "Where none of the steps named is possible, no plan is known.",
         "",
         "To begin with:",
         "  if your age is below 25 years, or the amount of the loan is below 5,000 DM: change your job to "
@@ -123,7 +123,7 @@ def test_what_leaves_fall_back_on_is_said_once(own: int) -> None:
     text = program.to_text()
     ends = sum(1 for tree in program.simplified().trees.values() for _ in leaves(tree))
     assert ends > 30
-    assert text.count("Where nothing said above is possible") >= 2
+    assert text.count("Where none of these steps is possible") >= 2
 
 
 def test_whoever_contradicts_the_others_says_so() -> None:
@@ -142,7 +142,7 @@ def test_whoever_contradicts_the_others_says_so() -> None:
             "else if your age is at least 30 years: lower the amount of the loan by 5,000 DM,",
             'or else change the purpose of the loan to "car"',
             'otherwise: change your job to "skilled", or else stop',
-            'Where nothing said above is possible: change your housing to "own",',
+            'Where none of these steps is possible: change your housing to "own",',
             'or else change your savings to "rich".',
         )
     )

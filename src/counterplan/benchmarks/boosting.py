@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,10 +160,7 @@ class BoostingRecipe(Recipe):
     rate: float = 0.1
     least: int = 20
     """The least number of people in a leaf."""
-
-    def cache_key(self) -> str:
-        """Text that identifies the recipe in the names of cached trees."""
-        return f"Boosting({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
+    kind = "Boosting"
 
     def estimator(self, seed: int) -> HistGradientBoostingClassifier:
         """The unfitted classifier; it takes categories and missing values as they are."""

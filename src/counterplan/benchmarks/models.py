@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -82,12 +82,16 @@ class BenchmarkModel(ABC):
         return self.labels(people)
 
 
+@dataclass(frozen=True)
 class Recipe(ABC):
-    """How the model of a benchmark is trained."""
+    """How the model of a benchmark is trained. Subclasses are dataclasses of hyperparameters."""
 
-    @abstractmethod
+    kind: ClassVar[str]
+    """The name of the kind of recipe in cache keys, which is stable under renames of the class."""
+
     def cache_key(self) -> str:
-        """Text that identifies the recipe in the names of cached parameters; stable under renames of its class."""
+        """Text that identifies the recipe in the names of cached parameters."""
+        return f"{self.kind}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
 
     @abstractmethod
     def fit(self, problem: Problem, states: Floats, favourable: Bools, seed: int) -> TrainedModel:
@@ -225,10 +229,7 @@ class NetworkRecipe(Recipe):
     epochs: int = 150
     patience: int = 10
     held_out: float = 0.2
-
-    def cache_key(self) -> str:
-        """Text that identifies the recipe in the names of cached weights; stable under renames of this class."""
-        return f"Recipe({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields(self))})"
+    kind = "Recipe"
 
     def fit(self, problem: Problem, states: Floats, favourable: Bools, seed: int) -> NetworkModel:
         """Train on `states` [B, F] with outcomes `favourable` [B]; deterministic for a seed."""

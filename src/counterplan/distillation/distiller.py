@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from counterplan.agent import Agent
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
+from counterplan.distillation.form import derived_features, value_ranges
 from counterplan.distillation.imitation import imitate, pairs_of
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.policy_search import PolicySearch
@@ -208,6 +209,8 @@ class ProgramDistiller:
             queries=self.queries,
             avoided=[self.problem.features[index].name for index in self.avoid],
             examples=self.examples(made.program),
+            ranges=value_ranges(self.problem, self.people.states),
+            derived=derived_features(self.problem, self.people.states),
             model=self.model,
             favourable=tuple(sorted(self.box.favourable_outcomes(self.problem))),
             threshold=self.box.threshold,
@@ -273,14 +276,16 @@ class ProgramDistiller:
         for feature in self.problem.features:
             known = self.people.states[:, feature.index]
             known = known[~np.isnan(known)]
-            if feature.is_number and not feature.integer and len(known) and known.std() > 0:
-                rounded = np.round(states[:, feature.index], 2 - math.floor(math.log10(known.std())))
+            if feature.is_number and len(known) and known.std() > 0:
+                decimals = 2 - math.floor(math.log10(known.std()))
+                rounded = np.round(states[:, feature.index], min(decimals, 0) if feature.integer else decimals)
                 states[:, feature.index] = np.clip(rounded, feature.low, feature.high)
         return states
 
     def examples(self, program: Program) -> list[Floats]:
         """Synthetic people with a plan, for the form of a page; none of them equals a real person there."""
-        states, shown = self.synthetic(400), [feature.index for feature in used(program)]
+        states = self.problem.transitions.derive(self.synthetic(400))
+        shown = [feature.index for feature in used(program)]
         known = {state.tobytes() for state in self.people.states[:, shown]}
         fresh = np.array([state.tobytes() not in known for state in states[:, shown]], bool)
         if self.surrogate is not None:

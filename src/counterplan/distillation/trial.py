@@ -84,6 +84,10 @@ class ProgramOrigin:
         Protected features that trees were not allowed to test.
     examples : sequence of arrays of shape [F]
         Synthetic people with a plan.
+    ranges : mapping of str to (float, float)
+        The range of each number in the people.
+    derived : tuple of str, optional
+        Features that follow from others.
     model : str
         Fingerprint of the model.
     favourable : tuple of str, optional
@@ -99,6 +103,8 @@ class ProgramOrigin:
     queries: Mapping[str, int]
     avoided: Sequence[str] = ()
     examples: Sequence[Floats] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    derived: tuple[str, ...] | None = None
     model: str = ""
     favourable: tuple[str, ...] | None = None
     threshold: float | None = None
@@ -135,6 +141,8 @@ def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCar
         limitations=(*limitations(program, trial), *unequal_groups(problem, groups)),
         transitions=transition_counts(program, program.run(origin.starts)),
         examples=tuple(problem.describe(state) for state in origin.examples),
+        ranges=dict(origin.ranges),
+        derived=origin.derived,
         extra={key: None for key, value in figures.items() if value is None},
     )
 
@@ -170,18 +178,18 @@ def limitations(program: Program, trial: Trial) -> list[str]:
     most, hopeful = program.problem.max_actions, trial.hopeful
     sentences = [
         f"It gives no plan of more than {most} step{'' if most == 1 else 's'}.",
-        "It was made for people like those it was made from; of others it may know nothing.",
+        "It was made for people like those it was made from; for others, its plans may be wrong.",
     ]
-    forbidden = "Where something is forbidden, it may have no plan, or one that does not hold"
+    forbidden = "Where something cannot be changed, it may have no plan, or one that does not work"
     if trial.without:
         people, plans, hold = map(sum, zip(*trial.without.values(), strict=True))
         forbidden += (
-            f": without each function in turn, {plans:,} of {people:,} people got another plan, and {hold:,} held"
+            f": without each function in turn, {plans:,} of {people:,} people got another plan, and {hold:,} worked"
         )
     sentences.append(f"{forbidden}.")
     failing = int((hopeful & ~trial.holds).sum())
     if failing:
-        sentences.append(f"For {failing} of {int(hopeful.sum())} people it was tried on, it had no plan that held.")
+        sentences.append(f"For {failing} of {int(hopeful.sum())} people it was tried on, it had no plan that worked.")
     hopeless = int((~hopeful).sum())
     if hopeless:
         more = "1 more person" if hopeless == 1 else f"{hopeless} more people"
@@ -190,7 +198,7 @@ def limitations(program: Program, trial: Trial) -> list[str]:
         sentences.append(f"For {more} it was tried on, no plan is known at all{given}.")
     if trial.unanswered:
         count = "1 person" if trial.unanswered == 1 else f"{trial.unanswered} people"
-        sentences.append(f"It was to be tried on {count} more, but the model could not be asked any more.")
+        sentences.append(f"It was to be tried on {count} more, but no more queries to the model were allowed.")
     return sentences
 
 
@@ -207,7 +215,7 @@ def unequal_groups(problem: Problem, groups: Mapping[str, Mapping[str, GroupOutc
         if order and round(success[order[-1]] - success[order[0]], 6) >= MIN_DIFFERENCE:
             (best, high), (worst, low) = ((_whose(feature, g), success[g]) for g in (order[-1], order[0]))
             sentences.append(
-                f"Its plans hold for {100 * high:.0f} % of people {best}, but for {100 * low:.0f} % {worst}."
+                f"Its plans work for {100 * high:.0f} % of people {best}, but for {100 * low:.0f} % {worst}."
             )
     return sentences
 

@@ -327,7 +327,7 @@ def timing(rows: ExperimentRows) -> ReportTable:
 
 
 def failures(rows: ExperimentRows) -> ReportTable:
-    """Number of failures of each method, by outcome."""
+    """Infeasible people and the queries on them, and the number of failures of each method, by outcome."""
     kinds = [kind for kind in OUTCOMES if kind != HOLDS]
     parts = []
     for name in benchmarks_in(rows):
@@ -336,17 +336,19 @@ def failures(rows: ExperimentRows) -> ReportTable:
         for method in in_order(results["method"]):
             own = results[results["method"] == method]
             failed = own[~own["success"]]
-            feasible = failed[failed["reachable"] != "no"]
-            by_kind = [int((feasible["outcome"] == kind).sum()) for kind in kinds]
-            counts = (len(own), len(failed) - len(feasible), *by_kind)
-            body.append((label_of(method), *(f"{count:,}" for count in counts)))
+            feasible, infeasible = failed[failed["reachable"] != "no"], own[own["reachable"] == "no"]
+            by_kind = [f"{(feasible['outcome'] == kind).sum():,}" for kind in kinds]
+            spent = number(infeasible["questions"].astype(float).mean(), 1)
+            body.append((label_of(method), f"{len(own):,}", f"{len(infeasible):,}", spent, *by_kind))
         parts.append((name, tuple(body)))
     return ReportTable(
         "failures",
         "Failures",
-        "People, over all seeds. Those for whom exact search proved infeasibility count against no method. The others "
-        "by the outcome of planning: " + "; ".join(f"{_words(kind)}: {OUTCOMES[kind]}" for kind in kinds) + ".",
-        ("", "people", "provably infeasible", *(_words(kind) for kind in kinds)),
+        "People, over all seeds. Those for whom exact search proved infeasibility count against no method; the queries "
+        "per person on them, as planned for, are beside their number. The others by the outcome of planning: "
+        + "; ".join(f"{_words(kind)}: {OUTCOMES[kind]}" for kind in kinds)
+        + ".",
+        ("", "people", "provably infeasible", "queries on these", *(_words(kind) for kind in kinds)),
         tuple(parts),
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.outputs import describe_error
@@ -57,10 +58,17 @@ def _columns(model: Any) -> list[str] | None:
     return fitted_columns(_raw(model)) if schema is None else list(schema.input_names())
 
 
-def _dtypes(model: Any) -> Mapping[str, Any] | None:
+def _dtypes(model: Any) -> Mapping[str, Any]:
     schema = _schema(model)
     columns = [] if schema is None else zip(schema.input_names(), schema.pandas_types(), strict=True)
-    return {str(name): np.dtype(dtype) for name, dtype in columns if dtype is not np.bytes_}
+    known = {str(name): np.dtype(dtype) for name, dtype in columns if dtype is not np.bytes_}
+    return {name: pd.StringDtype() if dtype.kind == "O" else dtype for name, dtype in known.items()}
+
+
+def _prepare(people: pd.DataFrame, name: str, model: Any) -> pd.DataFrame:
+    """Texts as objects, None where they are missing, as in the tables that signatures describe."""
+    texts = [column for column, dtype in _dtypes(model).items() if dtype == pd.StringDtype()]
+    return people.assign(**{text: people[text].astype(object).where(people[text].notna(), None) for text in texts})
 
 
 def _scorer(model: Any) -> Any:
@@ -76,5 +84,12 @@ def _content(model: Any) -> object:
 
 
 PACKAGE = Package(
-    "mlflow", columns=_columns, dtypes=_dtypes, inner=_inner, scorer=_scorer, content=_content, closed=False
+    "mlflow",
+    columns=_columns,
+    dtypes=_dtypes,
+    inner=_inner,
+    scorer=_scorer,
+    content=_content,
+    prepare=_prepare,
+    closed=False,
 )

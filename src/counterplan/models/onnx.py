@@ -153,7 +153,7 @@ class OnnxModel:
             return np.array([text_of(value) for value in column], dtype=object).reshape(-1, 1)
         if wanted not in NUMERIC:
             raise ModelError(f"{self.name} takes a {wanted}, which no column of a table can be")
-        numbers = as_numbers(column, f"{self.name}: column '{column.name}'")
+        numbers = as_numbers(column, self.name)
         kind = np.dtype(NUMERIC[wanted])
         if kind.kind in "ib":
             unfit = ~np.isfinite(numbers)

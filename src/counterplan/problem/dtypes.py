@@ -158,11 +158,11 @@ def _cast(column: pd.Series[Any], dtype: Any, closed: bool) -> pd.Series[Any]:
     if kind.is_object_dtype(dtype):
         return column.astype(object)
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
-    read = next((read for fits, read in _READERS if fits(dtype)), plain)
+    read, words = next(((read, words) for fits, read, words in _READERS if fits(dtype)), (plain, str(dtype)))
     natives = [read(plain(value)) for value in uniques]
     for value, native in zip(uniques, natives, strict=True):
         if native is None:
-            raise PeopleError(f"column '{column.name}': {cut(repr(plain(value)))} cannot be cast to {dtype}")
+            raise PeopleError(f"column '{column.name}' holds {cut(repr(plain(value)))}, but the model takes {words}")
     dtype = _wide_enough(dtype, natives, bool((codes < 0).any()))
     try:
         distinct = pd.Series(object_array([*natives, None][: len(natives) + bool((codes < 0).any())])).astype(dtype)
@@ -203,7 +203,8 @@ def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype, clos
             known = [*map(text_of, categories)]
             hint = did_you_mean(text_of(value), known) or f"; they are {listed(known)}"
             raise PeopleError(
-                f"column '{column.name}': {cut(repr(value))} is not one of the categories that the model knows{hint}"
+                f"column '{column.name}' holds {cut(repr(value))}, which is not among the categories that the model "
+                f"knows{hint}"
             )
         if found is None:
             found = len(categories)
@@ -251,13 +252,21 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, bool) else text_of(value)
 
 
-_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...] = (
-    (pd.api.types.is_bool_dtype, _truth),
-    (pd.api.types.is_integer_dtype, _whole),
-    (pd.api.types.is_float_dtype, _number),
-    (pd.api.types.is_string_dtype, _text),
+def _date(value: Any) -> pd.Timestamp | None:
+    try:
+        return pd.Timestamp(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any], str], ...] = (
+    (pd.api.types.is_bool_dtype, _truth, "true or false"),
+    (pd.api.types.is_integer_dtype, _whole, "numbers"),
+    (pd.api.types.is_float_dtype, _number, "numbers"),
+    (pd.api.types.is_string_dtype, _text, "texts"),
+    (pd.api.types.is_datetime64_any_dtype, _date, "dates"),
 )
-"""How a value is read as one of a dtype; None if it cannot be."""
+"""How a value is read as one of a dtype, None if it cannot be, and the words for such values."""
 
 
 def schema_of(table: pd.DataFrame) -> Schema:

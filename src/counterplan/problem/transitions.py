@@ -193,19 +193,62 @@ class Transitions:
         for cause, triggers in zip(self._consequences, self._triggers, strict=True):
             changed = np.flatnonzero(triggers[actions])
             before, new = states[changed, cause.source], after[changed, cause.source]
-            differs = (before != new) & ~(np.isnan(before) & np.isnan(new))
-            changed = changed[differs]
-            if cause.table is not None:
-                source = new[differs]
-                missing = np.isnan(source)
-                value = np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
+            changed = changed[(before != new) & ~(np.isnan(before) & np.isnan(new))]
+            value = self._consequence(cause, after, changed)
+            if cause.table is not None:  # which leaves other values as they are
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
-            else:
-                assert cause.formula is not None
-                value = np.broadcast_to(cause.formula(after[changed]), changed.shape)
-                value = np.round(value) if self._integers[cause.target] else rounded(value)
             after[changed, cause.target] = value
         return after
+
+    def _consequence(self, cause: Cause, states: Floats, rows: Ints | slice) -> Floats:
+        """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none."""
+        source = states[rows, cause.source]
+        if cause.table is not None:
+            missing = np.isnan(source)
+            return np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
+        assert cause.formula is not None
+        value = np.broadcast_to(cause.formula(states[rows]), source.shape)
+        return np.round(value) if self._integers[cause.target] else rounded(value)
+
+    @cached_property
+    def derived(self) -> tuple[Cause, ...]:
+        """One consequence for each feature that follows from others in every state, in topological order.
+
+        No function changes such a feature; its consequences are one table of all values, or one formula of other
+        features that is evaluated whenever one of them changes.
+        """
+        changed = {function.target for function in self.functions}
+        by_target: dict[int, list[Cause]] = {}
+        for cause in self._consequences:
+            by_target.setdefault(cause.target, []).append(cause)
+        return tuple(
+            causes[0] for target, causes in by_target.items() if target not in changed and self._determines(causes)
+        )
+
+    def _determines(self, causes: Sequence[Cause]) -> bool:
+        """Whether the consequences of one target are a function of other features."""
+        first, target = causes[0], self.features[causes[0].target]
+        if first.table is not None:
+            complete = not np.isnan(first.table).any() and (target.missing or not self.features[first.source].missing)
+            return complete and len(causes) == 1
+        read = self.read_in(first)
+        return (
+            target.index not in read
+            and all(cause.formula == first.formula for cause in causes)
+            and read & set(self.mutable.tolist()) <= {cause.source for cause in causes}
+        )
+
+    def read_in(self, cause: Cause) -> set[int]:
+        """The features that a consequence depends on."""
+        names = set() if cause.formula is None else cause.formula.tree.names()
+        return {cause.source} | {feature.index for feature in self.features if feature.name in names}
+
+    def derive(self, states: Floats) -> Floats:
+        """The states [B, F] with all features that are `derived` computed from the others."""
+        result = states.copy()
+        for cause in self.derived:
+            result[:, cause.target] = self._consequence(cause, result, slice(None))
+        return result
 
     def _touched(self) -> set[int]:
         touched = {function.target for function in self.functions}

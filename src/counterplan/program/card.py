@@ -6,6 +6,7 @@ is preserved as it is: it is written back unchanged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
@@ -87,6 +88,10 @@ class ProgramCard:
         People by transition between nodes: ``{"INTERVENE>CHANGE_JOB": 12}``.
     examples : tuple of mappings, optional
         Synthetic people with a plan, for the form of a page.
+    ranges : mapping of str to (float, float), optional
+        By numeric feature: its range in the people that the program was made from, rounded and without outliers.
+    derived : tuple of str, optional
+        Features that follow from others by the causal graph, and did so in these people.
     extra : mapping
         Everything else in the file, as it was read.
 
@@ -119,6 +124,8 @@ class ProgramCard:
     limitations: tuple[str, ...] | None = None
     transitions: Mapping[str, int] | None = None
     examples: tuple[Mapping[str, Any], ...] | None = None
+    ranges: Mapping[str, tuple[float, float]] | None = None
+    derived: tuple[str, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -217,6 +224,13 @@ def _tuple_of(parse_item: Callable[[Any], Any]) -> _Form:
     return _Form(parse, list)
 
 
+def _range(value: Any) -> tuple[float, float] | None:
+    """A pair of finite numbers in order."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or any(_number(end) is None for end in value):
+        return None
+    return (value[0], value[1]) if -math.inf < value[0] <= value[1] < math.inf else None
+
+
 def _record(kind: Any, *optional: str) -> _Form:
     """A mapping with exactly the keys of a named tuple, all whole numbers; those in `optional` numbers or None."""
     keys = _ENTRIES[kind]
@@ -253,5 +267,7 @@ _FORMS: dict[str, _Form] = {
     "limitations": _tuple_of(_text),
     "transitions": _mapping_of(_Form(_int)),
     "examples": _tuple_of(_mapping),
+    "ranges": _mapping_of(_Form(_range, list)),
+    "derived": _tuple_of(_text),
 }
 _ATTRIBUTES = {KEYS.get(name, name): name for name in _FORMS}

@@ -11,7 +11,7 @@ from counterplan.problem.values import visible
 from counterplan.program.card import ProgramCard
 from counterplan.program.text import WIDTH
 
-DRAWN = ("transitions", "examples")
+DRAWN = ("transitions", "examples", "ranges", "derived")
 """Entries of a card that drawings and forms show."""
 _TITLES = {
     "people": "made from people",

@@ -32,14 +32,14 @@ def cautions(program: ProgramLike) -> Cautions:
     trials = program.card.to_data().get("without")
     trials = trials if isinstance(trials, Mapping) else {}
     made = "This program was made for people who can change everything"
-    otherwise = f"{made}; where something is forbidden, its plans are less sure."
+    otherwise = f"{made}; where something cannot be changed, its plans are less certain."
     without = []
     for name in program.nodes[1:]:
         trial = trials.get(name)
         plans, hold = (trial.get(key) if isinstance(trial, Mapping) else None for key in ("plans", "hold"))
         known = type(plans) is int and type(hold) is int and 0 <= hold <= plans and plans > 0
-        count = "the 1 plan that it gave" if plans == 1 else f"the {plans:,} plans that it gave" if known else ""
-        without.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} held." if known else otherwise)
+        count = "its 1 other plan" if plans == 1 else f"its {plans:,} other plans" if known else ""
+        without.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} worked." if known else otherwise)
     return Cautions(tuple(without), otherwise)
 
 

@@ -65,7 +65,7 @@ class Rule:
     def text(self) -> str:
         """The rule as a sentence: "your income is below 50,000 € and your housing is "rent""."""
         if self.never:
-            return "nobody comes here"
+            return "this case never occurs"
         conditions = joined([condition.text for condition in self.conditions], "and")
         return ", while ".join(filter(None, (conditions, self.cannot_text))) or self.otherwise
 

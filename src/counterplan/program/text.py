@@ -41,7 +41,7 @@ def _lines(problem: Problem, trees: Mapping[str, Tree], compact: bool) -> Iterat
     yield f"{problem.name}: {', '.join(counts)}, {limit}"
     if any(choice.reach is not None for choice in choices):
         yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
-    yield "Where nothing of what is said is possible, no plan is known."
+    yield "Where none of the steps named is possible, no plan is known."
     for name in node_names(problem):
         if name not in trees:
             continue
@@ -54,7 +54,7 @@ def _lines(problem: Problem, trees: Mapping[str, Tree], compact: bool) -> Iterat
         yield from ["", head]
         yield from listing.lines(trees[name], domain, "  ")
         if listing.shared_row:
-            yield from _wrapped(f"  Where nothing said above is possible: {_row(problem, listing.shared_row)}.", "  ")
+            yield from _wrapped(f"  Where none of these steps is possible: {_row(problem, listing.shared_row)}.", "  ")
 
 
 class _Listing:

@@ -48,7 +48,7 @@ def not_open(problem: Problem, choices: Sequence[Choice]) -> str:
     words = [" ".join([_DOING[way], label, joined(aims, "or")]).rstrip() for (way, label), aims in targets.items()]
     if len(words) > _NAMED:
         words[_NAMED - 1 :] = [f"{len(words) - _NAMED + 1} other steps"]
-    return f"{joined(words, 'and')} {'is' if len(words) == 1 else 'are'} not open to you here"
+    return f"{joined(words, 'and')} {'is' if len(words) == 1 else 'are'} not possible for you at this point"
 
 
 def _meant(problem: Problem, choice: Choice) -> tuple[Function, Feature, float]:
@@ -62,10 +62,10 @@ def _meant(problem: Problem, choice: Choice) -> tuple[Function, Feature, float]:
 def for_everyone(node: str, stop: bool) -> str:
     """The text of a rule without conditions."""
     if stop:
-        return "nothing more is needed by anybody here"
+        return "nothing more is needed after that step"
     if node == INTERVENE:
-        return "it is the first step for everybody who can take it"
-    return "it is the next step for everybody here who can take it"
+        return "it comes first for everyone who can take it"
+    return "it comes next for everyone who can take it"
 
 
 def verb(label: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,14 +12,15 @@ from counterplan.problem.values import visible
 from counterplan.program.card_text import DRAWN, say_shortly
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
+from counterplan.program.export.resolved import derived
 from counterplan.program.parts import tested_features
 from counterplan.program.protocol import ProgramLike
 
 _TITLES = {
     "people": "people it was made from",
     "tried_on": "then tried on",
-    "success": "whose plan held, of people with a known plan",
-    "cost_ratio": "their effort, beside the least known",
+    "success": "plans that worked, of people with a known plan",
+    "cost_ratio": "effort of these plans, compared with the least known",
     "leaves": "rules",
     "rule_length_mean": "features in a rule, on average",
     "rule_length_longest": "features in the longest rule",
@@ -25,12 +28,13 @@ _TITLES = {
 }
 _ELSEWHERE = (*DRAWN, "cannot", "groups", "without", "protected_tested", "protected_avoided")
 """Entries that the page shows elsewhere."""
+_NUMBER = r"-?[0-9][0-9,]*(?:\.[0-9]+)?"
 _HEADINGS = {
     "people": "people",
-    "success": "whose plan held",
+    "success": "plans that worked",
     "mean_effort": "mean effort",
     "plans": "got another plan",
-    "hold": "whose other plan held",
+    "hold": "other plans that worked",
 }
 
 
@@ -46,8 +50,8 @@ def counted(program: ProgramLike) -> str:
         return "rules"
     people = program.card.people
     if people is None or not people.synthetic:
-        return "people whom the program was made from"
-    return f"people whom the program was made from: {people.real:,} real and {people.synthetic:,} invented"
+        return "people that the program was made from"
+    return f"people that the program was made from: {people.real:,} real and {people.synthetic:,} invented"
 
 
 def making(program: ProgramLike) -> list[tuple[str, str]]:
@@ -63,8 +67,11 @@ def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]
     card = program.card.to_data()
     labels = {feature.name: feature.label for feature in program.problem.features}
     every: list[tuple[str, Any, Callable[[str], str]]] = []
-    every += [(labels.get(name, str(name)), inside, str) for name, inside in _items(card.get("groups"))]
-    every += [("without", card.get("without"), spoken)]
+    for name, inside in _items(card.get("groups")):
+        every.append(
+            (labels.get(name, str(name)), dict(sorted(_items(inside), key=_lower_end(str(name)))), _group_text)
+        )
+    every += [("what cannot be changed", card.get("without"), spoken)]
     tables = []
     for name, inside, say in every:
         rows = {g: v for g, v in inside.items() if isinstance(v, Mapping)} if isinstance(inside, Mapping) else {}
@@ -75,6 +82,23 @@ def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]
             headings = [_HEADINGS.get(key, str(key).replace("_", " ")) for key in keys]
             tables.append((name, headings, body))
     return tables
+
+
+def _lower_end(name: str) -> Callable[[tuple[Any, Any]], float]:
+    """The key to sort the groups of a number by: `age < 25`, `25 ≤ age < 30`, `age ≥ 30`, `age is missing`."""
+
+    def key(item: tuple[Any, Any]) -> float:
+        group = str(item[0]).replace(name, "")
+        number = re.search(rf"^{_NUMBER}(?= ≤|$)|(?<=≥ ){_NUMBER}", group)
+        if number:
+            return float(number.group().replace(",", ""))
+        return -math.inf if group.strip().startswith("<") else math.inf if group.endswith("is missing") else 0.0
+
+    return key
+
+
+def _group_text(group: str) -> str:
+    return "unknown" if group.endswith(" is missing") else group
 
 
 def _items(data: object) -> list[tuple[Any, Any]]:
@@ -128,30 +152,36 @@ def limits(program: ProgramLike) -> list[str]:
     sentences = [
         "A plan is what should work for people like you. It is not checked with the model that decides: have it "
         "checked before you rely on it.",
-        "It does not know the decision. It takes for granted that the answer was no.",
-        "Effort is what the problem file says it is. For you it may be more or less.",
-        "Where it has no plan, one may exist all the same: a planner that asks the model can look for it.",
+        "It does not know the decision. It assumes that the answer was no.",
+        "Effort is an estimate, made for people in general. For you it may be more or less.",
+        "Where it has no plan, there may still be one: ask for a search with the model that decides.",
     ]
     if tested_labels:
-        sentences.append(f"Its rules look at {listed(tested_labels)}, which the problem file calls protected.")
+        sentences.append(f"Its rules look at protected features: {listed(tested_labels)}.")
     if untested_labels:
         sentences.append(
-            f"No rule looks at {listed(untested_labels)}; what rules do look at may tell something of it all the same."
+            f"No rule looks at {listed(untested_labels)}, but what the rules do look at may be related to that."
         )
     needed = [feature.label for feature in used(program) if feature.label in untested_labels]
     if needed:
-        sentences.append(f"It needs {listed(needed)} only to know which steps are possible, and what they cost.")
+        sentences.append(
+            f"It needs {listed(needed)} only to know which steps are possible, and how much effort they take."
+        )
     more = program.card.to_data().get("cannot", ())
     return [*sentences, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
 
 
 def used(program: ProgramLike) -> list[Feature]:
-    """The features that the actions of a program can depend on: tested, changed, or needed for legality."""
+    """The features that the actions of a program can depend on: tested, changed, needed for legality, or needed to
+    compute one of these."""
     transitions, reached = program.problem.transitions, drawing(program).nodes
     found = {index for name in reached if name in program.trees for index in tested_features(program.trees[name])}
     for function in transitions.functions:
         if function.name in reached:
             found |= {function.target} | transitions.read_by(function, transitions.changed_by(function))
+    for cause in reversed(derived(program)):
+        if cause.target in found:
+            found |= transitions.read_in(cause)
     return [feature for feature in program.problem.features if feature.index in found]
 
 

@@ -17,7 +17,7 @@ from counterplan.problem.transitions import Floats
 from counterplan.program.export.card_summary import counted, groups, limits, listed, making, summary, used
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
-from counterplan.program.export.resolved import resolved, title
+from counterplan.program.export.resolved import derived, resolved, title
 from counterplan.program.export.svg import figure
 from counterplan.program.parts import Leaf, Tree, leaves
 from counterplan.program.protocol import ProgramLike
@@ -134,7 +134,10 @@ def _finite(state: Floats) -> list[float | None]:
 
 
 def _field(program: ProgramLike, feature: Feature, examples: list[Floats]) -> dict[str, Any]:
-    """A field of the form; the slider of a number covers all thresholds and examples with a margin."""
+    """A field of the form: a choice, a number with a slider, or what is computed from other fields."""
+    for cause in derived(program):
+        if cause.target == feature.index:
+            return {"feature": feature.index, "from": sorted(program.problem.transitions.read_in(cause))}
     if not feature.is_number:
         return {"feature": feature.index}
     low, high, step = _range(program, feature, examples)
@@ -142,22 +145,29 @@ def _field(program: ProgramLike, feature: Feature, examples: list[Floats]) -> di
 
 
 def _range(program: ProgramLike, feature: Feature, examples: list[Floats]) -> tuple[float, float, float]:
-    """The minimum, maximum and step of a slider."""
+    """The minimum, maximum and step of a slider.
+
+    An end is the bound of the feature. Without a bound, it is the end of the card's range, or of a wider one that
+    covers all thresholds and examples; if the card has no range, there is a margin around these.
+    """
     marks = [example[feature.index] for example in examples if not math.isnan(example[feature.index])]
-    marks += [edge for edge in feature.bins or () if math.isfinite(edge)]
-    marks += [edge for edge in (feature.low, feature.high) if math.isfinite(edge)]
     for tree in program.trees.values():
         marks += _thresholds(tree, feature.index)
+    known = (program.card.ranges or {}).get(feature.name)
+    marks += known or [edge for edge in feature.bins or () if math.isfinite(edge)]
+    marks += [edge for edge in (feature.low, feature.high) if math.isfinite(edge)]
     low, high = (min(marks), max(marks)) if marks else (0.0, 100.0)
-    room = 0.15 * (high - low) or max(abs(high), 1.0)
-    bottom = low if low == feature.low else max(low - room, feature.low, 0.0 if low >= 0 else -math.inf)
-    top = high if high == feature.high else min(high + room, feature.high)
+    if not known or low == high:
+        room = 0.15 * (high - low) or max(abs(high), 1.0)
+        low, high = max(low - room, 0.0 if low >= 0 else -math.inf), high + room
+    bottom = feature.low if math.isfinite(feature.low) else low
+    top = feature.high if math.isfinite(feature.high) else high
     step = 10 ** math.floor(math.log10((top - bottom) / _STEPS)) if top > bottom else 1.0
     step = next((step * size for size in (1, 2, 5, 10) if step * size * _STEPS >= top - bottom), step)
     if feature.integer:
         bottom, top, step = math.ceil(bottom), math.floor(top), max(step, 1.0)
-    first = bottom if low == feature.low else math.floor(bottom / step) * step
-    last = top if high == feature.high else math.ceil(top / step) * step
+    first = bottom if bottom == feature.low else math.floor(bottom / step) * step
+    last = top if top == feature.high else math.ceil(top / step) * step
     return float(f"{first:.10g}"), float(f"{last:.10g}"), float(f"{step:.10g}")
 
 

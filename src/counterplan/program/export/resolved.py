@@ -26,6 +26,7 @@ def resolved(program: ProgramLike) -> dict[str, Any]:
         "features": [_feature(feature) for feature in problem.features],
         "functions": [_function(problem, function) for function in transitions.functions],
         "causes": [_cause(problem, cause) for cause in transitions.causes],
+        "derived": [transitions.causes.index(cause) for cause in derived(program)],
         "nodes": [_node(program, name) for name in program.nodes],
         "cautions": cautions(program)._asdict(),
     }
@@ -34,6 +35,12 @@ def resolved(program: ProgramLike) -> dict[str, Any]:
 def title(problem: Problem) -> str:
     """The title of the problem, or its name."""
     return str(problem.to_dict().get("title") or problem.name)
+
+
+def derived(program: ProgramLike) -> list[Cause]:
+    """One consequence for each feature that follows from others: all of the problem, or those that the card names."""
+    problem, names = program.problem, program.card.derived
+    return [c for c in problem.transitions.derived if names is None or problem.features[c.target].name in names]
 
 
 def bases(problem: Problem, function: Function) -> Mapping[str, float]:

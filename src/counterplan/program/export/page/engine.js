@@ -3,7 +3,7 @@
 "use strict";
 
 function makeEngine(program) {
-  const { features, functions, causes, nodes, reasons, cautions, longest } = program;
+  const { features, functions, causes, nodes, reasons, cautions, longest, derived } = program;
   const STOP = functions.length + 1;
   const consequences = causes.filter((cause) => cause.table || cause.formula !== null);
 
@@ -68,15 +68,24 @@ function makeEngine(program) {
     const after = state.slice();
     const x = doing.arguments[which];
     after[doing.target] = doing.adds ? rounded(state[doing.target] + x) : x;
-    for (const { source, target, table, formula } of consequences) {
-      if (Object.is(state[source] + 0, after[source] + 0)) continue;
-      if (formula !== null) {
-        const value = evaluate(formula, after);
-        after[target] = features[target].integer ? whole(value) : rounded(value);
-      } else if (!Number.isNaN(after[source]) && table[after[source]] !== null) {
-        after[target] = table[after[source]];
-      }
+    for (const cause of consequences) {
+      if (Object.is(state[cause.source] + 0, after[cause.source] + 0)) continue;
+      const value = consequence(cause, after);
+      if (!cause.table || !Number.isNaN(value)) after[cause.target] = value;
     }
+    return after;
+  }
+
+  function consequence({ source, target, table, formula }, state) {
+    if (table) return Number.isNaN(state[source]) ? NaN : table[state[source]] ?? NaN;
+    const value = evaluate(formula, state);
+    return features[target].integer ? whole(value) : rounded(value);
+  }
+
+  // The state with the features that follow from others.
+  function derive(state) {
+    const after = state.slice();
+    for (const index of derived) after[causes[index].target] = consequence(causes[index], after);
     return after;
   }
 
@@ -175,7 +184,7 @@ function makeEngine(program) {
     return doing.phrase.replace(/\{(argument|amount|before|after)\}/g, (_, word) => words[word]);
   }
 
-  return { recommend, within };
+  return { recommend, within, derive };
 }
 
 function inWords(feature, number) {

@@ -27,6 +27,7 @@
   // A field knows how to show a number of the state, and writes what is entered into it.
   const controls = fields.map((field) => {
     const feature = features[field.feature];
+    if (field.from) return computedField(field, feature);
     return feature.kind === "number" ? numberField(field, feature) : choiceField(field, feature);
   });
 
@@ -88,18 +89,41 @@
       const exact = !(Math.abs(number) > 2 ** 53);
       const right = engine.within(feature, number) && (!feature.integer || Number.isNaN(number) || Number.isInteger(number));
       const fine = !entry.validity.badInput && exact && right;
-      const bounds = [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
-        feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
+      const bounds = boundsOf(feature);
       const why = exact ? "" : ": this one has too many digits";
       wrong.textContent = fine ? "" : `Please enter a ${feature.integer ? "whole " : ""}number${bounds ? `, ${bounds}` : ""}${why}.`;
       const strange = fine && (number < field.low || number > field.high);
       const range = `${numberInWords(field.low)} to ${numberInWords(field.high)}${feature.unit ? ` ${feature.unit}` : ""}`;
-      odd.textContent = strange ? `Is that right? This page expects ${range}; beyond that, the plan may mean nothing.` : "";
+      odd.textContent = strange ? `Is that right? Most people have ${range}; further out, the plan is less certain.` : "";
       entry.setAttribute("aria-invalid", String(!fine));
       return fine ? "" : feature.label;
     }
     return { show, fault };
   }
+
+  // A feature that follows from others: shown, not asked.
+  function computedField(field, feature) {
+    const value = make("output", { id: `feature-${field.feature}` });
+    const wrong = make("p", { className: "wrong" });
+    const sources = field.from.map((index) => features[index].label);
+    const origin = sources.join(", ").replace(/, ([^,]*)$/, " and $1");
+    byId("fields").append(make("div", { className: "field" },
+      make("label", { htmlFor: value.id, text: capital(feature.label) }), value,
+      make("p", { className: "origin", text: `Worked out from ${origin}.` }), wrong));
+
+    function fault() {
+      const number = state[field.feature];
+      const fine = engine.within(feature, number);
+      value.textContent = Number.isFinite(number) || Number.isNaN(number) ? inWords(feature, number) : "";
+      const bounds = boundsOf(feature);
+      wrong.textContent = fine ? "" : `This should be ${bounds || "a number"}. Please check ${origin}.`;
+      return fine ? "" : feature.label;
+    }
+    return { show: () => {}, fault };
+  }
+
+  const boundsOf = (feature) => [feature.low === null ? "" : `at least ${numberInWords(feature.low)}`,
+    feature.high === null ? "" : `at most ${numberInWords(feature.high)}`].filter(Boolean).join(" and ");
 
   // Whether several functions change the same feature, so that its label does not tell them apart.
   const shared = (doing) => functions.filter((other) => other.target === doing.target).length > 1;
@@ -135,11 +159,12 @@
   }
 
   function answer() {
+    state = engine.derive(state);
     const faults = controls.map((control) => control.fault()).filter(Boolean);
     if (faults.length) {
       light([]);
       tell(`Please check ${faults.join(", ")}`);
-      byId("result").replaceChildren(make("p", { className: "note", text: `There is a plan as soon as this is right: ${faults.join(", ")}.` }));
+      byId("result").replaceChildren(make("p", { className: "note", text: `The plan appears here as soon as this is corrected: ${faults.join(", ")}.` }));
       return;
     }
     const plan = engine.recommend(state, cannot);
@@ -178,9 +203,9 @@
     const off = functions.filter((doing) => cannot.has(doing.name));
     const box = make("div", { className: "none" }, make("strong", { text: "No plan" }));
     box.append(make("p", { text: begun
-      ? `The program would begin like this: ${begun}. But then ${limit}, so it promises nothing.`
+      ? `The program would begin like this: ${begun}. But then ${limit}, so there is no plan to rely on.`
       : "The program knows no first step that is possible for you." }));
-    box.append(make("p", { text: "That does not prove that there is none: this program is a summary, and does not ask the model." }));
+    box.append(make("p", { text: "That does not prove that there is none: this program is a summary, and works without the model that decides." }));
     const tries = [...off.map((doing) => [doing]), ...(off.length > 1 ? [off] : [])].map((some) => {
       const names = some.map((doing) => doing.name);
       return { some, names, then: engine.recommend(state, new Set([...cannot].filter((name) => !names.includes(name)))) };
@@ -189,11 +214,11 @@
     const items = helping.map(({ some, names, then }) => {
       const button = make("button", { type: "button", text: some.length > 1 ? "Allow everything" : `Allow a change: ${changed(some[0])}` });
       button.addEventListener("click", () => allow(names));
-      return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}${then.caution ? ", but less sure" : ""}` }));
+      return make("li", {}, button, make("span", { text: `${steps(then.steps.length)}, effort ${effort(then.cost)}${then.caution ? ", but less certain" : ""}` }));
     });
-    const why = off.length ? "Even without the switches there is none. " : "";
+    const why = off.length ? "Allowing all changes would not help either. " : "";
     box.append(make("p", { text: helping.length ? "What would help:"
-      : `${why}What you can try: check what you entered, or ask for a plan from a planner that may ask the model itself.` }));
+      : `${why}What you can try: check what you entered, or ask for a search with the model that decides.` }));
     if (items.length) box.append(make("ul", { className: "try" }, ...items));
     return [box];
   }
@@ -216,7 +241,7 @@
     controls.forEach((control) => control.show());
     byId("who").textContent = program.real
       ? `Example person ${shown + 1} of ${examples.length}. Change anything.`
-      : "Values from the middle of what is possible. Change anything.";
+      : "These are average values. Change anything.";
     answer();
   }
 
