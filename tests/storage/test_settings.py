@@ -17,7 +17,7 @@ def test_renamed_settings_keep_their_keys() -> None:
         "price": 2,
         "share": 0.015,
         "sure": 0.9,
-        "min_chance": 0.02,
+        "min_chance": 0.01,
         "questions": 15,
         "steps": 460_000,
         "together": 3_200,

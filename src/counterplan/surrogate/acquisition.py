@@ -52,7 +52,7 @@ class GuideSettings:
         Smallest expected saving that is worth a query, as a share of the cost of the plan.
     confidence : float, default=0.9
         Probability from which on a state is taken to be favourable.
-    min_chance : float, default=0.02
+    min_chance : float, default=0.01
         A person without a plan is queried as long as some state has at least this probability.
     max_queries : int or None, default=15
         Most queries about one person, unless a budget is given.
@@ -76,7 +76,7 @@ class GuideSettings:
     min_gain: float | None = field(default=None, metadata={"key": "price"})
     min_relative_gain: float = field(default=0.015, metadata={"key": "share"})
     confidence: float = field(default=0.9, metadata={"key": "sure"})
-    min_chance: float = 0.02
+    min_chance: float = 0.01
     max_queries: int | None = field(default=15, metadata={"key": "questions"})
     max_expansions: int | None = field(default=460_000, metadata={"key": "steps"})
     batch_size: int = field(default=3_200, metadata={"key": "together"})

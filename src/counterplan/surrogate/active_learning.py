@@ -310,12 +310,19 @@ class ActiveLearner:
         labelled, settings = self.labelled_set, self.settings
         latest, self._n_fitted_last = slice(-settings.max_answers, None), len(labelled)
         states, answers, scores = labelled.states[latest], labelled.answers[latest], labelled.scores[latest]
-        cutoff = self.box.decision(self.problem).cutoff
-        self.link = ScoreLink.from_answers(scores, answers, cutoff) if settings.scores else None
+        self.link = self._link()
         if self.link is not None:
             return fit_scores(self.problem, states, scores, self.link, settings.score_fit, self.seed)
         before = self.surrogate if self.surrogate is not None and self.surrogate.link is None else None
         return fit(self.problem, states, answers, settings.fit, self.seed, before)
+
+    def _link(self) -> ScoreLink | None:
+        """How the scores known so far convert to margins; None if there are none that can be learned from."""
+        labelled, latest = self.labelled_set, slice(-self.settings.max_answers, None)
+        if not self.settings.scores:
+            return None
+        cutoff = self.box.decision(self.problem).cutoff
+        return ScoreLink.from_answers(labelled.scores[latest], labelled.answers[latest], cutoff)
 
     @property
     def converged(self) -> bool:
@@ -335,17 +342,18 @@ class ActiveLearner:
     def _initialize(self) -> None:
         """Label people as they are, hold out some of those refused, and label ends of random plans of the others."""
         settings = self.settings
-        rows = np.arange(min(settings.people + settings.validation, len(self.people)))
-        self.next_person = len(rows)
-        oracle = self.labelled_set.oracle(self.people)
-        favourable, known = oracle.query(self.people.states[rows], rows)
-        refused = np.flatnonzero(known & ~favourable)
+        few = settings.people // 2 if settings.scores else settings.people
+        refused = self._query_as_they_are(few + settings.validation)
+        scored = self._link() is not None
+        if not scored and few < settings.people:
+            refused = np.concatenate([refused, self._query_as_they_are(settings.people - few)])
+        plans = settings.plans + settings.people - few if scored else settings.plans
         held = min(settings.validation, len(refused) // 3)
         self.validation, self.query_pool = refused[:held], refused[held:]
         self.least_cost = self.best_cost = np.full(held, np.inf)
         self.best_queries = np.zeros(held)
         if len(self.query_pool):
-            rows = self.query_pool[self.random.integers(len(self.query_pool), size=settings.plans)]
+            rows = self.query_pool[self.random.integers(len(self.query_pool), size=plans)]
             ends = random_walk(self.problem, self.people.states[rows], self.random)
             self.labelled_set.oracle(self.people).query(ends, rows)
             if len(self.problem.transitions) > settings.probe_above:
@@ -360,17 +368,21 @@ class ActiveLearner:
                 f"learn; {more}hand in people who were, or see whether the favourable outcome is the right one"
             )
 
+    def _query_as_they_are(self, count: int) -> Ints:
+        """Query the next people as they are; return the rows of those refused."""
+        rows = np.arange(self.next_person, min(self.next_person + count, len(self.people)))
+        self.next_person += len(rows)
+        favourable, known = self.labelled_set.oracle(self.people).query(self.people.states[rows], rows)
+        return rows[known & ~favourable]
+
     def _sample(self) -> None:
         """Query more people as they are, and ends of random plans of those known to be refused."""
-        settings = self.settings
-        count = int(min(settings.score_growth * len(self.labelled_set), settings.budget - self.queries))
-        fresh = np.arange(self.next_person, min(self.next_person + count // 4, len(self.people)))
-        self.next_person += len(fresh)
-        oracle = self.labelled_set.oracle(self.people)
-        favourable, known = oracle.query(self.people.states[fresh], fresh)
-        self.query_pool = np.concatenate([self.query_pool, fresh[known & ~favourable]])
-        rows = self.query_pool[self.random.integers(len(self.query_pool), size=count - len(fresh))]
-        oracle.query(random_walk(self.problem, self.people.states[rows], self.random), rows)
+        settings, before = self.settings, self.queries
+        count = int(min(settings.score_growth * len(self.labelled_set), settings.budget - before))
+        self.query_pool = np.concatenate([self.query_pool, self._query_as_they_are(count // 4)])
+        rows = self.query_pool[self.random.integers(len(self.query_pool), size=count - (self.queries - before))]
+        ends = random_walk(self.problem, self.people.states[rows], self.random)
+        self.labelled_set.oracle(self.people).query(ends, rows)
 
     def _probe(self) -> None:
         """Locate the boundary between the query pool and favourable states: of others, or far beyond any plan."""
