@@ -27,11 +27,12 @@ FACADE = "counterplan"
 _WORLD = {"errors", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "plans", "surrogate", "agent", "program"}
-_ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
+_ALL = {*_PLANNING, "planners", "plugins", "progress", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "problem": {"errors"},
+    "progress": {*_WORLD},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
     "storage": {*_WORLD, "models", "blackbox"},
@@ -41,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "agent": {*_METERED},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
     "plugins": {"errors", "models"},
-    "planners": {*_PLANNING, "plugins"},
+    "planners": {*_PLANNING, "plugins", "progress"},
     "distillation": {*_PLANNING, "planners"},
     "explanation": {*_METERED, "plans", "surrogate", "program"},
     "figures": {*_WORLD, "storage", "surrogate", "agent"},

@@ -3,6 +3,7 @@
 Names are imported on first use: `import counterplan` is cheap, and running a program imports no learning library.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
         StorageError,
     )
     from counterplan.planners import (
+        AutoPlanner,
+        AutoSettings,
         CascadePlanner,
         EvolutionPlanner,
         EvolutionSettings,
@@ -44,7 +47,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
+logging.getLogger("counterplan").addHandler(logging.NullHandler())
+
 __all__ = [
+    "AutoPlanner",
+    "AutoSettings",
     "BlackBox",
     "CascadePlanner",
     "CounterplanError",
@@ -102,6 +109,8 @@ _MODULES = {
     ),
     "plans": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
     "planners": (
+        "AutoPlanner",
+        "AutoSettings",
         "CascadePlanner",
         "EvolutionPlanner",
         "EvolutionSettings",

@@ -10,12 +10,12 @@ import typer
 
 from counterplan import benchmarks
 from counterplan.cli.common import Like, ModelName, Threshold, count
-from counterplan.cli.progress import ProgressBar, progress_bar
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import resolve
+from counterplan.progress import ProgressBar, progress_bar
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.workspace import (

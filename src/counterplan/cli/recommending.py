@@ -16,7 +16,6 @@ from counterplan.cli.common import (
     load_recourse,
     recording,
 )
-from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
 from counterplan.inputs import resolve
@@ -24,6 +23,7 @@ from counterplan.planners import ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.text import Summary, plans_text
+from counterplan.progress import progress_bar
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.streams import WholeFile

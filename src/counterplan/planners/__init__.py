@@ -4,6 +4,7 @@ May import: everything but distillation, explanation, figures, recourse, benchma
 cli.
 """
 
+from counterplan.planners.auto import AutoDecision, AutoPlanner, AutoSettings
 from counterplan.planners.base import Planner
 from counterplan.planners.cascade import CascadePlanner
 from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
@@ -15,6 +16,9 @@ from counterplan.planners.search import SearchPlanner
 from counterplan.planners.task import Goal, PlanningTask
 
 __all__ = [
+    "AutoDecision",
+    "AutoPlanner",
+    "AutoSettings",
     "CascadePlanner",
     "EvolutionPlanner",
     "EvolutionSettings",
