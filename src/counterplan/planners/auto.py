@@ -187,7 +187,7 @@ class AutoPlanner(Planner):
         self.settings = settings or AutoSettings()
         self.decision_: AutoDecision | None = None
         self._count: StateCount | None = None
-        """States of people without constraints or weights, as counted in an earlier call."""
+        """States of people without constraints, as counted in an earlier call."""
 
     @property
     def uses_scores(self) -> bool:
@@ -310,14 +310,13 @@ class AutoPlanner(Planner):
     def _count_states(self, task: PlanningTask, most: float) -> StateCount:
         """Count the states of some people, as far as it is necessary to compare their mean with `most`."""
         most = min(most, _MOST_STATES)
-        unconstrained = task.weights is None and bool(task.allowed.all())
+        unconstrained = bool(task.allowed.all())
         known = self._count if unconstrained else None
         if known is not None and (known.complete or known.mean >= most):
             return known
         rows = np.unique(np.linspace(0, len(task) - 1, min(self.settings.sample, len(task))).astype(np.intp))
-        weights = None if task.weights is None else task.weights[rows]
         limit = max(100, 2 * int(most))
-        count = count_states(self.problem, task.people.states[rows], task.allowed[rows], weights, limit=limit)
+        count = count_states(self.problem, task.people.states[rows], task.allowed[rows], limit=limit)
         if unconstrained:
             self._count = count
         return count

@@ -1,4 +1,4 @@
-"""Estimate of the number of states that people can reach, by enumeration without queries."""
+"""Estimate of the number of states that people can reach, without queries."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.search.frontier import Frontier
+from counterplan.search.state_keys import StateKeys
 
 _TOGETHER = 2
-"""People enumerated at the same time; few, so that a large space is noticed at the first of them."""
-_EXPANSIONS = 4_096
-"""Most actions of one person applied at once."""
+"""People counted at the same time; few, so that a large space is noticed at the first of them."""
+_EXPANSIONS = 2**17
+"""States × actions expanded at once."""
 
 
 class StateCount(NamedTuple):
@@ -27,12 +27,11 @@ class StateCount(NamedTuple):
     """Number of people who were counted."""
 
 
-def count_states(
-    problem: Problem, states: Floats, allowed: Bools, cost_weights: Floats | None = None, *, limit: int
-) -> StateCount:
-    """Count the states that people can reach.
+def count_states(problem: Problem, states: Floats, allowed: Bools, *, limit: int) -> StateCount:
+    """Count the states that people can reach within `max_actions`, by breadth-first search; costs do not matter.
 
-    People are counted one after the other until all are, or there are `limit` states in all.
+    People are counted in pairs, one after the other, until there are `limit` states in all. A pair with more states
+    than that is not counted completely.
 
     Parameters
     ----------
@@ -40,36 +39,43 @@ def count_states(
     states : array of shape [B, F]
     allowed : bool array of shape [B, A]
         Actions that each person may take.
-    cost_weights : array of shape [B, A], optional
-        Factors on the cost of each action; None means 1.
     limit : int
-        Most states in all.
+        Number of states after which counting ends.
 
     Returns
     -------
     StateCount
     """
     total = people = 0
-    while people < len(states):
+    complete = True
+    while people < len(states) and complete and total < limit:
         rows = slice(people, people + _TOGETHER)
-        weights = None if cost_weights is None else cost_weights[rows]
-        frontier = Frontier(problem, states[rows], allowed[rows], weights)
-        found, complete = _enumerated(frontier, limit - total)
-        count = len(frontier.starts)
-        if not complete and people and found * people <= total * count:  # no more than of those counted before
+        found, complete = _reachable(problem, states[rows], allowed[rows], limit)
+        total, people = total + found, people + len(states[rows])
+    return StateCount(total / max(1, people), complete, people)
+
+
+def _reachable(problem: Problem, starts: Floats, allowed: Bools, limit: int) -> tuple[int, bool]:
+    """Number of states that people at `starts` [B, F] can reach, and whether these are all; stops at `limit`."""
+    transitions, keys = problem.transitions, StateKeys(problem, starts)
+    person, states = np.arange(len(starts)), starts
+    closed = np.sort(keys(person, states))
+    size = max(1, _EXPANSIONS // len(transitions))
+    for _ in range(problem.max_actions):
+        reached = []
+        for first in range(0, len(states), size):
+            part = slice(first, first + size)
+            legal = transitions.legal(states[part]) & allowed[person[part]]
+            parent, action = np.nonzero(legal[:, :-1])
+            after = transitions.apply(states[part][parent], action)
+            whose = person[part][parent]
+            key, at = np.unique(keys(whose, after), return_index=True)
+            new = ~np.isin(key, closed, assume_unique=True)
+            closed = np.union1d(closed, key[new])
+            reached.append((whose[at[new]], after[at[new]]))
+            if len(closed) - len(starts) >= limit:
+                return len(closed) - len(starts), False
+        if not reached:
             break
-        total, people = total + found, people + count
-        if not complete:
-            return StateCount(total / people, False, people)
-    return StateCount(total / max(1, people), True, people)
-
-
-def _enumerated(frontier: Frontier, limit: int) -> tuple[int, bool]:
-    """Number of states of a frontier, and whether all were enumerated; stops at `limit`."""
-    frontier.limit = np.full(len(frontier.starts), _EXPANSIONS)
-    found = 0
-    while (labels := frontier.advance()) is not None:
-        found += len(labels)
-        if found >= limit:
-            return found, False
-    return found, True
+        person, states = (np.concatenate(parts) for parts in zip(*reached, strict=True))
+    return len(closed) - len(starts), True
