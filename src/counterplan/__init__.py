@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from counterplan.plans import Plan, Plans, Reason, Replay, Status, Step
     from counterplan.problem import People, Problem
     from counterplan.program import Program
-    from counterplan.recourse import Recourse
+    from counterplan.recourse import Quality, QualitySettings, Recourse
     from counterplan.storage.answer_cache import LabelledStates
     from counterplan.storage.workspace import Workspace
     from counterplan.surrogate import Surrogate
@@ -76,6 +76,8 @@ __all__ = [
     "ProblemError",
     "Program",
     "ProgramPlanner",
+    "Quality",
+    "QualitySettings",
     "QueryBudgetExceeded",
     "Reason",
     "Recourse",
@@ -123,7 +125,7 @@ _MODULES = {
     ),
     "problem": ("People", "Problem"),
     "program": ("Program",),
-    "recourse": ("Recourse",),
+    "recourse": ("Quality", "QualitySettings", "Recourse"),
     "surrogate": ("Surrogate",),
     "surrogate.acquisition": ("GuideSettings",),
     "surrogate.active_learning": ("LearningSettings",),

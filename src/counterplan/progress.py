@@ -217,6 +217,15 @@ def reporting(
             yield progress if callable(progress) else _ignore
 
 
+def stage_display(bar: ProgressBar) -> Callable[[str, int, int], None]:
+    """Callback that displays the name of a stage, the steps done and their total."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        bar.update(done, total, label=stage.capitalize())
+
+    return show
+
+
 def _ignore(*report: Any) -> None:
     """Ignore a report."""
 

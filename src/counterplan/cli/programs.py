@@ -14,7 +14,7 @@ from counterplan.inputs import folder_or_file, resolve
 from counterplan.program import Program
 from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
-from counterplan.progress import progress_bar
+from counterplan.progress import progress_bar, stage_display
 from counterplan.recourse import load_program
 from counterplan.storage.files import require_writable
 from counterplan.storage.workspace import PROGRAM, Workspace
@@ -63,7 +63,7 @@ def distil(
             preset=preset,
             protected=protected,
             seed=seed,
-            progress=lambda stage, done, total: bar.update(done, total, label=stage.capitalize()),
+            progress=stage_display(bar),
         )
     saved = recourse.save_program(path)
     echo(_card(program))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from counterplan.cli.common import (
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
 from counterplan.inputs import resolve
-from counterplan.planners import ProgramPlanner
+from counterplan.planners import AutoPlanner, ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.text import Summary, plans_text
@@ -46,7 +47,7 @@ def recommend(
     ] = None,
     planner: Annotated[
         str | None,
-        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: guided or cascade if fitted, else exact)."),
+        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: auto, exact where cheap, else guided)."),
     ] = None,
     people: Annotated[
         Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
@@ -108,8 +109,10 @@ def recommend(
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
-    method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
+    method = recourse.planner(planner, price=price)
     table = inputs.take(person, limit).people()
+    if isinstance(method, AutoPlanner):
+        method.settings = replace(method.settings, people=len(table))
     streams = isinstance(method, ProgramPlanner) and json_file is None
     writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK

@@ -191,8 +191,10 @@ class AutoPlanner(Planner):
 
     @property
     def uses_scores(self) -> bool:
-        """Whether guided planning uses scores, so that they are obtained about people as they are, too."""
-        return self._has("surrogate") and create_planner("guided", self.problem, self.box, self.learned).uses_scores
+        """Whether scores are obtained: for the surrogate, or for one that may be fitted to the same answers later."""
+        if not self._has("surrogate"):
+            return True
+        return create_planner("guided", self.problem, self.box, self.learned).uses_scores
 
     def _has(self, part: str) -> bool:
         return part in self.learned and self.learned[part]() is not None
@@ -239,10 +241,15 @@ class AutoPlanner(Planner):
             return [*self._parts("exact"), *(self._parts("guided") if self._has("surrogate") else [])]
         return [*self._parts(name), *([] if self.guide is not None else [_Proof(self)])]
 
+    def exact(self, state_limit: int = STATE_LIMIT) -> ExactPlanner:
+        """Exact search with at most `state_limit` queries about one person."""
+        return ExactPlanner(self.problem, self.box, state_limit=state_limit, scores=self.uses_scores)
+
     def _parts(self, name: str) -> list[Planner]:
         """The planner `name`; those of a cascade one by one."""
-        guide = self.guide if name != "exact" else None
-        planner = create_planner(name, self.problem, self.box, self.learned, guide=guide)
+        if name == "exact":
+            return [self.exact()]
+        planner = create_planner(name, self.problem, self.box, self.learned, guide=self.guide)
         return list(planner.planners) if isinstance(planner, CascadePlanner) else [planner]
 
     def _within_budget(self, task: PlanningTask) -> PlanColumns:
@@ -266,7 +273,7 @@ class AutoPlanner(Planner):
         if self.box.seconds_per_row is not None or self.settings.prefer is not None or self.guide is not None:
             return
         guided = self._parts("guided")[0] if self._has("surrogate") else None
-        planner = guided or ExactPlanner(self.problem, self.box, state_limit=1)
+        planner = guided or self.exact(1)
         run.plan(planner, np.arange(min(_FIRST_ROWS, len(run.task))))
 
     def _decide(self, task: PlanningTask, people: int) -> AutoDecision:
@@ -329,16 +336,16 @@ class _Proof(Planner):
 
     def __init__(self, auto: AutoPlanner) -> None:
         super().__init__(auto.problem, auto.box)
-        self.settings = auto.settings
+        self.auto = auto
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        settings = self.settings
+        settings = self.auto.settings
         affordable = settings.proof_seconds / ((self.box.seconds_per_row or 0.0) + STATE_SECONDS)
         limit = int(min(STATE_LIMIT, max(settings.proof_queries, affordable)))
         if not limit:
             return PlanColumns.empty(len(task), self.problem.max_actions)
-        return ExactPlanner(self.problem, self.box, state_limit=limit).search(task)
+        return self.auto.exact(limit).search(task)
 
 
 class _Stages:
