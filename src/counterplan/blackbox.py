@@ -27,7 +27,7 @@ CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
 _OVERHEAD_SECONDS = 0.01
-"""Duration of a call that is attributed to the call and not to its rows: conversions, lazy imports, a connection."""
+"""Duration of a call that is not attributed to its rows."""
 _DTYPE_WORDS = ("dtype", "categor", "could not convert string")
 """Words in the message of a model that does not accept the dtypes of a table."""
 
@@ -158,8 +158,8 @@ class BlackBox:
         self.queries = 0
         self.cached = 0
         self.clock = clock
-        self._timed_rows, self._timed_seconds = 0, 0.0
-        """Rows that the model has answered, and how long its calls took without their overhead."""
+        self._timed_rows, self._timed_seconds, self._timed_overhead = 0, 0.0, 0.0
+        """Rows that the model has answered, how long its calls took, and how much of that does not depend on rows."""
         self._known_speed: float | None = None
         self._identity: str | None = None
         self._answer_listeners: list[AnswerListener] = []
@@ -195,16 +195,25 @@ class BlackBox:
 
     @property
     def seconds_per_row(self) -> float | None:
-        """Estimated time in which the model answers one row of a large call; None if it is not known.
+        """Mean time in which the model answered one row so far; None if it is not known.
 
-        Up to 10 ms of each call do not count, because they do not depend on the number of rows. Assign a value that
-        was measured before, to be used until the model is called.
+        Assign a value that was measured before, to be used until the model is called.
         """
         return self._timed_seconds / self._timed_rows if self._timed_rows else self._known_speed
 
     @seconds_per_row.setter
     def seconds_per_row(self, seconds: float | None) -> None:
         self._known_speed = seconds
+
+    @property
+    def marginal_seconds(self) -> float | None:
+        """Estimated time in which the model answers one more row in a call; None if it is not known.
+
+        Up to 10 ms of each call, but no more than nine tenths, do not count: conversions, lazy imports, a connection.
+        """
+        if not self._timed_rows:
+            return self._known_speed
+        return (self._timed_seconds - self._timed_overhead) / self._timed_rows
 
     @property
     def model_id(self) -> str:
@@ -358,7 +367,8 @@ class BlackBox:
     def _called(self, rows: int, seconds: float) -> None:
         """Record the duration of a call, and how many rows the model is expected to answer in `_CALL_SECONDS`."""
         self._timed_rows += rows
-        self._timed_seconds += max(seconds - _OVERHEAD_SECONDS, seconds / 50)
+        self._timed_seconds += seconds
+        self._timed_overhead += min(_OVERHEAD_SECONDS, 0.9 * seconds)
         if seconds > 2 * _CALL_SECONDS:
             self._fast_rows = max(1, int(rows * _CALL_SECONDS / seconds))
         elif seconds < _CALL_SECONDS / 2 and rows == self._fast_rows:

@@ -260,7 +260,7 @@ class AutoPlanner(Planner):
         if self.guide is None or not names:
             names.append("exact")
         reason = f"at most {task.budget:,} queries a person: plan with {' and then '.join(names)}"
-        self._decided(AutoDecision("+".join(names), reason, len(task), self.box.seconds_per_row))
+        self._decided(AutoDecision("+".join(names), reason, len(task), self.box.marginal_seconds))
         parts = [part for name in names for part in self._parts(name)]
         return CascadePlanner(self.problem, self.box, parts).search(task)
 
@@ -269,12 +269,15 @@ class AutoPlanner(Planner):
         return any(self._has(part) for part in ("surrogate", "agent", "program"))
 
     def _time_queries(self, run: _Stages) -> None:
-        """If the model was not called yet, plan for some people with queries that are needed in any case."""
-        if self.box.seconds_per_row is not None or self.settings.prefer is not None or self.guide is not None:
+        """If the model was not called yet, plan for some people, first with queries that are needed in any case."""
+        if self.settings.prefer is not None or self.guide is not None:
             return
-        guided = self._parts("guided")[0] if self._has("surrogate") else None
-        planner = guided or self.exact(1)
-        run.plan(planner, np.arange(min(_FIRST_ROWS, len(run.task))))
+        guided = self._parts("guided") if self._has("surrogate") else []
+        trials = [(planner, _FIRST_ROWS) for planner in guided]
+        trials += [(self.exact(limit), _FIRST_ROWS // limit) for limit in (1, 8, 32)]
+        for planner, people in trials:
+            if self.box.marginal_seconds is None:
+                run.plan(planner, np.arange(min(people, len(run.task))))
 
     def _decide(self, task: PlanningTask, people: int) -> AutoDecision:
         """Choose a planner for `people`, of whom `task` has some."""
@@ -285,11 +288,9 @@ class AutoPlanner(Planner):
         if self.guide is not None:
             name = "guided" if guided else "cascade"
             return AutoDecision(name, f"a query has a price: plan with {name}", people)
-        seconds = self.box.seconds_per_row
+        seconds = self.box.marginal_seconds
         if seconds is None:
-            reason = "the time of a query is not known, because all answers so far are cached: plan with "
-            name = "guided" if guided else "exact"
-            return AutoDecision(name, reason + name, people)
+            return AutoDecision("exact", "the answers are cached, so queries cost nothing: plan with exact", people)
         in_all = settings.affordable_seconds / max(1, people)
         cheap = max(min(settings.cheap_seconds, in_all), GUIDED_SECONDS + GUIDED_QUERIES * seconds)
         count = self._count_states(task, cheap / (seconds + STATE_SECONDS))
@@ -341,7 +342,7 @@ class _Proof(Planner):
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         settings = self.auto.settings
-        affordable = settings.proof_seconds / ((self.box.seconds_per_row or 0.0) + STATE_SECONDS)
+        affordable = settings.proof_seconds / ((self.box.marginal_seconds or 0.0) + STATE_SECONDS)
         limit = int(min(STATE_LIMIT, max(settings.proof_queries, affordable)))
         if not limit:
             return PlanColumns.empty(len(task), self.problem.max_actions)

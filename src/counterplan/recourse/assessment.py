@@ -29,7 +29,9 @@ _STATES = 20_000
 """States after which counting ends."""
 _FIT_SECONDS, _FIT_QUERIES = 20.0, 2_000
 """Typical CPU time and number of queries of a fit."""
-_BLOCK = 10
+_QUERIES = 2_000
+"""Queries of an assessment, unless the fit needed more."""
+_BLOCK = 5
 """People planned for with exact search at a time."""
 _FEWEST = 5
 """Fewest people worth an assessment."""
@@ -41,17 +43,20 @@ def payback_note(learner: ActiveLearner) -> str | None:
     The first people whom the learner will query are queried now, which times the model; nothing else is.
     """
     box, settings = learner.box, learner.settings
+    if not box.cache_size:  # the queries would be repeated
+        return None
     rows = np.arange(min(_FIRST_ROWS, len(learner.people), settings.people + settings.validation))
     favourable, known = learner.labelled_set.oracle(learner.people).query(learner.people.states[rows], rows)
     refused = rows[known & ~favourable]
-    if not len(refused) or box.seconds_per_row is None:
+    seconds = box.marginal_seconds
+    if not len(refused) or seconds is None:
         return None
     states = learner.people.states[refused[:_COUNTED]]
     allowed = np.ones((len(states), len(learner.problem.transitions)), bool)
     count = count_states(learner.problem, states, allowed, limit=_STATES)
     people = round(len(learner.people) * len(refused) / len(rows))
-    exact = people * count.mean * (box.seconds_per_row + STATE_SECONDS)
-    fit = _FIT_SECONDS + _FIT_QUERIES * box.seconds_per_row
+    exact = people * count.mean * (seconds + STATE_SECONDS)
+    fit = _FIT_SECONDS + _FIT_QUERIES * seconds
     if not count.complete or exact > fit:
         return None
     return (
@@ -79,7 +84,8 @@ def assess_quality(
     Quality
     """
     box, before = learner.box, learner.box.queries
-    limits = [settings.max_queries, budget, box.remaining_budget]
+    default = max(_QUERIES, learner.queries)
+    limits = [default if settings.max_queries is None else settings.max_queries, budget, box.remaining_budget]
     limit = min(number for number in limits if number is not None)
     if box.seconds_per_row:
         limit = min(limit, int(min(settings.seconds / box.seconds_per_row, limit)))

@@ -25,8 +25,9 @@ class QualitySettings:
     ----------
     people : int, default=50
         Held-out refused people to plan for.
-    max_queries : int, default=20_000
-        Most queries in all; a budget of `fit` that leaves fewer takes precedence.
+    max_queries : int, optional
+        Most queries in all; a budget of `fit` that leaves fewer takes precedence. Default: as many as `fit` needed, but
+        at least 2,000.
     seconds : float, default=10
         Most time that these queries may take, by the speed of the model.
 
@@ -37,15 +38,14 @@ class QualitySettings:
     """
 
     people: int = 50
-    max_queries: int = 20_000
+    max_queries: int | None = None
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        if not is_whole(self.people, 1) or not is_whole(self.max_queries):
-            raise SettingError(
-                f"'people' and 'max_queries' must be integers, at least 1 and 0; not {self.people!r} and "
-                f"{self.max_queries!r}"
-            )
+        if not is_whole(self.people, 1):
+            raise SettingError(f"'people' must be an integer, 1 or more, not {self.people!r}")
+        if self.max_queries is not None and not is_whole(self.max_queries):
+            raise SettingError(f"'max_queries' must be an integer, zero or more, or None, not {self.max_queries!r}")
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, (int, float)) or not self.seconds >= 0:
             raise SettingError(f"'seconds' must be a number, zero or more, not {self.seconds!r}")
 
@@ -83,7 +83,7 @@ class Quality:
     exact_seconds : float or None
         Mean time of exact search for a person.
     seconds_per_row : float or None
-        Time in which the model answers one row.
+        Mean time in which the model answered one row.
     queries : int
         Queries that the assessment sent to the model.
     skipped : str
@@ -167,12 +167,10 @@ class Quality:
         sentences = []
         if self.decided:
             undecided = self.people - self.decided
-            made_up = f", {self.synthetic} of them synthetic" if self.synthetic else ""
+            whom = f"{self.decided} {'synthetic' if self.synthetic == self.people else 'held-out'} refused people"
+            whom += f" ({self.synthetic} of {self.people} synthetic)" if 0 < self.synthetic < self.people else ""
             rest = f" ({undecided} more are undecided)" if undecided else ""
-            text = (
-                f"Of {self.decided} held-out refused people{made_up}, {self.feasible} can be helped, as exact search "
-                f"proves{rest}"
-            )
+            text = f"Of {whom}, {self.feasible} can be helped, as exact search proves{rest}"
             if self.success is not None:
                 text += f"; of these, guided planning helps {self.success:.0%}"
             if self.cost_ratio is not None:
