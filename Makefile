@@ -35,15 +35,15 @@ demo: $(READY)
 
 # The edit loop: lint, types and the fast tests, in under a minute on two cores.
 check: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/pytest -n 2 -m "not slow"
 
 # Everything. CPU time by file is printed at the end.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup --cpu-goal 360
+	$(BIN)/pytest -n 2 --cpu-goal 360
 
 # Run everything and write tests/slow.txt, the tests that `check` leaves out, by the CPU times measured.
 slow: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup --update-slow
+	$(BIN)/pytest -n 2 --update-slow
 
 lint: $(READY)
 	$(BIN)/ruff check .

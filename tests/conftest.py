@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +13,9 @@ import loans
 import worlds
 from counterplan.problem import Problem
 
+# Subprocesses, of which there are many, start faster with compiled modules, as do later runs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Two workers on two cores: threads of linear algebra would only wait for each other. Subprocesses inherit it.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -36,11 +39,16 @@ SHARING = {
     "test_training",
     "test_trial",
 }
-"""Files whose tests share expensive fixtures: each file runs in one process, so that these are made once."""
+"""Files whose tests share expensive fixtures: slow as a whole or not at all."""
+GROUPS = {
+    f"tests/program/{name}.py": "programs"
+    for name in ("test_export", "test_io", "test_page", "test_program", "test_text")
+}
+"""Files that share the programs of `program/programs.py`. Every other file is a group of its own."""
 
 SLOW = Path(__file__).with_name("slow.txt")
 """The tests that `make check` leaves out: a file, or `file::test` for all cases of one test, on each line."""
-SLOW_SECONDS = 1.0
+SLOW_SECONDS = 0.5
 """CPU time of a case from which on `--update-slow` lists its test; one such test lists a whole file in `SHARING`."""
 REPORTED_SECONDS = 0.5
 
@@ -57,19 +65,43 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--update-slow", action="store_true", help="write tests/slow.txt by the CPU times of this run")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.option.loadscopereorder = False  # files are in order after pytest_collection_modifyitems
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Send all tests of a group to one worker, whatever `--dist` says: xdist's own groups need an older pytest."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return GroupScheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark slow tests, and start with the groups that have most of them."""
     slow = set(SLOW.read_text("utf-8").split())
+    weights: Counter[str] = Counter()
     for item in items:
-        if item.path.stem in SHARING:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if not slow.isdisjoint(_names(item.nodeid)):
             item.add_marker(pytest.mark.slow)
+            weights[_group(item.nodeid)] += 1
+    items.sort(key=lambda item: -weights[_group(item.nodeid)])
+
+
+def _group(nodeid: str) -> str:
+    """The group of a case, whose tests run in one process."""
+    file = _names(nodeid)[0]
+    return GROUPS.get(file, file)
 
 
 def _names(nodeid: str) -> tuple[str, str]:
     """The file and the test, without parameters, of a case."""
     file, _, rest = nodeid.partition("::")
-    return file, f"{file}::{rest.partition('[')[0].partition('@')[0]}"
+    return file, f"{file}::{rest.partition('[')[0]}"
 
 
 def _cpu_seconds() -> float:
@@ -161,6 +193,19 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return loans.Ran(code, captured.out, captured.err)
 
     return ran
+
+
+@pytest.fixture
+def blank_figures() -> Iterator[None]:
+    """Figures are written without being drawn, which takes longer than a small fit."""
+    from matplotlib.figure import Figure
+
+    def savefig(self: Figure, file: IO[bytes], **options: object) -> None:
+        file.write(b"blank")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", savefig)
+        yield
 
 
 @pytest.fixture

@@ -24,15 +24,15 @@ MOST_LOOSE_MODULES = 5
 FACADE = "counterplan"
 """The package's own `__init__`."""
 
-_WORLD = {"errors", "problem"}
+_WORLD = {"errors", "bounded_json", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "plans", "surrogate", "agent", "program"}
-_ALL = {*_PLANNING, "planners", "plugins", "progress", "distillation", "explanation", "figures"}
+_ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "bounded_json": {"errors"},
     "problem": {"errors"},
-    "progress": {*_WORLD},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
     "storage": {*_WORLD, "models", "blackbox"},
@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "agent": {*_METERED},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
     "plugins": {"errors", "models"},
-    "planners": {*_PLANNING, "plugins", "progress"},
+    "planners": {*_PLANNING, "plugins"},
     "distillation": {*_PLANNING, "planners"},
     "explanation": {*_METERED, "plans", "surrogate", "program"},
     "figures": {*_WORLD, "storage", "surrogate", "agent"},
@@ -174,6 +174,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "trial": set(),
         "visits": set(),
         "leaf_choices": set(),
+        "prediction_cache": set(),
         "choice_space": {"candidate_tests"},
         "evaluation": {"visits"},
         "tree_grower": {"candidate_tests", "leaf_choices"},
@@ -185,6 +186,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "evaluation",
             "fallbacks",
             "leaf_choices",
+            "prediction_cache",
             "tree_grower",
             "visits",
         },
@@ -197,8 +199,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 LAZY: dict[str, set[str]] = {
     "cli": {"cli", "counterplan", "experiments", "problem", "program", "surrogate"},
     "experiments": {"planners"},
-    "program": {"blackbox"},
-    "recourse": {"agent", "distillation", "explanation", "surrogate"},
+    "planners": {"planners"},
+    "program": {"blackbox", "program"},
+    "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""
 

@@ -18,28 +18,25 @@ from counterplan import (
     NotFittedError,
     PeopleError,
     Problem,
+    Program,
     Recourse,
     SettingError,
     StorageError,
     benchmarks,
 )
 from counterplan.errors import CounterplanError
+from counterplan.program import Choice, Leaf
 from counterplan.storage.workspace import ANSWERS, WRITE_AHEAD, Origin
 
 pytest.importorskip("jax")
-from counterplan.agent import NetworkConfig
-from counterplan.agent.training import TrainingSettings
 from counterplan.surrogate.active_learning import LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT, TRAINING
 
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(400)
 REFUSED = SYN.refused_test.head(25)
-GUIDED = LearningSettings(
-    people=60, plans=60, rounds=2, validation=12,
-    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
-)  # fmt: skip
-SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
+GUIDED = LearningSettings(people=60, plans=60, rounds=2, validation=12, fit=replace(FIT, trees=20))
+SEARCH = replace(TRAINING, passes=1)
 
 
 @pytest.fixture(scope="module")
@@ -398,6 +395,18 @@ def test_other_costs_need_no_new_fit(both: Recourse, saved: Path) -> None:
     assert [plan.actions for plan in again.recommend(REFUSED)] == [plan.actions for plan in plans]
     same = Recourse.load(saved, SYN.model, problem=Problem.from_dict(SYN.problem.to_dict()))
     assert same.agent_ is not None
+
+
+def test_a_program_of_another_problem_is_named(saved: Path) -> None:
+    stop = Leaf((Choice(SYN.problem.transitions.stop),))
+    Program(SYN.problem, {"INTERVENE": stop}).save(saved / "program.json")
+    recourse = Recourse.load(saved, SYN.model, problem=changed_problem())
+    unusable = "The program and the agent in .* cannot be used for another problem than the one saved there"
+    with pytest.raises(NotFittedError, match=f"requires a program: .*{unusable}"):
+        recourse.planner("program")
+    with pytest.raises(NotFittedError) as found:
+        Recourse(SYN.problem, SYN.model).planner("program")
+    assert "saved there" not in str(found.value)
 
 
 def test_other_features_need_a_new_fit(saved: Path) -> None:

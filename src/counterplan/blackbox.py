@@ -273,6 +273,16 @@ class BlackBox:
 
         It covers the model's content (its name if the content is unknown), the threshold and the favourable outcomes,
         and discloses nothing else about the model.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem, which names the favourable outcomes.
+
+        Returns
+        -------
+        str
+            The digest.
         """
         parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
@@ -324,11 +334,30 @@ class BlackBox:
         return self.session(problem, read)(read.states, np.arange(len(read)))
 
     def cached_answers(self, problem: Problem) -> dict[bytes, Answer]:
-        """Return a copy of the cached answers for `problem`, by query key."""
+        """Return a copy of the cached answers for `problem`, by query key.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that was queried about.
+
+        Returns
+        -------
+        dict of bytes to Answer
+            Decision and score, by query key.
+        """
         return dict(self._caches.get(problem.query_fingerprint, {}))
 
     def add_to_cache(self, problem: Problem, answers: Mapping[bytes, Answer | bool]) -> None:
-        """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`; a known score is kept."""
+        """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`; a known score is kept.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that was queried about.
+        answers : mapping of bytes to Answer or bool
+            Decision, with or without a score, by query key.
+        """
         cache = self._caches.setdefault(problem.query_fingerprint, {})
         for key, given in answers.items():
             answer = given if isinstance(given, Answer) else _PLAIN[given]
@@ -343,7 +372,13 @@ class BlackBox:
 
     @contextmanager
     def recording(self, listener: AnswerListener) -> Iterator[None]:
-        """Within this context, call `listener` with every new answer as soon as it arrives."""
+        """Within this context, call `listener` with every new answer as soon as it arrives.
+
+        Parameters
+        ----------
+        listener : callable
+            Called with the `query_fingerprint` of the problem and the answers, by query key.
+        """
         self._answer_listeners.append(listener)
         try:
             yield
@@ -352,7 +387,13 @@ class BlackBox:
 
     @contextmanager
     def observing(self, listener: QueryListener) -> Iterator[None]:
-        """Within this context, call `listener` with every query, including cache hits."""
+        """Within this context, call `listener` with every query, including cache hits.
+
+        Parameters
+        ----------
+        listener : callable
+            Called with the people, their rows [n] and the query keys of each batch.
+        """
         self._query_listeners.append(listener)
         try:
             yield
@@ -468,11 +509,28 @@ class OracleSession:
 
         NaN where no score is known.
         """
-        answers = (self.cache.get(key) for key in self.keys(states, rows))
+        answers = self.cached(states, rows)
         return np.array([np.nan if answer is None or answer.score is None else answer.score for answer in answers])
 
+    def cached(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer | None]:
+        """Return the cached answer about each of `states` [n, F] of the people `rows` [n]; None where there is none."""
+        return [self.cache.get(key) for key in self.keys(states, rows)]
+
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
-        """Return the cache key of each query: the state, and the person's extra columns if the model may use them."""
+        """Return the cache key of each query: the state, and the person's extra columns if the model may use them.
+
+        Parameters
+        ----------
+        states : array of shape [n, F]
+            The states.
+        rows : int array of shape [n]
+            The person of each state.
+
+        Returns
+        -------
+        list of bytes
+            One key for each state.
+        """
         raw = np.ascontiguousarray(states + 0.0).tobytes()  # + 0.0 maps -0.0 to 0.0
         width = states.shape[1] * states.itemsize
         pieces = [raw[i : i + width] for i in range(0, len(raw), width)]
@@ -569,7 +627,19 @@ class MeteredOracle:
         return self.query(states, rows)[0]
 
     def query(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
-        """Return the answers [n], False where unknown, and which of them are known [n]."""
+        """Return the answers [n], False where unknown, and which of them are known [n].
+
+        Parameters
+        ----------
+        states : array of shape [n, F]
+            The states.
+        rows : int array of shape [n]
+            The person of each state.
+
+        Returns
+        -------
+        answers, known : bool arrays of shape [n]
+        """
         keys = self._session.keys(states, rows)
         before = self._session.cache if self._known_answers is None else self._known_answers
         first = {key: i for i, key in reversed(list(enumerate(keys)))}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +15,10 @@ from counterplan.errors import ModelError, PeopleError, ProblemError, SettingErr
 from counterplan.models import referenced
 from counterplan.problem import People, PeopleTable, Problem, read_table
 from counterplan.problem.intake import as_pandas
+from counterplan.problem.tables import count_rows, iter_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
-
-"""Bytes of a file that is examined for a program in place of a problem."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Inputs:
     ----------
     problem : Problem
         The problem.
-    table : DataFrame
-        The people.
+    given_people : DataFrame or Path
+        The people: a table, or the file that `table` reads on first access.
     box : BlackBox
         The model; without one, querying it raises a ModelError.
     workspace : Workspace or None
@@ -43,12 +44,46 @@ class Inputs:
     """
 
     problem: Problem
-    table: pd.DataFrame
+    given_people: pd.DataFrame | Path
     box: BlackBox
     workspace: Workspace | None
     origin: Origin
     has_model: bool = True
     source: Path | None = None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The people as a table."""
+        given = self.given_people
+        return given if isinstance(given, pd.DataFrame) else read_table(given, self.problem.features)
+
+    def parts(self, rows: int) -> Iterator[People]:
+        """Read the file of people in parts, so that memory does not grow with its length.
+
+        Parameters
+        ----------
+        rows : int
+            Most people of a part.
+
+        Yields
+        ------
+        People
+
+        Raises
+        ------
+        PeopleError
+            If there is no CSV file, it has to be read as a whole, or a part does not match the problem. `people` then
+            succeeds, or reports all mistakes.
+        """
+        if self.source is None:
+            raise PeopleError("there is no file of people")
+        for table in iter_table(self.source, self.problem.features, rows):
+            yield self.problem.read(table)
+
+    def count_people(self) -> int:
+        """Number of people, without reading the table if it is a file; PeopleError if the file cannot be read."""
+        given = self.given_people
+        return len(given) if isinstance(given, pd.DataFrame) else count_rows(given)
 
     def people(self) -> People:
         """Read the table as people of the problem.
@@ -90,7 +125,7 @@ class Inputs:
                 if not 0 <= row < len(table):
                     raise PeopleError(f"there is no person {row}: the rows are 0 to {len(table) - 1}")
             table = table.iloc[rows]
-        return replace(self, table=table if limit is None else table.head(limit))
+        return replace(self, given_people=table if limit is None else table.head(limit))
 
 
 def resolve(
@@ -104,6 +139,7 @@ def resolve(
     model_required: bool = True,
     problem: str | Path | Problem | None = None,
     like: str | Path | None = None,
+    lazy: bool = False,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -131,6 +167,8 @@ def resolve(
         the same features.
     like : str or pathlib.Path, optional
         A Parquet file with the dtypes that the model expects, such as its training data.
+    lazy : bool, default=False
+        Whether a file of people is read on first access of `Inputs.table` only, and can be read in `Inputs.parts`.
 
     Returns
     -------
@@ -169,14 +207,15 @@ def resolve(
         benchmark = benchmarks.load(origin.benchmark, origin.seed)
         provided = workspace is None and people is None and model is None and threshold is None
         used = changed or benchmark.problem
-        return Inputs(
+        inputs = Inputs(
             used,
-            getattr(benchmark, split) if people is None else _table(people, used),
+            getattr(benchmark, split) if people is None else _given(people),
             _box(benchmark.model if model is None else model, threshold, dtypes),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
         )
+        return inputs if lazy else _with_table(inputs)
     if workspace is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
         known, hint = ", ".join(benchmarks.NAMES), did_you_mean(name, benchmarks.NAMES)
         raise SettingError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
@@ -186,8 +225,8 @@ def resolve(
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
     box = BlackBox(_no_model) if model is None else _box(model, threshold, dtypes)
-    table = _table(people, used)
-    return Inputs(used, table, box, workspace, Origin(None, seed), model is not None, _source(people))
+    inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
+    return inputs if lazy else _with_table(inputs)
 
 
 def load_problem_file(path: str | Path) -> Problem:
@@ -260,8 +299,13 @@ def _box(model: object, threshold: float | None, dtypes: pd.DataFrame | None) ->
     return box
 
 
-def _table(people: str | Path | PeopleTable, problem: Problem) -> pd.DataFrame:
-    return read_table(people, problem.features) if isinstance(people, (str, Path)) else as_pandas(people)
+def _given(people: str | Path | PeopleTable) -> pd.DataFrame | Path:
+    return Path(people) if isinstance(people, (str, Path)) else as_pandas(people)
+
+
+def _with_table(inputs: Inputs) -> Inputs:
+    """`inputs` with the table of people instead of its file."""
+    return replace(inputs, given_people=inputs.table)
 
 
 def _dtypes_of(path: str | Path) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from counterplan import (
     StorageError,
     benchmarks,
 )
-from counterplan.agent import NetworkConfig, SearchSettings
+from counterplan.agent import NetworkConfig
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
@@ -35,21 +35,7 @@ from counterplan.models import FunctionModel
 from counterplan.problem import People
 from counterplan.search.synthetic import crossover
 from counterplan.storage.arrays import read_arrays, write_arrays
-
-QUICK = TrainingSettings(
-    people=120,
-    min_people=100,
-    validation=12,
-    passes=2,
-    group_size=30,
-    simulations=24,
-    gradient_steps=6,
-    batch_size=32,
-    validate_every=3,
-    search=SearchSettings(simulations=32),
-    network=NetworkConfig(16, 16),
-    checkpoint_seconds=0.0,
-)
+from quick import TRAINING
 
 
 @cache
@@ -64,12 +50,12 @@ def refused(count: int = 250) -> pd.DataFrame:
 
 def quick(folder: Path | None = None, seed: int = 1, **changes: object) -> AgentTrainer:
     people = syn().problem.read(refused())
-    return AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(QUICK, **changes), seed, folder)
+    return AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(TRAINING, **changes), seed, folder)
 
 
 def resumed(folder: Path, people: pd.DataFrame | None = None, seed: int = 1, **changes: object) -> AgentTrainer:
     read = syn().problem.read(refused() if people is None else people)
-    return AgentTrainer.resumed(syn().problem, read, BlackBox(syn().model), replace(QUICK, **changes), seed, folder)
+    return AgentTrainer.resumed(syn().problem, read, BlackBox(syn().model), replace(TRAINING, **changes), seed, folder)
 
 
 def weights(training: AgentTrainer) -> dict[str, np.ndarray]:
@@ -174,8 +160,8 @@ def test_a_run_that_breaks_off_within_a_group_goes_on_to_the_same_weights(
     fragile.identity = syn().model.identity
     recourse = Recourse(syn().problem, BlackBox(FunctionModel(fragile, name=syn().model.name)))
     with pytest.raises((KeyboardInterrupt, ModelError)):
-        recourse.fit(refused(), seed=1, settings=QUICK, folder=tmp_path)
-    recourse.fit(refused(), seed=1, settings=QUICK, folder=tmp_path, resume=True)
+        recourse.fit(refused(), seed=1, settings=TRAINING, folder=tmp_path)
+    recourse.fit(refused(), seed=1, settings=TRAINING, folder=tmp_path, resume=True)
     assert_same(recourse.agent_.params, weights(whole))
 
 
@@ -203,7 +189,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
         resumed(tmp_path, syn().refused_train.iloc[300:550])
     other = BlackBox(lambda frame: syn().model.labels(frame))
     with pytest.raises(StorageError, match="a different model"):
-        AgentTrainer.resumed(syn().problem, syn().problem.read(refused()), other, QUICK, 1, tmp_path)
+        AgentTrainer.resumed(syn().problem, syn().problem.read(refused()), other, TRAINING, 1, tmp_path)
     arrays, facts = read_arrays(tmp_path / CHECKPOINT)
     del arrays["idle"]
     write_arrays(tmp_path / CHECKPOINT, arrays, facts)
@@ -216,7 +202,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 def test_resuming_does_not_invent_people_at_extra_cost(tmp_path: Path) -> None:
     few = refused(40)
-    begun = AgentTrainer(syn().problem, syn().problem.read(few), BlackBox(syn().model), QUICK, 1, tmp_path)
+    begun = AgentTrainer(syn().problem, syn().problem.read(few), BlackBox(syn().model), TRAINING, 1, tmp_path)
     begun.advance()
     begun.save()
     later = resumed(tmp_path, few)
@@ -230,7 +216,7 @@ def test_the_budget_is_kept(budget: int) -> None:
     training.run()
     assert training.queries <= budget
     limited = BlackBox(syn().model, budget=budget)
-    other = AgentTrainer(syn().problem, syn().problem.read(refused()), limited, QUICK, 1)
+    other = AgentTrainer(syn().problem, syn().problem.read(refused()), limited, TRAINING, 1)
     other.run()
     assert limited.queries == budget
 
@@ -254,7 +240,7 @@ def test_a_run_that_spent_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -
 
 def test_more_people_are_invented_with_a_larger_budget(tmp_path: Path) -> None:
     few = syn().problem.read(refused(40))
-    first = AgentTrainer(syn().problem, few, BlackBox(syn().model), replace(QUICK, budget=100), 1, tmp_path)
+    first = AgentTrainer(syn().problem, few, BlackBox(syn().model), replace(TRAINING, budget=100), 1, tmp_path)
     first.run()
     first.save()
     assert first.augmentation_truncated
@@ -299,10 +285,10 @@ def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> 
 def test_few_people_are_filled_up_with_invented_ones() -> None:
     people = syn().problem.read(refused(30))
     box = BlackBox(syn().model)
-    training = AgentTrainer(syn().problem, people, box, replace(QUICK, min_people=80), 1)
+    training = AgentTrainer(syn().problem, people, box, replace(TRAINING, min_people=80), 1)
     assert len(training.archive.starts) > 60
-    assert 0 < box.queries <= QUICK.budget // 10
-    poor = AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(QUICK, min_people=80, budget=50), 1)
+    assert 0 < box.queries <= TRAINING.budget // 10
+    poor = AgentTrainer(syn().problem, people, BlackBox(syn().model), replace(TRAINING, min_people=80, budget=50), 1)
     assert poor.queries <= 5
     assert (syn().model.score(poor.archive.starts) < 0.5).all(), "only people who are known to be refused"
     assert (syn().model.score(training.archive.starts) < 0.5).all()
@@ -337,7 +323,7 @@ def four_switches(costs: tuple[float, ...], needed: str, people: int) -> tuple[P
 
 def test_training_continues_for_people_without_a_plan_within_their_patience() -> None:
     problem, people, box = four_switches((1, 2, 3, 5), "abc", 200)
-    training = AgentTrainer(problem, people, box, replace(QUICK, passes=20, patience=100, simulations=60), 0)
+    training = AgentTrainer(problem, people, box, replace(TRAINING, passes=20, patience=100, simulations=60), 0)
     training.run()
     assert len(training.archive.solved) == len(training.archive.starts)
     np.testing.assert_allclose(training.archive.cost, 6)
@@ -345,7 +331,7 @@ def test_training_continues_for_people_without_a_plan_within_their_patience() ->
 
 def test_fractional_costs_do_not_look_like_improvements() -> None:
     problem, people, box = four_switches((0.1, 0.7, 5, 5), "ab", 150)
-    training = AgentTrainer(problem, people, box, replace(QUICK, passes=30, patience=100), 0)
+    training = AgentTrainer(problem, people, box, replace(TRAINING, passes=30, patience=100), 0)
     training.run()
     np.testing.assert_allclose(training.archive.cost, 0.8)
     assert training.groups < training.total / 2
@@ -363,11 +349,11 @@ def test_without_anything_to_choose_by_the_newest_agent_is_kept() -> None:
 
 def test_hard_cases() -> None:
     with pytest.raises(PeopleError, match="nobody to learn from"):
-        AgentTrainer(syn().problem, syn().problem.read(refused(0)), BlackBox(syn().model), QUICK, 0)
-    one = AgentTrainer(syn().problem, syn().problem.read(refused(1)), BlackBox(syn().model), QUICK, 0)
+        AgentTrainer(syn().problem, syn().problem.read(refused(0)), BlackBox(syn().model), TRAINING, 0)
+    one = AgentTrainer(syn().problem, syn().problem.read(refused(1)), BlackBox(syn().model), TRAINING, 0)
     one.run()
     hopeless = AgentTrainer(
-        syn().problem, syn().problem.read(refused(60)), BlackBox(lambda f: ["refused"] * len(f)), QUICK, 0
+        syn().problem, syn().problem.read(refused(60)), BlackBox(lambda f: ["refused"] * len(f)), TRAINING, 0
     )
     agent = hopeless.run()
     assert not len(hopeless.archive.solved)
@@ -417,7 +403,7 @@ def test_the_front_door(tmp_path: Path) -> None:
         recourse.save(tmp_path)
     with pytest.raises(SettingError, match="did you mean 'search'"):
         recourse.planner("serch")
-    recourse.fit(refused(), seed=1, settings=QUICK).save(tmp_path)
+    recourse.fit(refused(), seed=1, settings=TRAINING).save(tmp_path)
     loaded = Recourse.load(tmp_path, syn().model)
     people = syn().refused_test.head(20)
     for planner in ("search", "cascade", "policy"):
@@ -438,7 +424,7 @@ def test_interrupting_leaves_a_usable_agent() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        recourse.fit(refused(), seed=1, settings=QUICK, progress=impatient)
+        recourse.fit(refused(), seed=1, settings=TRAINING, progress=impatient)
     assert recourse.recommend(syn().refused_test.head(3), "search").queries > 0
 
 
@@ -450,7 +436,7 @@ def test_a_slow_black_box_is_asked_in_batches() -> None:
         return syn().model.labels(frame)
 
     box = BlackBox(slow)
-    training = AgentTrainer(syn().problem, syn().problem.read(refused()), box, replace(QUICK, passes=1), 1)
+    training = AgentTrainer(syn().problem, syn().problem.read(refused()), box, replace(TRAINING, passes=1), 1)
     training.run()
     assert sum(calls) == box.queries
     assert len(calls) < box.queries / 3

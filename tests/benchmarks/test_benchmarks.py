@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -201,6 +203,13 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         again = benchmarks.load("german", seed=3)
     assert (again.model.score(again.problem.read(again.test).states) == score).all()
     pd.testing.assert_frame_equal(first.test, again.test)
+    train, trained = suite.train, []
+
+    def counted(*arguments: Any) -> Any:
+        trained.append(trained[0] if trained else train(*arguments))  # once is enough to see that it is the same
+        return trained[-1]
+
+    monkeypatch.setattr(suite, "train", counted)
     for damage in (content[: len(content) // 2], b"", content[:300] + b"\0" * 40 + content[340:]):
         kept.write_bytes(damage)
         repaired = benchmarks.load("german", seed=3)
@@ -212,6 +221,7 @@ def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
         np.savez(kept, **(stored | {name: wrong}))
         repaired = benchmarks.load("german", seed=3)
         assert (repaired.model.score(repaired.problem.read(repaired.test).states) == score).all()
+    assert len(trained) == 5, "once for each damaged file"
     assert not benchmarks.load("syn", seed=1).test.equals(benchmarks.load("syn", seed=2).test)
     pd.testing.assert_frame_equal(benchmarks.load("syn", seed=1).train, benchmarks.load("syn", seed=1).train)
 

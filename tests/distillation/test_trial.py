@@ -28,19 +28,14 @@ from program import programs
 from program.random_programs import random_program
 
 pytest.importorskip("jax")
-from counterplan.agent import NetworkConfig
-from counterplan.agent.training import TrainingSettings
 from counterplan.surrogate.active_learning import LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT, TRAINING
 
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(500)
 REFUSED = SYN.refused_test.head(30)
-GUIDED = LearningSettings(
-    people=80, plans=80, rounds=3, validation=12,
-    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=20),
-)  # fmt: skip
-SEARCH = TrainingSettings(passes=1, min_people=100, validation=10, network=NetworkConfig(16, 16))
+GUIDED = LearningSettings(people=80, plans=80, rounds=3, validation=12, fit=replace(FIT, trees=20))
+SEARCH = replace(TRAINING, passes=1)
 SMALL = {"traces": 200, "rounds": 1}
 
 
@@ -356,7 +351,7 @@ def test_progress_is_told(recourse: Recourse) -> None:
     seen: list[str] = []
     mine = Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_)
     mine.distil(PEOPLE, **SMALL, progress=lambda what, done, total: seen.append(what))
-    assert list(dict.fromkeys(seen)) == ["teaching", "distilling", "trying"]
+    assert list(dict.fromkeys(seen)) == ["demonstrating", "distilling", "trying"]
 
 
 def test_the_papers_program_imitates_what_the_agent_does(recourse: Recourse) -> None:

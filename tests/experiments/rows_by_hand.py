@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from counterplan.agent.training import TrainingSettings
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentSettings
 from counterplan.surrogate.active_learning import LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT, TRAINING
 
 TINY = ExperimentSettings(
     people=6,
-    training=TrainingSettings(
-        people=60, min_people=60, validation=8, passes=2, group_size=30, simulations=24, gradient_steps=8,
-        batch_size=32, validate_every=2,
-    ),
+    training=replace(TRAINING, people=60, min_people=60, validation=8, validate_every=2),
     learning=LearningSettings(
         people=80, plans=80, validation=8, rounds=1, budget=400,
-        fit=FitSettings(members=2, steps=100, refit_steps=50, forests=1, trees=10),
+        fit=replace(FIT, steps=100, refit_steps=50, forests=1),
     ),
     program_people=60,
     program_rounds=1,

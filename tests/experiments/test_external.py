@@ -12,6 +12,7 @@ from rows_by_hand import by_hand
 from counterplan import CounterplanError
 from counterplan.benchmarks.registry import load_benchmark
 from counterplan.experiments import cells, figures, report
+from counterplan.experiments.budgets import query_usage
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.drawing import ReportFigure, report_style
 from counterplan.experiments.findings import findings
@@ -21,6 +22,7 @@ from counterplan.experiments.settings import FIRST_SEED, ExperimentOptions, Expe
 from counterplan.experiments.tables import all_tables
 from counterplan.plugins import source_of
 
+KINDS = dict(cells._KINDS)
 MODULE = """
 import numpy as np
 import pandas as pd
@@ -55,6 +57,18 @@ def phone(seed):
 
 class Mine(ExactPlanner):
     name = "mine"
+
+
+class Needs(ExactPlanner):
+    requires = ("surrogate",)
+
+    def __init__(self, problem, box, surrogate):
+        super().__init__(problem, box)
+        assert len(surrogate.logit(problem.read(phone(0).test).states)) == 80
+
+
+class Unknown(ExactPlanner):
+    requires = ("oracle",)
 
 
 class Breaks(ExactPlanner):
@@ -95,6 +109,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     monkeypatch.setattr(report, "all_figures", lambda rows: blank)
     return tmp_path
+
+
+def test_a_planner_gets_what_it_requires(here: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "_KINDS", {kind: KINDS[kind] for kind in ("people", "surrogate")})
+    ran = run("experiment", *words("phones:phone", "phones:Needs"))
+    assert ran.code == 0, ran.err
+    rows = ExperimentRows.read(here / "out")
+    assert rows.results["method"].value_counts().to_dict() == {"exact": 20, "phones:Needs": 20}
+    usage = query_usage(rows)["phones:phone", "phones:Needs"]
+    assert usage.training.mean > 0, "the queries of the surrogate are its own"
+    ran = run("experiment", *words("phones:phone", "phones:Unknown"), "--out", "other")
+    assert ran.code != 0
+    assert "requires 'oracle', which does not exist" in ran.err + ran.out
 
 
 def words(benchmark: str, *planners: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import pickle
 import subprocess
 import sys
@@ -244,32 +245,35 @@ def decide(people):
     return ["yes" if name in names and forest.predict(X)[0] else rules.otherwise(name) for name in people["name"]]
 """
 ASK = """
+import json
 import sys
-sys.path.insert(0, ".")
 from counterplan import BlackBox
-print(*(BlackBox(model).model_id for model in ("bank:forest", "bank:decide")), sep=chr(10))
+for folder in ("first", "other_rules", "retrained"):
+    sys.path[0] = folder
+    print(json.dumps([BlackBox(model).model_id for model in ("bank:forest", "bank:decide")]))
+    del sys.modules["bank"], sys.modules["rules"]
 """
 
 
 def test_the_same_in_another_process(tmp_path: Path) -> None:
-    def ask(seed: str) -> list[str]:
+    def ask(seed: str) -> list[list[str]]:
         ran = subprocess.run(
             [sys.executable, "-c", ASK], cwd=tmp_path, text=True, capture_output=True, check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONHASHSEED": seed},
         )  # fmt: skip
-        return ran.stdout.splitlines()
+        return [json.loads(line) for line in ran.stdout.splitlines()]
 
-    (tmp_path / "bank.py").write_text(BANK.format(seed=1))
-    (tmp_path / "rules.py").write_text("def otherwise(name): return 'no'\n")
-    forest, decide = ask("1")
+    for folder, seed, otherwise in (("first", 1, "no"), ("other_rules", 1, "yes"), ("retrained", 2, "no")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bank.py").write_text(BANK.format(seed=seed))
+        (tmp_path / folder / "rules.py").write_text(f"def otherwise(name): return {otherwise!r}\n")
+    first, other_rules, retrained = answers = ask("1")
+    assert answers == ask("2")
+    forest, decide = first
     assert forest != decide
-    assert [forest, decide] == ask("2")
-    (tmp_path / "rules.py").write_text("def otherwise(name): return 'yes'\n")
-    other_forest, other_decide = ask("1")
-    assert other_forest == forest
-    assert other_decide != decide
-    (tmp_path / "bank.py").write_text(BANK.format(seed=2))
-    assert ask("1")[0] != forest
+    assert other_rules[0] == forest
+    assert other_rules[1] != decide
+    assert retrained[0] != forest
 
 
 def test_answers_of_a_retrained_model_are_not_used(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, CascadePlanner, ExactPlanner, GuidedPlanner, Planner, Status, benchmarks
-from counterplan.planners.base import PlanColumns, PlanningTask
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask
 
 GERMAN = benchmarks.load("german")
 PEOPLE = GERMAN.refused_test.assign(number=range(len(GERMAN.refused_test)))
@@ -44,3 +44,32 @@ def test_what_was_checked_is_not_counted_again(last: str, refused: bool) -> None
     plans = CascadePlanner(GERMAN.problem, box, [Hopeful(GERMAN.problem, box), *parts]).plan(PEOPLE, refused=refused)
     assert box.cached > 0, "something was asked again"
     assert sum(plan.queries for plan in plans) == plans.queries == box.queries
+
+
+class Cautious(Hopeful):
+    """Doubts its plans, and ignores cost weights."""
+
+    def search(self, task: PlanningTask) -> PlanColumns:
+        result = super().search(task)
+        result.add_caution("It may fail.")
+        if task.weights is not None:
+            result.add_caution(NOT_WEIGHTED)
+        return result
+
+
+def test_a_verified_plan_says_that_it_ignores_cost_weights_and_no_longer_that_it_may_fail() -> None:
+    box = BlackBox(decide)
+    exact = ExactPlanner(GERMAN.problem, box)
+    cascade = CascadePlanner(GERMAN.problem, box, [Cautious(GERMAN.problem, box), exact])
+    weights = np.full((len(PEOPLE), len(GERMAN.problem.transitions)), 2.0)
+    plans = cascade.plan(PEOPLE, cost_weights=weights)
+    assert {plan.caution for plan in plans if plan.verified} == {"", NOT_WEIGHTED}
+    for row, plan in enumerate(plans):
+        assert plans.cautions[row] == plan.caution == ("" if plan.optimal else NOT_WEIGHTED) or not plan.steps
+        text = plans[row : row + 1].to_text()
+        assert (NOT_WEIGHTED in text) == bool(plan.caution)
+        assert "might" not in text
+    assert NOT_WEIGHTED in plans.to_csv()
+    assert {plan.caution for plan in cascade.plan(PEOPLE)} == {""}
+    unverified = cascade.plan(PEOPLE, cost_weights=weights, budget=0)
+    assert {plan.caution for plan in unverified} == {f"It may fail. {NOT_WEIGHTED}"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ from counterplan.program import Choice, Leaf, Program
 from counterplan.surrogate.acquisition import Logit
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
+from quick import FIT
 
 
 def trained(problem: Problem) -> Agent:
@@ -62,7 +64,7 @@ def learned(problem: Problem) -> Surrogate | Logit:
         return lambda states: np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
     if problem.fingerprint not in SURROGATES:
         benchmark = benchmarks.load(problem.name)
-        settings = LearningSettings(people=120, plans=120, rounds=2, validation=12)
+        settings = LearningSettings(people=120, plans=120, rounds=2, validation=12, fit=replace(FIT, trees=20))
         run = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, 0)
         SURROGATES[problem.fingerprint] = run.run()
     return SURROGATES[problem.fingerprint]

@@ -32,8 +32,8 @@ from counterplan.search.orders import cheapest_orders, rollout
 from counterplan.surrogate.acquisition import GuideSettings
 from planners.brute_force import brute_force, indices
 
-WEIGHTS = [1e-12, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
-"""The first one makes an action free, since costs are rounded to 9 decimals."""
+WEIGHTS = [1e-6, 0.001, 0.25, 0.5, 1.0, 1.0, 1.5, 3.0, 40.0]
+"""The first one is the smallest that is accepted."""
 
 
 @st.composite
@@ -103,7 +103,7 @@ def test_the_other_planners_are_consistent_with_exact_search(data: st.DataObject
     box = BlackBox(model)
     exact = ExactPlanner(problem, box).plan(table, cost_weights=factors)
     few = GuideSettings(max_expansions=data.draw(st.integers(1, 300)))
-    everything = GuideSettings(min_gain=0.0, max_queries=None, max_expansions=None)
+    everything = GuideSettings(min_gain=0.0, min_chance=0.0, max_queries=None, max_expansions=None)
     planners: list[Planner] = [
         GuidedPlanner(problem, box, confused),
         GuidedPlanner(problem, box, confused, settings=few),
@@ -196,19 +196,45 @@ def test_invalid_weights_are_refused() -> None:
             planner.plan(people, cost_weights=wrong)
     with pytest.raises(SettingError, match="must be an array of numbers"):
         planner.plan(people, cost_weights=[["heavy"]])
-    for number in (0.0, -1.0, np.nan, np.inf):
+    for number in (0.0, -1.0, np.nan, np.inf, 1e-300, 1e-7, 1e7, 1e30, 1e300):
         some = ones.copy()
         some[1, 2] = number
         action = syn.problem.transitions.actions[2]
-        with pytest.raises(SettingError, match=f"positive and finite; got .* for person .* and action {action}"):
+        with pytest.raises(
+            SettingError, match=f"positive numbers from 1e-06 to 1e.06; got .* for person .* and action {action}"
+        ):
             planner.plan(people, cost_weights=some)
-    with pytest.raises(SettingError, match="too large"):
-        planner.plan(people, cost_weights=ones * 1e307)
-    far = ones.copy()
-    far[0, 0] = 1e30
-    with pytest.raises(SettingError, match="too far apart"):
-        planner.plan(people, cost_weights=far)
     assert planner.box.queries <= 3, "only whether they are refused"
+
+
+@pytest.mark.parametrize(
+    ("costs", "factors", "message"),
+    [
+        ((1e303, 1.0), (1e6, 1.0), "'cost_weights' are too large: the cost of a plan would not be finite"),
+        ((1e9, 1e-3), (1e6, 1e-6), "weighted costs reach from .* too far apart to be added up exactly"),
+    ],
+)
+def test_extreme_costs_times_extreme_weights_are_refused(
+    costs: tuple[float, float], factors: tuple[float, float], message: str
+) -> None:
+    functions = {
+        name: {"add": "income", "arguments": [amount], "cost": cost}
+        for name, amount, cost in zip(("EARN", "SAVE"), (1000, 500), costs, strict=True)
+    }
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "extreme",
+            "outcome": {"column": "decision", "values": ["yes", "no"], "favourable": "yes"},
+            "max_actions": 2,
+            "features": {"income": {"kind": "number", "bins": "auto"}},
+            "functions": functions,
+        }
+    )
+    people = pd.DataFrame({"income": [0.0]})
+    planner = ExactPlanner(problem, lambda people: ["yes" if income >= 1500 else "no" for income in people["income"]])
+    with pytest.raises(SettingError, match=message):
+        planner.plan(people, cost_weights=[[*factors, 1.0]])
 
 
 def test_a_task_without_weights_needs_no_memory_for_them() -> None:
@@ -223,3 +249,36 @@ def test_a_task_without_weights_needs_no_memory_for_them() -> None:
     weighted = PlanningTask(people, allowed, 2 * np.ones(allowed.shape)).take(np.array([4, 5]))
     assert weighted.weights is not None
     assert weighted.weights.tolist() == (2 * np.ones((2, allowed.shape[1]))).tolist()
+
+
+def test_a_task_made_by_hand_is_validated() -> None:
+    syn = benchmarks.load("syn")
+    people = syn.problem.read(syn.refused_test.head(3))
+    allowed = np.ones((3, len(syn.problem.transitions)), bool)
+    for wrong in (allowed[:2], allowed[0], allowed.astype(int)):
+        with pytest.raises(SettingError, match=r"'allowed' must be a bool array of shape \(3, A\)"):
+            PlanningTask(people, wrong)
+    with pytest.raises(SettingError, match="'cost_weights' must be an array of shape"):
+        PlanningTask(people, allowed, np.ones((3, 2)))
+    for number in (0.0, np.nan, 1e-300, 1e300):
+        with pytest.raises(SettingError, match="'cost_weights' must be numbers from 1e-06 to 1e"):
+            PlanningTask(people, allowed, np.full(allowed.shape, number))
+    with pytest.raises(SettingError, match="'budget' must be an integer"):
+        PlanningTask(people, allowed, budget=-1)
+
+
+def test_a_table_of_weights_is_aligned_by_names() -> None:
+    syn = benchmarks.load("syn")
+    people, transitions = syn.refused_test.head(4), syn.problem.transitions
+    planner = ExactPlanner(syn.problem, BlackBox(syn.model))
+    function, action = transitions.actions[0].function, str(transitions.actions[1])
+    weights = np.ones((4, len(transitions)))
+    weights[:, [one.function == function for one in transitions.actions]] = [[2], [3], [4], [5]]
+    weights[:, 1] = [6, 7, 8, 9]
+    table = pd.DataFrame({action: [6, 7, 8, 9], function: [2, 3, 4, 5]}, index=people.index)
+    expected = planner.plan(people, cost_weights=weights)
+    assert planner.plan(people, cost_weights=table.iloc[::-1]).plans == expected.plans
+    with pytest.raises(SettingError, match="'NOTHING', which is neither a function nor an action"):
+        planner.plan(people, cost_weights=table.rename(columns={action: "NOTHING"}))
+    with pytest.raises(SettingError, match="one row for each person"):
+        planner.plan(people, cost_weights=table.set_axis([f"x{i}" for i in range(4)]))

@@ -13,8 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Reason, Status, StorageError
+from counterplan import (
+    BlackBox,
+    ExactPlanner,
+    Plan,
+    PlanError,
+    Plans,
+    Problem,
+    Reason,
+    SettingError,
+    Status,
+    StorageError,
+)
 from counterplan.benchmarks import Benchmark
+from counterplan.plans import serialization
 
 
 def test_json_has_everything(german: Benchmark, plans: Plans, tmp_path: Path) -> None:
@@ -101,12 +113,32 @@ PLAN = '{"counterplan_plans": 1, "plans": [{"person": 1, "status": "found", "sta
         (PLAN % '"questions": "many"', r"plans\.0\.questions: "),
         (PLAN % '"steps": []', r"plans\.0: a plan with status found and 0 steps contradicts itself"),
         (PLAN % f'"steps": [{STEP % "-2"}]', r"plans\.0\.steps\.0: the weight of step F=1 should be positive"),
-        (PLAN % f'"steps": [{STEP % ("1" + "0" * 400)}]', r"plans\.0\.steps\.0"),
+        (PLAN % f'"steps": [{STEP % ("1" + "0" * 400)}]', "not JSON: the number 10+…0+ is too large"),
     ],
 )
 def test_damaged_json_is_refused(text: str, message: str) -> None:
-    with pytest.raises(PlanError, match=message):
+    unreadable = "JSON" in message or "number" in message or "too large" in message
+    with pytest.raises(StorageError if unreadable else PlanError, match=message):
         Plans.from_json(text)
+
+
+def test_plans_are_read_with_the_limits_of_all_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = '{"counterplan_plans": 1, "plans": ' + "[" * 300 + "]" * 300 + "}"
+    with pytest.raises(StorageError, match="nested too deeply"):
+        Plans.from_json(nested)
+    monkeypatch.setattr(serialization, "LIMIT", 50)
+    with pytest.raises(StorageError, match=r"kept\.json: cannot be read: larger than 50 characters"):
+        Plans.from_json(PLAN, "kept.json")
+    with pytest.raises(PlanError, match="from text, not from NoneType"):
+        Plans.from_json(None)  # type: ignore[arg-type]
+
+
+def test_plans_are_saved_to_a_path(plans: Plans, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be written"):
+        plans.save(f"{tmp_path}/a\0.json")
+    with pytest.raises(SettingError, match="saved to a path, not to 3"):
+        plans.save(3)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_json_cannot_represent_becomes_text(german: Benchmark) -> None:

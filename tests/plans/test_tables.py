@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, Plan, Plans, Reason, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
+from counterplan.plans import tables
+from counterplan.problem.values import visible
 
 
 def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
@@ -30,7 +32,7 @@ def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
     assert Plans(()).to_frame().columns.tolist() == frame.columns.tolist()
 
 
-def rows_of(plans: Plans) -> pd.DataFrame:
+def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
     """The table, row by row from the objects."""
     rows = []
     for plan in plans:
@@ -52,7 +54,9 @@ def rows_of(plans: Plans) -> pd.DataFrame:
         if not plan.steps:
             rows.append(head | {"step": 0})
     columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions", "step", "function"]
-    return pd.DataFrame(rows, columns=[*columns, "argument", "cost", "text", "reason", "source", "caution"])
+    return pd.DataFrame(
+        rows, columns=[*columns, "argument", "cost", "text", "reason", "source", "caution"], dtype=dtype
+    )
 
 
 @settings(max_examples=24)
@@ -63,8 +67,19 @@ def test_tables_are_made_from_columns_as_from_objects(data: st.DataObject) -> No
     for one in (plans, Plans(plans.plans)):
         expected = rows_of(one)
         pd.testing.assert_frame_equal(one.to_frame(), expected, check_dtype=bool(len(plans)))
-        assert one.to_csv() == expected.to_csv(index=False)
-        assert one.to_csv(header=False) == expected.to_csv(index=False, header=False)
+        as_written = rows_of(one, object)
+        assert one.to_csv() == as_written.to_csv(index=False)
+        assert one.to_csv(header=False) == as_written.to_csv(index=False, header=False)
+
+
+def test_an_argument_is_written_the_same_in_every_part_of_a_file(longest: Plan) -> None:
+    """Whether somebody has no steps, so that a DataFrame would hold floats, depends on the chunk of a stream."""
+    steps = tuple(replace(longest.steps[0], argument=argument) for argument in (20, 2.5, 3.0))
+    found = Plans((replace(longest, steps=steps),))
+    without = Plans((replace(longest, status=Status.NOT_FOUND, steps=()),))
+    whole = (found + without).to_csv()
+    assert whole == found.to_csv() + without.to_csv(header=False)
+    assert [row["argument"] for row in cells(whole)] == ["20", "2.5", "3.0", ""]
 
 
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://x","y")']
@@ -80,8 +95,16 @@ def test_no_cell_is_a_formula(text: str) -> None:
     plans = Plans((Plan(text, Status.FOUND, {}, (step,), caution=text),))
     (row,) = cells(plans.to_csv())
     for column in ("person", "function", "argument", "text", "reason", "caution"):
-        assert row[column] == f"'{text}"
+        assert row[column] == visible(f"'{text}")
     assert plans.to_frame()["text"].tolist() == [text], "only spreadsheets need the mark"
+
+
+def test_control_characters_of_labels_are_visible(longest: Plan) -> None:
+    plans = Plans((replace(longest, person="a\x1b[2Jb\u202ec"), replace(longest, person="d\re")))
+    for text in (plans.to_csv(), plans.to_text()):
+        assert "a\ufffd[2Jb\ufffdc" in text
+        assert "d\ufffde" in text
+        assert not {"\x1b", "\u202e", "\r"} & {*text}
 
 
 def test_numbers_stay_numbers(longest: Plan) -> None:
@@ -149,3 +172,16 @@ def test_many_people_share_the_words(german: Benchmark, monkeypatch: pytest.Monk
     monkeypatch.setattr(transitions, "describe_step", lambda *arguments: (calls.append(1), describe(*arguments))[1])
     frame = plans.to_frame()
     assert len(calls) == frame["text"].nunique() < len(frame) / 10
+
+
+def test_equal_rows_are_written_once(german: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each distinct cell of a CSV file is formatted once, however many people share it."""
+    people = pd.concat([german.refused_test.head(10)] * 20, ignore_index=True)
+    plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
+    calls = []
+    cell = tables._cell
+    monkeypatch.setattr(tables, "_cell", lambda value: (calls.append(value), cell(value))[1])
+    text = plans.to_csv()
+    assert len(calls) < len(text.splitlines())
+    rows = [line.partition(",")[2] for line in text.splitlines()[1:]]
+    assert rows == rows[: len(rows) // 20] * 20

@@ -110,10 +110,11 @@ def test_texts_become_the_categories_of_the_training_data(texts: pd.DataFrame) -
     pytest.importorskip("lightgbm")
     problem, model, like = strangers.problem(), strangers.lightgbm_model(), strangers.table()
     with pytest.raises(ModelError, match=r"The columns region, job hold texts: .* pass them as dtypes=.*--like FILE"):
-        ExactPlanner(problem, BlackBox(model)).plan(texts)
+        ExactPlanner(problem, BlackBox(lambda people: model.predict(people))).plan(texts)
     right = [plan.actions for plan in expected()]
     assert any(right)
     for plans in (
+        ExactPlanner(problem, BlackBox(model)).plan(texts),
         ExactPlanner(problem, BlackBox(model)).plan(problem.read(texts, dtypes=like)),
         ExactPlanner(problem, BlackBox(model)).plan(problem.read(problem.read(texts), like.dtypes.to_dict())),
         ExactPlanner(problem, BlackBox(model, dtypes=like)).plan(texts),
@@ -176,7 +177,10 @@ def test_like_on_the_command_line(run, folder: Path, texts: pd.DataFrame) -> Non
     strangers.table().to_parquet("train.parquet")
     strangers.people(20).to_csv("strangers.csv", index=False)
     Path("credit.json").write_text(json.dumps(strangers.PROBLEM))
-    Path("model.py").write_text("import strangers\nmodel = strangers.lightgbm_model()\n")
+    Path("model.py").write_text(
+        "import strangers\nclassifier = strangers.lightgbm_model()\n"
+        "def model(people):\n    return classifier.predict(people)\n"
+    )
     words = ("recommend", "credit.json", "--people", "strangers.csv", "--model", "model:model", "--json", "plans.json")
     assert "--like FILE" in run(*words).err
     assert "expects a Parquet file" in run(*words, "--like", "strangers.csv").err

@@ -796,3 +796,12 @@ def test_one_action_each_is_as_legal_and_as_dear_as_among_all(seed):
 def test_parents_come_first():
     functions = [benchmark("syn").transitions.functions[i].name for i in benchmark("syn").transitions.parents_first]
     assert functions.index("CHANGE_EDUCATION") < functions.index("CHANGE_JOB") < functions.index("CHANGE_INCOME")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_costs_of_single_actions_are_those_of_the_table(seed: int) -> None:
+    problem = Problem.from_dict(worlds.random_problem(seed))
+    states = problem.read(worlds.random_people(problem, seed, 30)).states
+    rows, actions = np.nonzero(problem.transitions.legal(states)[:, :-1])
+    expected = problem.transitions.cost(states)[rows, actions]
+    np.testing.assert_array_equal(problem.transitions.cost_of(states, rows, actions), expected)

@@ -294,7 +294,7 @@ def test_page_asks_nobody() -> None:
 @pytest.mark.parametrize("odd", ["text", 5, None, True, [], [1, None], {"a": {"b": {"c": 1}}}, {"a": 1.5}])
 def test_any_card_can_be_shown(odd: Any) -> None:
     """A card is plain data that anybody may write: nothing on it stops an export."""
-    program = programs.imitated()
+    program = programs.imitated(people=20, depth=1)
     usual = program.card.to_data()
     keys = [*usual, "tried_on", "rule_length_mean", "leaves", "protected_tested", "seed"]
     for card in (dict.fromkeys(keys, odd), *({**usual, key: odd} for key in keys)):

@@ -75,8 +75,9 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     assert not wrong
 
 
-def shoot(page: Any, name: str, tmp_path: Path) -> None:
-    page.screenshot(path=str((Path(SCREENS) if SCREENS else tmp_path) / f"{name}.png"), full_page=True)
+def shoot(page: Any, name: str) -> None:
+    if SCREENS:
+        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
 
 
 def ask(page: Any, states: np.ndarray, cannot: list[str]) -> tuple[list[Any], float]:
@@ -125,7 +126,7 @@ def test_script_agrees_in_many_worlds(opened: Open) -> None:
         assert ask(page, problem.read(people).states, [])[0] == expected(program, people), f"world {seed}"
 
 
-def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
+def test_plan_switch_and_no_plan(opened: Open) -> None:
     program = programs.imitated()
     page = opened(program)
     wanted = program.recommend(example_table(program))[0]
@@ -135,7 +136,7 @@ def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
     assert f"because {wanted.steps[0].reason}" in page.locator("#result").inner_text()
     assert page.locator(".node.lit").count() == len(wanted.steps) + 2
     assert "Not checked with the model that decides. Have it checked" in page.locator("#result").inner_text()
-    shoot(page, "desktop-light", tmp_path)
+    shoot(page, "desktop-light")
 
     age = page.get_by_label("Your age", exact=True)
     age.fill("20")
@@ -153,7 +154,7 @@ def test_plan_switch_and_no_plan(opened: Open, tmp_path: Path) -> None:
     told = page.locator("#result").inner_text()
     assert "No plan" in told
     assert "does not prove that there is none" in told
-    shoot(page, "no-plan", tmp_path)
+    shoot(page, "no-plan")
     page.get_by_role("button", name="Allow everything").click()
     assert page.locator(".timeline .what").first.inner_text() == wanted.steps[0].text
     assert page.evaluate("document.activeElement.id") == "plan"
@@ -228,21 +229,21 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_and_dark(scheme: str, opened: Open, tmp_path: Path) -> None:
+def test_contrast_and_dark(scheme: str, opened: Open) -> None:
     page = opened(programs.imitated(), color_scheme=scheme, reduced_motion="reduce")
     assert page.evaluate(CONTRAST) == []
-    shoot(page, f"desktop-{scheme}", tmp_path)
+    shoot(page, f"desktop-{scheme}")
     for switch in page.get_by_role("switch").all():
         switch.check()
     assert page.evaluate(CONTRAST) == []
 
 
-def test_fits_a_phone(opened: Open, tmp_path: Path) -> None:
+def test_fits_a_phone(opened: Open) -> None:
     page = opened(programs.imitated(), viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.locator("#peek").click()
     playwright.expect(page.locator("#peek")).to_be_hidden()
-    shoot(page, "phone", tmp_path)
+    shoot(page, "phone")
 
 
 def test_whatever_is_entered_gets_an_answer(opened: Open) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan import BlackBox, Plans, Problem, SettingError, Status, benchmarks
+from counterplan.problem import Transitions, transitions
 from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test
 from counterplan.search.orders import NO_ACTION, rollout
 from program.random_programs import programs, random_program, reference
@@ -212,3 +213,29 @@ def test_runs_on_benchmarks(benchmark_problem: Problem) -> None:
         actions, stopped = reference(program, states[row], everything)
         assert [int(action) for action in run.actions[row] if action != NO_ACTION] == actions
         assert bool(run.stopped[row]) == stopped
+
+
+def test_large_tables_are_run_in_parts_with_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    german = benchmarks.load("german")
+    states = german.problem.read(german.test).states
+    allowed = np.random.default_rng(0).random((len(states), len(german.problem.transitions))) < 0.8
+    allowed[:, german.problem.transitions.stop] = True
+    rows: list[int] = []
+
+    def counted(self: Transitions, states: np.ndarray) -> np.ndarray:
+        rows.append(len(states))
+        return legal(self, states)
+
+    legal = Transitions.legal
+    monkeypatch.setattr(Transitions, "legal", counted)
+    for seed in range(5):
+        program = random_program(german.problem, seed, stops=0.3)
+        whole = program.run(states, allowed)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(transitions, "MAX_CELLS", 7 * len(german.problem.transitions))
+            rows.clear()
+            parts = program.run(states, allowed)
+            assert not rows or max(rows) <= 7
+        for one, other in zip(whole, parts, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert rows

@@ -28,9 +28,10 @@ from counterplan.storage.arrays import ArraySpec, read_arrays, validate_arrays, 
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 
 pytest.importorskip("jax")
-from counterplan.agent.training import AgentTrainer, TrainingSettings
+from counterplan.agent.training import AgentTrainer
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.fitting import FitSettings, fit
+from quick import FIT, TRAINING
 
 PROBLEM = worlds.benchmark("syn")
 STATES = PROBLEM.read(worlds.random_people(PROBLEM, 1, 400)).states
@@ -167,11 +168,11 @@ def test_an_altered_checkpoint_resumes_or_is_refused(kind: str, tmp_path: Path) 
     syn = benchmarks.load("syn")
     people = syn.problem.read(syn.refused_train.head(60))
     if kind == "learning":
-        fitting = FitSettings(members=2, hidden=(4, 4), steps=3, refit_steps=2, trees=4)
+        fitting = replace(FIT, steps=3, refit_steps=2, trees=4)
         settings: Any = LearningSettings(people=30, validation=10, budget=200, fit=fitting)
         run: Any = ActiveLearner(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     else:
-        settings = TrainingSettings(people=30, validation=10, budget=200, max_refusals=8, network=NetworkConfig(4, 4))
+        settings = replace(TRAINING, people=30, validation=10, budget=200, max_refusals=8)
         run = AgentTrainer(syn.problem, people, BlackBox(syn.model), settings, 1, tmp_path)
     run.advance()
     run.save()

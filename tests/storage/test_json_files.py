@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from counterplan import StorageError
-from counterplan.storage.json_files import MAX_DEPTH, parse_json, read_json, valid_seed
+from counterplan.bounded_json import MAX_DEPTH, parse_json
+from counterplan.storage.json_files import read_json, valid_seed
 
 
 @pytest.mark.parametrize(

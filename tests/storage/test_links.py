@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from counterplan import Problem, Recourse
+from counterplan import Problem, Recourse, StorageError
+from counterplan.experiments.folder import LOCK, locked
 from counterplan.storage.workspace import LEARNED
 from loans import MANY, MODEL
 
@@ -32,6 +33,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("distil", "learned", "--people", "many.csv", "--model", "bank:decide", "--traces", "60", "--rounds", "1"),
     ),
 }
+
+pytestmark = pytest.mark.usefixtures("blank_figures")
 
 followed: list[str] = []
 """Links that were opened without O_NOFOLLOW, as long as `watched` is set."""
@@ -189,6 +192,8 @@ def test_hard_links_are_not_appended_to(workspace: Path) -> None:
 def test_files_with_data_of_people_are_private(run, workspace: Path) -> None:
     umask = os.umask(0o022)
     try:
+        for name in ("answers.csv.gz", "learning.npz"):
+            (workspace / name).chmod(0o644)  # as earlier versions wrote them
         assert run(*COMMANDS["resume"]).code == 0
         assert run(*COMMANDS["recommend"], "--json", "plans.json", "--csv", "plans.csv").code == 0
         recourse = Recourse.load(workspace, _decide, answers=False)
@@ -206,3 +211,12 @@ def test_files_with_data_of_people_are_private(run, workspace: Path) -> None:
 
 def _decide(people: Any) -> list[str]:
     return ["yes" if row.income >= 2000 and row.job != "none" else "no" for row in people.itertuples()]
+
+
+def test_the_lock_of_an_experiment_is_not_opened_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / LOCK).symlink_to(outside)
+    with pytest.raises(StorageError, match=r"\.lock: cannot be written"), locked(tmp_path / "experiment"):
+        pass
+    assert not outside.exists()

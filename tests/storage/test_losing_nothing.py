@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +23,8 @@ from counterplan.errors import CounterplanError, SettingError
 from counterplan.program import Choice, Leaf
 from counterplan.storage.files import write_whole
 from loans import IMPATIENT, LOAN, MANY, MODEL, SLOW
+
+pytestmark = pytest.mark.usefixtures("blank_figures")
 
 
 def test_no_query_is_sent_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,9 +339,25 @@ def fit_words(model: str, *more: str, problem: str = "loan.yaml") -> tuple[str, 
 
 
 @pytest.fixture
-def learned(run, bank: Path) -> Path:
-    assert run(*fit_words("bank:decide")).code == 0
-    return bank / "learned"
+def fit_once(run, bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Fits, and gives a folder with the results; other tests that fit the same get a copy of them."""
+
+    def fit(model: str, *more: str) -> Path:
+        kept = tmp_path_factory.getbasetemp() / "fits" / "_".join([model, *more])
+        if not kept.exists():
+            assert run(*fit_words(model, *more)).code == 0
+            (bank / "asked").unlink(missing_ok=True)
+            shutil.copytree(bank / "learned", kept)
+        shutil.rmtree(bank / "learned", ignore_errors=True)
+        shutil.copytree(kept, bank / "learned")
+        return bank / "learned"
+
+    return fit
+
+
+@pytest.fixture
+def learned(fit_once) -> Path:
+    return fit_once("bank:decide")
 
 
 PLANNED = ("--people", "many.csv", "--model", "bank:decide")
@@ -409,9 +428,8 @@ def test_a_model_that_grants_nothing_needs_people_with_a_favourable_decision(run
     assert "who were refused" not in ran.err
 
 
-def test_kill_9_while_planning_loses_next_to_nothing(run, bank: Path) -> None:
-    assert run(*fit_words("bank:slow")).code == 0
-    (bank / "asked").unlink()
+def test_kill_9_while_planning_loses_next_to_nothing(run, bank: Path, fit_once) -> None:
+    fit_once("bank:slow")
     MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
     words = ("recommend", "learned", "--people", "others.csv", "--model", "bank:slow")
     answered = killed(bank, *words)
@@ -472,9 +490,9 @@ def distil_words(*more: str, folder: str = "learned") -> tuple[str, ...]:
     return "distil", folder, "--people", "others.csv", "--model", "bank:slow", "--traces", "60", "--rounds", "1", *more
 
 
-def test_kill_9_while_distilling_leaves_what_was_there(run, bank: Path) -> None:
+def test_kill_9_while_distilling_leaves_what_was_there(run, bank: Path, fit_once) -> None:
     MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
-    assert run(*fit_words("bank:slow")).code == 0
+    fit_once("bank:slow")
     shutil.copytree(bank / "learned", bank / "fitted")
     shutil.copytree(bank / "learned", bank / "whole")
     assert run(*distil_words(folder="whole")).code == 0
@@ -497,10 +515,9 @@ def test_kill_9_while_distilling_leaves_what_was_there(run, bank: Path) -> None:
         assert not (bank / "learned" / "answers.unfinished.csv").exists()
 
 
-def test_kill_9_while_a_program_is_tried_loses_next_to_nothing(run, bank: Path) -> None:
+def test_kill_9_while_a_program_is_tried_loses_next_to_nothing(run, bank: Path, fit_once) -> None:
     MANY.assign(income=MANY["income"] + 7).to_csv(bank / "others.csv", index=False)
-    assert run(*fit_words("bank:slow")).code == 0
-    (bank / "asked").unlink()
+    fit_once("bank:slow")
     assert killed(bank, *distil_words(), asked=2)
     problem = Problem.load("loan.yaml")
     left = len(LabelledStates.load(bank / "learned" / "answers.unfinished.csv", problem))
@@ -528,9 +545,9 @@ def test_a_damaged_surrogate_is_restored_from_its_checkpoint(run, learned: Path,
 
 
 @pytest.mark.parametrize("name", ["agent.json", "agent.safetensors"])
-def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, name: str) -> None:
+def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, fit_once, name: str) -> None:
     search = ("--resume", "--method", "search", "--budget", "60")
-    assert run(*fit_words("bank:decide", *search)).code == 0
+    fit_once("bank:decide", *search)
     before = contents(learned)
     (learned / name).write_bytes(before[name][:-20])
     for words in (fit_words("bank:decide", "--resume"), ("recommend", "learned", *PLANNED)):
@@ -549,7 +566,7 @@ def test_a_damaged_agent_is_restored_from_its_checkpoint(run, learned: Path, nam
     ran = run(*fit_words("bank:decide", *search))
     assert ran.code == 2
     assert "or with --force starts again" in ran.err
-    assert run(*fit_words("bank:decide", "--method", "search", "--force")).code == 0
+    assert run(*fit_words("bank:decide", *search[1:], "--force")).code == 0
     assert run("recommend", "learned", *PLANNED, "--planner", "search").code == 0
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from counterplan import BlackBox, Problem, StorageError, benchmarks
+from counterplan.blackbox import Answer
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.write_ahead import FILE, WriteAheadLog
 from loans import LOAN, MANY, MODEL
@@ -59,7 +60,7 @@ def test_kill_9_in_a_training_right_after_queries_loses_no_answer(tmp_path: Path
 def test_a_log_that_cannot_be_written_is_an_error_only_if_it_is_required(tmp_path: Path) -> None:
     problem = benchmarks.load("syn").problem
     (tmp_path / FILE).mkdir()
-    answers = {problem.read(benchmarks.load("syn").test.head(1)).states.tobytes(): True}
+    answers = {problem.read(benchmarks.load("syn").test.head(1)).states.tobytes(): Answer(True, 0.75)}
     with pytest.raises(StorageError, match="cannot be written"):
         WriteAheadLog(problem, "model", tmp_path)(problem.query_fingerprint, answers)
     log = WriteAheadLog(problem, "model", tmp_path, required=False)

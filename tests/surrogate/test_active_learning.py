@@ -28,16 +28,9 @@ pytest.importorskip("jax")
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import family
 from counterplan.surrogate.active_learning import CHECKPOINT, METRICS, ActiveLearner, LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT
 
-QUICK = LearningSettings(
-    people=50,
-    plans=50,
-    rounds=3,
-    patience=9,
-    validation=6,
-    fit=FitSettings(members=3, hidden=(16, 16), steps=200, refit_steps=100, trees=10),
-)
+QUICK = LearningSettings(people=50, plans=50, rounds=3, patience=9, validation=6, fit=FIT)
 
 
 @cache
@@ -233,8 +226,9 @@ def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) 
     assert (
         kept | {f"ledger.{name}" for name in ["states", "answers", "lengths", "keys", "paid", "given"]} <= arrays.keys()
     )
-    settings = "budget people plans probes many validation growth most anchors examples rounds patience better price"
-    assert list(facts["settings"]) == [*settings.split(), "guide", "teach", "fit"]
+    first = "budget people plans probes many validation growth scores score_growth"
+    rest = "most anchors examples rounds patience better price"
+    assert list(facts["settings"]) == [*first.split(), *rest.split(), "guide", "teach", "fit", "score_fit"]
     fit = "members hidden steps refit_steps batch learning_rate weight_decay cuts forests trees shrinkage rows_share"
     assert list(facts["settings"]["fit"]) == [*fit.split(), "columns_share", "rare", "folds"]
 

@@ -9,7 +9,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import worlds
 from counterplan import Problem
 from counterplan.surrogate import Trees
-from counterplan.surrogate.trees import LEAVES, tree_inputs
+from counterplan.surrogate.trees import LEAVES, gradient_boosted, tree_inputs
 
 
 def grown(x: np.ndarray, y: np.ndarray, seed: int = 0) -> GradientBoostingClassifier:
@@ -26,7 +26,7 @@ def test_random_worlds(seed: int) -> None:
     states = problem.read(worlds.random_people(problem, seed, 300)).states
     x, y = tree_inputs(problem.features, states), random.random(300) < 0.4
     models = [grown(x[:200], y[:200], 1), grown(x[100:], y[100:], 2)]
-    trees = Trees.from_models(problem.features, models)
+    trees = Trees.mean_of(problem.features, [gradient_boosted(model) for model in models])
     wanted = np.mean([model.decision_function(x) for model in models], axis=0)
     assert np.ptp(wanted) > 0
     np.testing.assert_allclose(trees(states), wanted, atol=1e-5)
@@ -43,7 +43,7 @@ def test_on_and_beside_the_thresholds(scale: float) -> None:
     states[:, numbers] = random.normal(size=(400, len(numbers))) * scale
     x = tree_inputs(problem.features, states)
     model = grown(x, random.random(400) < 0.5)
-    trees = Trees.from_models(problem.features, [model])
+    trees = Trees.mean_of(problem.features, [gradient_boosted(model)])
     for feature, cuts in zip(trees.features, trees.cuts, strict=True):
         if feature in numbers:
             beside = np.concatenate([cuts, np.nextafter(cuts, np.float32(np.inf)), np.nextafter(cuts, -cuts)])

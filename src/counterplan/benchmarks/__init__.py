@@ -3,7 +3,7 @@
 `load(name, seed)` returns the problem, its black box and its people. Models are trained once per seed and cached in
 the user's cache directory; damaged or outdated files are replaced.
 
-May import: errors, problem, models, blackbox, storage, search, plans, plugins, planners.
+May import: errors, bounded_json, problem, models, blackbox, storage, search, plans, plugins, planners.
 """
 
 from counterplan.benchmarks.suite import NAMES, PAPER_NAMES, Benchmark, load

@@ -13,7 +13,7 @@ from rich.table import Table
 from counterplan import benchmarks
 from counterplan.benchmarks.summary import COLUMNS, describe
 from counterplan.cli.terminal import echo, emit
-from counterplan.progress import progress_bar
+from counterplan.plans.progress import progress_bar
 
 
 def benchmarks_table(

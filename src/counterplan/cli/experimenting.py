@@ -14,7 +14,7 @@ from counterplan.benchmarks import NAMES
 from counterplan.cli.common import count
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
-from counterplan.progress import progress_bar
+from counterplan.plans.progress import progress_bar
 
 if TYPE_CHECKING:
     from counterplan.experiments.running import ExperimentProgress, ProgressCallback

@@ -15,7 +15,7 @@ from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import resolve
-from counterplan.progress import progress_bar
+from counterplan.plans.progress import progress_bar
 from counterplan.recourse import Recourse
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates

@@ -11,10 +11,10 @@ from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, re
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, resolve
+from counterplan.plans.progress import progress_bar, stage_display
 from counterplan.program import Program
 from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
-from counterplan.progress import progress_bar, stage_display
 from counterplan.recourse import load_program
 from counterplan.storage.files import require_writable
 from counterplan.storage.workspace import PROGRAM, Workspace

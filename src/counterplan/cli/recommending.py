@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +19,16 @@ from counterplan.cli.common import (
     recording,
 )
 from counterplan.cli.terminal import echo, emit
-from counterplan.errors import CounterplanError, ModelError, SettingError, StorageError
+from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import resolve
-from counterplan.planners import AutoPlanner, ProgramPlanner
+from counterplan.planners import ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
+from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
-from counterplan.progress import progress_bar
+from counterplan.problem import People
 from counterplan.recourse import Recourse
-from counterplan.storage.files import require_writable, write_whole
+from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
 
 MOST_PRINTED = 20
@@ -84,7 +86,7 @@ def recommend(
 ) -> None:
     """Compute plans: which actions, in which order, would overturn the model's decision."""
     for target in (json_file, csv_file):
-        if target is not None and str(target) != "-":
+        if target is not None and not _is_printed(target) and not is_stream(target):
             require_writable(target)
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
@@ -98,6 +100,7 @@ def recommend(
         model_required=model_required,
         problem=other_problem,
         like=like,
+        lazy=True,
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
@@ -110,31 +113,48 @@ def recommend(
             problem=None if other_problem is None else inputs.problem,
         )
     method = recourse.planner(planner, price=price)
-    table = inputs.take(person, limit).people()
-    if isinstance(method, AutoPlanner):
-        method.settings = replace(method.settings, people=len(table))
     streams = isinstance(method, ProgramPlanner) and json_file is None
-    writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
-    stopped: BaseException | None = None
-    with writer:
-        with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", len(table)) as bar:
-            try:
-                for first in range(0, len(table), size):
-                    chunk = table.take(slice(first, first + size))
-                    plans = method.plan(
-                        chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
-                    )
-                    writer.add(plans)
-            except (KeyboardInterrupt, ModelError) as error:
-                stopped = error
-        if stopped is None or writer.people:
-            writer.finish()
-    if stopped is not None:
-        echo(f"Stopped: {writer.people:,} of {len(table):,} people are planned for; their plans are written.", err=True)
-        if isinstance(stopped, ModelError):
-            raise stopped
-        raise typer.Exit(130)
+
+    def run(chunks: Iterable[People], total: int) -> None:
+        """Plan for people chunk by chunk, and write the plans."""
+        writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
+        stopped: BaseException | None = None
+        method.expect(total)
+        with writer:
+            with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", total) as bar:
+                try:
+                    for chunk in chunks:
+                        plans = method.plan(
+                            chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
+                        )
+                        writer.add(plans)
+                except (KeyboardInterrupt, ModelError) as error:
+                    stopped = error
+            if stopped is None or writer.people:
+                writer.finish()
+        if stopped is not None:
+            echo(f"Stopped: {writer.people:,} of {total:,} people are planned for; their plans are written.", err=True)
+            if isinstance(stopped, ModelError):
+                raise stopped
+            raise typer.Exit(130)
+
+    gc.freeze()  # what was imported and loaded until now stays: collections need not visit it again and again
+    everybody = not person and limit is None
+    discardable = csv_file is None or not (_is_printed(csv_file) or is_stream(csv_file))
+    if streams and everybody and discardable and not inputs.has_model and not ask_again:
+        try:
+            run(inputs.parts(size), inputs.count_people())
+            return
+        except PeopleError:  # the whole table can be read, or has mistakes in several parts, which are reported at once
+            pass
+    table = inputs.take(person, limit).people()
+    run((table.take(slice(first, first + size)) for first in range(0, len(table), size)), len(table))
+
+
+def _is_printed(target: Path | None) -> bool:
+    """Whether plans go to the standard output, where nothing else is printed then."""
+    return str(target) in ("-", "/dev/stdout")
 
 
 class _Writer(AbstractContextManager[None]):
@@ -172,14 +192,15 @@ class _PlansWriter(_Writer):
         plans = self.explained(Plans.join(self.chunks))
         errors: list[CounterplanError] = []
         for target, text in ((self.json_file, plans.to_json), (self.csv_file, plans.to_csv)):
-            if target is not None and str(target) == "-":
+            if _is_printed(target):
                 emit(text().rstrip("\n"))
             elif target is not None:
                 try:
-                    write_whole(target, text(), private=True)
+                    with WholeFile(target) as file:
+                        file.write(text())
                 except CounterplanError as error:
                     errors.append(error)
-        if "-" not in (str(self.json_file), str(self.csv_file)):
+        if not _is_printed(self.json_file) and not _is_printed(self.csv_file):
             echo(plans.to_text(MOST_PRINTED))
         if errors:
             raise StorageError("\n".join(map(str, errors)))
@@ -197,7 +218,7 @@ class _StreamWriter(_Writer):
     """Writes plans of a program, which have reasons, as CSV chunk by chunk: memory does not grow with their number."""
 
     def __init__(self, csv_file: Path | None) -> None:
-        self.printed = str(csv_file) == "-"
+        self.printed = _is_printed(csv_file)
         self.file = None if csv_file is None or self.printed else WholeFile(csv_file)
         self.error: StorageError | None = None
         self.first = Plans(())

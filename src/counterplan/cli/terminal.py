@@ -16,13 +16,16 @@ class OutputError(StorageError):
     """The standard output cannot be written, or its encoding lacks a character."""
 
 
-def write(text: str) -> None:
-    """Write a line to the standard output, unchanged.
+def write(text: str, *, exact: bool = False) -> None:
+    """Write a line to the standard output.
 
     Parameters
     ----------
     text : str
         The line, without its end.
+    exact : bool, default=False
+        Raise an error if the encoding of the output lacks a character, which is otherwise written as an escape
+        sequence, such as \\u2026.
 
     Raises
     ------
@@ -32,7 +35,7 @@ def write(text: str) -> None:
         If the reader of the output has gone.
     """
     try:
-        _write(text, sys.stdout)
+        _write(text if exact else _encodable(text, sys.stdout), sys.stdout)
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         raise OutputError(
@@ -58,19 +61,22 @@ def echo(text: object = "", *, err: bool = False) -> None:
     if not err:
         write(_visible(str(text)))
         return
-    with suppress(OSError, UnicodeEncodeError):
-        _write(_visible(str(text)), sys.stderr)
+    with suppress(OSError):
+        _write(_encodable(_visible(str(text)), sys.stderr), sys.stderr)
 
 
 def emit(data: str) -> None:
-    """Print data for programs to read: unchanged, unless the standard output is a terminal.
+    """Print data for programs to read: exactly, unless the standard output is a terminal.
 
     Parameters
     ----------
     data : str
         JSON or CSV.
     """
-    write(_visible(data) if sys.stdout.isatty() else data)
+    if sys.stdout.isatty():
+        write(_visible(data))
+    else:
+        write(data, exact=True)
 
 
 @contextmanager
@@ -96,6 +102,12 @@ def _fail(error: object) -> None:
 def _discard_output() -> None:
     """Redirect the standard output, so that the interpreter does not fail again when it flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """`text` with escape sequences for the characters that the encoding of `stream` lacks."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _write(text: str, stream: TextIO) -> None:

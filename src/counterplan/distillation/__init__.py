@@ -2,6 +2,5 @@
 
 A program itself needs none of it.
 
-May import: everything but progress, plugins, explanation, figures, recourse, benchmarks, inputs, counterplan,
-experiments, cli.
+May import: everything but plugins, explanation, figures, recourse, benchmarks, inputs, counterplan, experiments, cli.
 """

@@ -40,7 +40,7 @@ HELD_BACK = 200
 """Most people held out for the trial, and at most a fifth of those there are."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with the phase ("teaching", "distilling", "sampling", "trying"), the amount done and the total."""
+"""Called with the phase ("demonstrating", "distilling", "sampling", "trying"), the amount done and the total."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ProgramDistiller:
             surrogate,
             demonstrating,
             self.random,
-            lambda done, total: self.progress("teaching", done, total),
+            lambda done, total: self.progress("demonstrating", done, total),
         )
         settings = options.settings()
         search = PolicySearch(self.problem, demonstrations, surrogate.logit, settings, self.random, self.avoid)

@@ -40,7 +40,7 @@ class Evaluator:
     least_cost : array of shape [B]
         Cost of the cheapest likely plan of each person.
     logit : callable
-        Log odds [n] that states [n, F] are favourable.
+        Log odds [n] that states [n, F] of people [n] are favourable, called with the people and the states.
     failure_penalty : float
         Loss of a plan that fails.
     choices : sequence of Choice
@@ -52,7 +52,7 @@ class Evaluator:
     problem: Problem
     starts: Floats
     least_cost: Floats
-    logit: Callable[[Floats], Floats]
+    logit: Callable[[Ints, Floats], Floats]
     failure_penalty: float
     choices: Sequence[Choice]
     forbidden_sets: Bools
@@ -127,7 +127,7 @@ class Evaluator:
         The cost of a plan counts only as far as it holds, so that a plan that fails gains nothing by being cheap.
         """
         excess = np.clip(ends.cost / self.least_cost[ends.person] - 1, 0, MAX_COST_LOSS)
-        chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.states), -50, 50)))
+        chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.person, ends.states), -50, 50)))
         return RolloutOutcome(chance * excess + (1 - chance) * self.failure_penalty, 1 - chance)
 
     def picks(self, visits: Visits, open_: Bools | None = None) -> Ints:

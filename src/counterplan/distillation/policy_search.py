@@ -18,6 +18,7 @@ from counterplan.distillation.demonstrations import Demonstrations
 from counterplan.distillation.evaluation import Evaluator
 from counterplan.distillation.fallbacks import FallbackSettings, add_fallbacks
 from counterplan.distillation.leaf_choices import LeafChoices
+from counterplan.distillation.prediction_cache import PredictionCache
 from counterplan.distillation.tree_grower import TreeData, TreeGrower, TreeSettings
 from counterplan.distillation.visits import Visits, sample_rows
 from counterplan.problem import Problem
@@ -101,7 +102,7 @@ class PolicySearch:
             problem=problem,
             starts=self.starts,
             least_cost=np.maximum(demonstrations.least_cost, 1e-9),
-            logit=logit,
+            logit=PredictionCache(problem, self.starts, logit),
             failure_penalty=settings.failure_penalty,
             choices=self.choices,
             forbidden_sets=np.zeros((1, len(self.transitions.functions)), bool),

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from counterplan.experiments.methods import METHODS
 from counterplan.experiments.rows import ExperimentRows
+from counterplan.experiments.settings import learned_for
 from counterplan.experiments.statistics import Interval
-
-LEARNED: dict[str, tuple[str, ...]] = {method.name: method.needs for method in METHODS}
-"""The objects to learn for each method."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def query_usage(rows: ExperimentRows) -> dict[tuple[str, str], QueryUsage]:
     usage = {}
     for name, method in _pairs(rows):
         part = default[default["benchmark"] == name]
-        learning = part[part["method"].isin(LEARNED.get(method, ()))]
+        learning = part[part["method"].isin(learned_for(method))]
         by_phase = [
             Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
             for phase in ("training", "distillation", "trial")
@@ -61,7 +58,7 @@ def cpu_usage(rows: ExperimentRows) -> dict[tuple[str, str], CpuUsage]:
     usage = {}
     for name, method in _pairs(rows):
         part = rows.timing[rows.timing["benchmark"] == name]
-        once = part[part["method"].isin(LEARNED.get(method, ())) & part["phase"].isin(("training", "distillation"))]
+        once = part[part["method"].isin(learned_for(method)) & part["phase"].isin(("training", "distillation"))]
         own = part[part["method"] == method]
         batch, single = own[own["phase"] == "prediction"], own[own["phase"] == "one person"]
         usage[name, method] = CpuUsage(

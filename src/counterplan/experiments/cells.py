@@ -29,7 +29,7 @@ from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError
 from counterplan.experiments.context import CellRecord, Context
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
-from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, planner_class
+from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, learned_for, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
 from counterplan.plans import Status
@@ -356,4 +356,7 @@ _KINDS: dict[str, _Kind] = {
 
 def _kind(kind: str) -> _Kind:
     """A kind by name; an unknown one plans with an external planner."""
-    return _KINDS[kind] if kind in _KINDS else _Kind(_plans(kind.removeprefix(PLAN)), (PEOPLE,), (1, 2, 1, 4))
+    if kind in _KINDS:
+        return _KINDS[kind]
+    name = kind.removeprefix(PLAN)
+    return _Kind(_plans(name), learned_for(name) or (PEOPLE,), (1, 2, 1, 4))

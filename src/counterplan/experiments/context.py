@@ -126,7 +126,12 @@ class Context:
         """The planner of a method, with a query count of zero."""
         if method in _MAKERS:
             return _MAKERS[method](self)
-        return create_planner(planner_class(method), self.benchmark.problem, BlackBox(self.benchmark.model))
+        learned = {
+            SURROGATE: lambda: self.load(SURROGATE).surrogate_,
+            AGENT: lambda: self.load(AGENT).agent_,
+            PROGRAM: lambda: self.load(PROGRAM).program_,
+        }
+        return create_planner(planner_class(method), self.benchmark.problem, BlackBox(self.benchmark.model), learned)
 
     def untrained(self) -> Agent:
         """An agent with random weights."""

@@ -63,12 +63,11 @@ def evaluate(problem: Problem, model: object, people: People, plans: Sequence[Pl
     actions = _actions(problem, plans)
     states, cost = people.states, np.zeros(len(plans))
     legal = (actions != _UNKNOWN).all(axis=1)
-    rows = np.arange(len(plans))
     for t in range(actions.shape[1]):
         chosen = np.where(actions[:, t] < 0, transitions.stop, actions[:, t])
-        legal &= transitions.legal(states)[rows, chosen]
-        cost += transitions.cost(states)[rows, chosen]
-        states = transitions.apply(states, chosen)
+        states, step_cost, step_legal = transitions.step(states, chosen)
+        legal &= step_legal
+        cost += step_cost
     nonempty = np.array([bool(plan.steps) for plan in plans], bool)
     ends = np.flatnonzero(nonempty & legal)
     favourable = np.zeros(len(plans), bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,8 +62,8 @@ def locked(folder: Path) -> Iterator[None]:
         return
     path = make_writable(folder) / LOCK
     try:
-        file = path.open("a")
-    except OSError as error:
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "a")
+    except OSError as error:  # a link too: the folder may come from a stranger
         raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
     with file:
         try:

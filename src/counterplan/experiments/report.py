@@ -168,7 +168,7 @@ def page(
 {banner if quick else ""}
 </header>
 <main>
-<section id="story"><h2>Findings</h2><ul>{_items(findings(rows))}</ul></section>
+<section id="findings"><h2>Findings</h2><ul>{_items(findings(rows))}</ul></section>
 <section id="comparable"><h2>Comparability</h2>{_paragraphs(_comparable(rows))}</section>
 <section id="methods"><h2>The methods</h2>{_methods(rows)}</section>
 <nav aria-label="Contents"><h2>Contents</h2><ol class="contents">{contents}</ol></nav>

@@ -11,7 +11,7 @@ from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
 from counterplan.errors import SettingError
-from counterplan.experiments.methods import BY_NAME
+from counterplan.experiments.methods import AGENT, BY_NAME, PROGRAM, SURROGATE
 from counterplan.planners import Planner
 from counterplan.planners.registry import RESERVED, foreign_class, foreign_names
 from counterplan.problem.values import did_you_mean
@@ -35,6 +35,18 @@ def planner_class(word: str) -> type[Planner]:
             f"there is no planner '{word}'{did_you_mean(word, known)}{offers}, and your own is module:Class"
         )
     return found
+
+
+def learned_for(method: str) -> tuple[str, ...]:
+    """The objects to learn for a method; for a planner of another package, those that it `requires`."""
+    if method in BY_NAME:
+        return BY_NAME[method].needs
+    try:
+        required = planner_class(method).requires
+    except SettingError:  # the results are reported where it is not installed
+        return ()
+    made_from = {SURROGATE: (SURROGATE, PROGRAM), AGENT: (AGENT,), PROGRAM: (PROGRAM,)}
+    return tuple(part for part, users in made_from.items() if not {*users}.isdisjoint(required))
 
 
 @dataclass(frozen=True)

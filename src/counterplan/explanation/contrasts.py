@@ -111,9 +111,13 @@ class Contrasts:
                 favourable, known = self.oracle(states, people), np.ones(len(rows), bool)
             except QueryBudgetExceeded as stop:
                 favourable, known = stop.answers, stop.known
-            found = [answer if sure else None for answer, sure in zip(favourable.tolist(), known.tolist(), strict=True)]
+            found = [
+                answer if is_known else None
+                for answer, is_known in zip(favourable.tolist(), known.tolist(), strict=True)
+            ]
         else:
-            found = [self.oracle.cache.get(key) for key in self.oracle.keys(states, people)]
+            cached = self.oracle.cached(states, people)
+            found = [None if answer is None else answer.favourable for answer in cached]
         for row, answer in zip(rows.tolist(), found, strict=True):
             result[row] = answer
         return result

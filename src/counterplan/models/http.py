@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from counterplan.errors import ModelError
+from counterplan.bounded_json import parse_json
+from counterplan.errors import ModelError, StorageError
 from counterplan.models.http_protocols import PROTOCOLS, Predictions, plain_columns, protocol_of
 from counterplan.models.identity import digest_of
 from counterplan.models.outputs import Array, as_labels, as_scores, favourable_probability
@@ -163,8 +164,8 @@ class HttpModel:
 
     def _parsed(self, body: bytes) -> Any:
         try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
+            return parse_json(body, self.name, nan=True)
+        except StorageError as error:
             raise ModelError(f"{self.name} gave a response that is not JSON: {_start(body)}") from error
 
     def _query(self, payload: bytes) -> bytes:

@@ -1,19 +1,23 @@
-"""Planners behind one interface, and their registry.
+"""Planners behind one interface, and their registry. Names are imported on first use: few runs need all planners.
 
 May import: everything but distillation, explanation, figures, recourse, benchmarks, inputs, counterplan, experiments,
 cli.
 """
 
-from counterplan.planners.auto import AutoDecision, AutoPlanner, AutoSettings
-from counterplan.planners.base import Planner
-from counterplan.planners.cascade import CascadePlanner
-from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
-from counterplan.planners.exact import ExactPlanner
-from counterplan.planners.guided import GuidedPlanner
-from counterplan.planners.policy import PolicyPlanner
-from counterplan.planners.program import ProgramPlanner
-from counterplan.planners.search import SearchPlanner
-from counterplan.planners.task import Goal, PlanningTask
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterplan.planners.auto import AutoDecision, AutoPlanner, AutoSettings
+    from counterplan.planners.base import Planner
+    from counterplan.planners.cascade import CascadePlanner
+    from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
+    from counterplan.planners.exact import ExactPlanner
+    from counterplan.planners.guided import GuidedPlanner
+    from counterplan.planners.policy import PolicyPlanner
+    from counterplan.planners.program import ProgramPlanner
+    from counterplan.planners.search import SearchPlanner
+    from counterplan.planners.task import Goal, PlanningTask
 
 __all__ = [
     "AutoDecision",
@@ -31,3 +35,27 @@ __all__ = [
     "ProgramPlanner",
     "SearchPlanner",
 ]
+
+_MODULE_OF = {
+    "AutoDecision": "auto",
+    "AutoPlanner": "auto",
+    "AutoSettings": "auto",
+    "Planner": "base",
+    "CascadePlanner": "cascade",
+    "EvolutionPlanner": "evolution",
+    "EvolutionSettings": "evolution",
+    "ExactPlanner": "exact",
+    "GuidedPlanner": "guided",
+    "PolicyPlanner": "policy",
+    "ProgramPlanner": "program",
+    "SearchPlanner": "search",
+    "Goal": "task",
+    "PlanningTask": "task",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'counterplan.planners' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"counterplan.planners.{_MODULE_OF[name]}"), name)
+    return value

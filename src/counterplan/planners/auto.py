@@ -17,9 +17,9 @@ from counterplan.planners.exact import STATE_LIMIT, ExactPlanner
 from counterplan.planners.registry import HOW_TO_FIT, Learned, create_planner
 from counterplan.planners.task import no_progress
 from counterplan.plans import Status
+from counterplan.plans.progress import duration
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Ints
-from counterplan.progress import duration
 from counterplan.search.state_count import StateCount, count_states
 from counterplan.surrogate.acquisition import GuideSettings
 
@@ -54,8 +54,6 @@ class AutoSettings:
         Time of exact search for one person for whom the chosen planner found no plan.
     proof_queries : int, default=50
         Queries of this search that are allowed even if they take longer; 0 for none.
-    people : int, optional
-        Number of people who will be planned for, if it is done in several calls. Default: those of each call.
     sample : int, default=20
         Most people whose states are counted.
 
@@ -75,7 +73,6 @@ class AutoSettings:
     affordable_seconds: float = 600.0
     proof_seconds: float = 1.0
     proof_queries: int = 50
-    people: int | None = None
     sample: int = 20
 
     def __post_init__(self) -> None:
@@ -90,8 +87,6 @@ class AutoSettings:
                 "'proof_queries' and 'sample' must be integers, at least 0 and 1; not "
                 f"{self.proof_queries!r} and {self.sample!r}"
             )
-        if self.people is not None and not is_whole(self.people):
-            raise SettingError(f"'people' must be an integer, zero or more, or None, not {self.people!r}")
 
 
 @dataclass(frozen=True)
@@ -186,6 +181,7 @@ class AutoPlanner(Planner):
         self.guide = guide
         self.settings = settings or AutoSettings()
         self.decision_: AutoDecision | None = None
+        self._expected = 0
         self._count: StateCount | None = None
         """States of people without constraints, as counted in an earlier call."""
 
@@ -195,6 +191,10 @@ class AutoPlanner(Planner):
         if not self._has("surrogate"):
             return True
         return create_planner("guided", self.problem, self.box, self.learned).uses_scores
+
+    def expect(self, people: int) -> None:
+        """See `Planner.expect`; by default, those of each call are all."""
+        self._expected = people
 
     def _has(self, part: str) -> bool:
         return part in self.learned and self.learned[part]() is not None
@@ -282,7 +282,7 @@ class AutoPlanner(Planner):
     def _decide(self, task: PlanningTask, people: int) -> AutoDecision:
         """Choose a planner for `people`, of whom `task` has some."""
         settings, guided = self.settings, self._has("surrogate")
-        people = people if settings.people is None else max(people, settings.people)
+        people = max(people, self._expected)
         if settings.prefer is not None:
             return AutoDecision(settings.prefer, f"{settings.prefer} planning is preferred by the settings", people)
         if self.guide is not None:

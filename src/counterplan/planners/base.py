@@ -13,9 +13,9 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
-from counterplan.progress import reporting
 
 __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
 
@@ -79,9 +79,10 @@ class Planner(ABC):
             Functions or actions that nobody may take; or, by index label, that one person may not take.
         allowed : bool array of shape [B, A], optional
             The same as a mask.
-        cost_weights : array of shape [B, A], optional
-            Positive, finite factors on the cost of each action for each person. The cost of a step is its cost in the
-            problem times its weight, rounded to 9 decimals.
+        cost_weights : array of shape [B, A] or DataFrame, optional
+            Factors from 1e-6 to 1e6 on the cost of each action for each person. The cost of a step is its cost in the
+            problem times its weight, rounded to 9 decimals. A DataFrame has the index labels of the people, and
+            functions or actions as columns; actions without a column have weight 1.
         budget : int, optional
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
@@ -154,6 +155,9 @@ class Planner(ABC):
             return np.ones(len(people), bool), favourable
         except QueryBudgetExceeded as stop:
             return stop.known, stop.answers
+
+    def expect(self, people: int) -> None:  # noqa: B027 -- most planners do not depend on it
+        """Announce how many people will be planned for, in one or more calls of `plan`."""
 
     @property
     def uses_scores(self) -> bool:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
-from counterplan.planners.base import PlanColumns, Planner, PlanningTask
+from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, Planner, PlanningTask
 from counterplan.planners.task import no_progress
 from counterplan.plans import Status
 from counterplan.problem import People, Problem
@@ -95,7 +95,7 @@ class CascadePlanner(Planner):
         if len(unverified):
             with counting_repeats(self.box, people, known) as repeated:
                 favourable = self._verify(people, unverified, part.actions[unverified])
-            part.verified[unverified[favourable]] = True
+            part.verify(unverified[favourable], lasting=NOT_WEIGHTED)
             part.queries[unverified] += 1
             part.queries -= repeated
             self._reject(part, unverified[~favourable])

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from counterplan.blackbox import BlackBox, MeteredOracle
-from counterplan.errors import SettingError
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
 from counterplan.problem import Problem
@@ -50,12 +49,7 @@ class GuidedPlanner(Planner):
         settings: GuideSettings | None = None,
     ) -> None:
         super().__init__(problem, box)
-        if isinstance(surrogate, Surrogate) and surrogate.problem.query_fingerprint != problem.query_fingerprint:
-            raise SettingError(
-                f"the surrogate was fitted for another problem ({surrogate.problem.name}): its features or its outcome "
-                f"differ from those of {problem.name}; fit it again"
-            )
-        self.surrogate = surrogate
+        self.surrogate = surrogate.with_problem(problem) if isinstance(surrogate, Surrogate) else surrogate
         self.settings = settings or GuideSettings()
 
     @property
@@ -92,10 +86,5 @@ class GuidedPlanner(Planner):
         return columns
 
     def _hints(self) -> Hints | None:
-        """The surrogate's hints; without its plans, which are indices of actions, if it was fitted for others."""
-        if not isinstance(self.surrogate, Surrogate) or self.surrogate.hints is None:
-            return None
-        hints, ours, theirs = self.surrogate.hints, self.problem.transitions, self.surrogate.problem.transitions
-        if [str(action) for action in ours.actions] == [str(action) for action in theirs.actions]:
-            return hints
-        return hints._replace(examples=hints.examples[:0])
+        """The hints of the surrogate, if it has any."""
+        return self.surrogate.hints if isinstance(self.surrogate, Surrogate) else None

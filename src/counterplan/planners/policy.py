@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
+from counterplan.agent.rollout import greedy, rollout
 from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans import Status
@@ -29,22 +28,12 @@ class PolicyPlanner(AgentPlanner):
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        transitions, max_actions = self.problem.transitions, self.problem.max_actions
-        people = task.people
-        columns = PlanColumns.empty(len(people), max_actions)
-        states, memory = people.states, self.agent.start(len(people))
-        unfinished = np.ones(len(people), bool)
-        last = np.full(len(people), len(transitions.functions))
-        for t in range(max_actions):
-            legal = transitions.legal(states) & task.allowed & transitions.in_order[last]
-            log_policy, _, memory = self.agent(states, memory, legal)
-            probability = np.exp(log_policy) * legal
-            function = (probability @ self.agent.membership).argmax(axis=1)
-            action = np.where(transitions.function_of == function[:, None], probability, -1.0).argmax(axis=1)
-            unfinished &= action != transitions.stop
-            columns.actions[unfinished, t] = action[unfinished]
-            last = transitions.function_of[action]
-            states = np.where(unfinished[:, None], transitions.apply(states, action), states)
+        people, size = task.people, self.problem.transitions.rows_at_once
+        columns = PlanColumns.empty(len(people), self.problem.max_actions)
+        for first in range(0, len(people), size):
+            rows = slice(first, first + size)
+            made = rollout(self.agent, people.states[rows], task.allowed[rows], greedy(self.agent))
+            columns.actions[rows] = made.actions
         found = (columns.actions != NO_ACTION).any(axis=1)
         columns.status = [Status.FOUND if one else Status.NOT_FOUND for one in found.tolist()]
         if task.weights is not None:

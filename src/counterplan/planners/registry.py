@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import NotFittedError, SettingError
@@ -16,7 +16,9 @@ from counterplan.planners.cascade import CascadePlanner
 from counterplan.plugins import PLANNERS
 from counterplan.problem import Problem
 from counterplan.problem.values import did_you_mean
-from counterplan.surrogate.acquisition import GuideSettings
+
+if TYPE_CHECKING:
+    from counterplan.surrogate.acquisition import GuideSettings
 
 BUILT_IN = ("auto", "guided", "program", "search", "policy", "exact", "evolution")
 """Classes that counterplan itself declares as entry points."""

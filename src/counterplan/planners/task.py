@@ -9,10 +9,12 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import did_you_mean
 from counterplan.search.orders import NO_ACTION
 
 ProgressCallback = Callable[[int], None]
@@ -27,6 +29,8 @@ class Goal(StrEnum):
 
 
 _ONES: Floats = np.ones((1, 1))
+MIN_WEIGHT, MAX_WEIGHT = 1e-6, 1e6
+"""Range of cost weights: costs are rounded to 9 decimals, and a smaller weight could round them to 0."""
 
 
 def no_progress(done: int) -> None:
@@ -44,7 +48,7 @@ class PlanningTask:
     allowed : bool array of shape [B, A]
         Actions that each person may take; STOP is always allowed.
     cost_weights : array of shape [B, A], optional
-        Positive, finite factors on the cost of each action. By default all are 1.
+        Factors from 1e-6 to 1e6 on the cost of each action. By default all are 1.
     goal : Goal
         Condition on the end of a plan.
     budget : int, optional
@@ -64,7 +68,20 @@ class PlanningTask:
     progress: ProgressCallback = no_progress
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cost_weights", np.broadcast_to(self.cost_weights, self.allowed.shape))
+        allowed, weights = np.asarray(self.allowed), np.asarray(self.cost_weights)
+        if allowed.ndim != 2 or allowed.dtype != bool or len(allowed) != len(self.people):
+            raise SettingError(
+                f"'allowed' must be a bool array of shape ({len(self.people)}, A), one row per person; got "
+                f"{allowed.dtype} of shape {allowed.shape}"
+            )
+        if weights.shape not in ((1, 1), allowed.shape):
+            raise SettingError(f"'cost_weights' must be an array of shape {allowed.shape}; got {weights.shape}")
+        if weights.dtype.kind not in "fiu" or not ((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)).all():
+            raise SettingError(f"'cost_weights' must be numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}")
+        if self.budget is not None and not (isinstance(self.budget, (int, np.integer)) and self.budget >= 0):
+            raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {self.budget!r}")
+        object.__setattr__(self, "allowed", allowed)
+        object.__setattr__(self, "cost_weights", np.broadcast_to(weights.astype(float, copy=False), allowed.shape))
 
     def __len__(self) -> int:
         return len(self.people)
@@ -99,11 +116,15 @@ def checked_weights(problem: Problem, people: People, cost_weights: npt.ArrayLik
     Raises
     ------
     SettingError
-        If the shape is wrong, a weight is not a positive, finite number, or a weighted cost is not finite.
+        If the shape is wrong, a weight is not a number from 1e-6 to 1e6, or a weighted cost is not finite. A
+        DataFrame is aligned by the names of its columns, which are actions ("CHANGE_JOB=manager") or functions, and by
+        the labels of its index, which are those of the people.
     """
     if cost_weights is None:
         return _ONES
     shape = (len(people), len(problem.transitions))
+    if isinstance(cost_weights, pd.DataFrame):
+        cost_weights = _aligned(problem, people, cost_weights)
     try:
         if isinstance(cost_weights, np.ma.MaskedArray):
             raise TypeError
@@ -115,11 +136,12 @@ def checked_weights(problem: Problem, people: People, cost_weights: npt.ArrayLik
             f"'cost_weights' must be an array of shape {shape}, one row per person and one column per action with STOP "
             f"last; got {weights.shape}"
         )
-    wrong = ~(np.isfinite(weights) & (weights > 0))
+    wrong = ~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT))  # NaN included
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise SettingError(
-            f"'cost_weights' must be positive and finite; got {weights[row, column]} for person "
+            f"'cost_weights' must be positive numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}; got "
+            f"{weights[row, column]} for person "
             f"{people.table.index[row]!r} and action {problem.transitions.actions[column]}. Use 'forbid' to rule an "
             "action out"
         )
@@ -127,4 +149,29 @@ def checked_weights(problem: Problem, people: People, cost_weights: npt.ArrayLik
         most = weights * problem.transitions.most_costs * problem.max_actions
     if not np.isfinite(most).all():
         raise SettingError("'cost_weights' are too large: the cost of a plan would not be finite")
+    return weights
+
+
+def _aligned(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
+    """Weights [B, A] of a table by person (index) and action or function (columns); 1 for actions without a column."""
+    actions = [str(action) for action in problem.transitions.actions]
+    functions = [action.function for action in problem.transitions.actions]
+    names = [str(name) for name in table.columns]
+    for name in names:
+        if name not in actions and name not in functions:
+            hint = did_you_mean(name, [*functions, *actions])
+            raise SettingError(f"'cost_weights' has a column '{name}', which is neither a function nor an action{hint}")
+    labels = people.table.index
+    if len(set(names)) < len(names) or not table.index.is_unique or not labels.is_unique:
+        raise SettingError("'cost_weights' as a DataFrame needs unique columns, and unique labels of rows and people")
+    if len(table) != len(labels) or not labels.isin(table.index).all():
+        raise SettingError("'cost_weights' as a DataFrame needs one row for each person, with the person's index label")
+    weights = np.ones((len(people), len(actions)))
+    try:
+        values = table.loc[labels].to_numpy(float)
+    except (TypeError, ValueError):
+        raise SettingError("'cost_weights' must be numbers") from None
+    for by in (functions, actions):  # the weight of an action takes precedence over that of its function
+        for column, name in enumerate(names):
+            weights[:, [place for place, one in enumerate(by) if one == name]] = values[:, [column]]
     return weights

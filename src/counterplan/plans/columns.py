@@ -147,6 +147,21 @@ class PlanColumns:
         codes = np.where(found, np.where(old.codes == NO_CODE, first, old.codes + first + 1), old.codes)
         self.cautions = Coded(codes, [*old.values, caution, *(f"{value} {caution}" for value in old.values)])
 
+    def verify(self, rows: Ints, lasting: str = "") -> None:
+        """Mark the plans of `rows` [n] as verified.
+
+        Their cautions, which doubt that the plans lead to a favourable decision, are removed; of those that contain the
+        sentence `lasting`, it stays.
+        """
+        self.verified[rows] = True
+        if self.cautions is None:
+            return
+        old = self.cautions
+        codes = old.codes.copy()
+        keeps = np.array([bool(lasting) and lasting in value for value in old.values] + [False])[codes[rows]]
+        codes[rows] = np.where(keeps, len(old.values), NO_CODE)
+        self.cautions = Coded(codes, [*old.values, lasting])
+
     def take(self, rows: Ints | slice) -> PlanColumns:
         """The plans of `rows`."""
         chosen = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()

@@ -117,7 +117,7 @@ class Plan:
     row : tuple of (column, value) pairs
         The person as in the table, with columns that are not features: models may need them.
     caution : str
-        Sentence about the limits of a plan that was not verified; empty if there is none.
+        Sentence about the limits of a plan, such as that it ignores cost weights; empty if there is none.
     dtypes : tuple of (column, dtype) pairs
         The dtypes of the columns in `row` as plain data, with the categories of categorical ones, so that `replay`
         queries the model with the types that it expects. Empty if they are not known, as in files before version 0.3.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from counterplan.errors import PlanError, SettingError, StorageError
+from counterplan.errors import PlanError, SettingError
 from counterplan.plans import parquet, serialization, tables
 from counterplan.plans.columns import Coded, PlanColumns
 from counterplan.plans.html import page_html, plans_html
@@ -254,12 +254,11 @@ class Plans(Sequence[Plan]):
 
     @property
     def cautions(self) -> list[str]:
-        """[B] sentences about the limits of plans that were not verified; empty texts elsewhere."""
+        """[B] sentences about the limits of plans; empty texts where there are none."""
         coded = self.columns.cautions
         if coded is None:
             return [""] * len(self)
-        codes = np.where(self.verified, -1, coded.codes).tolist()
-        return [coded.values[code] if code >= 0 else "" for code in codes]
+        return [coded.values[code] if code >= 0 else "" for code in coded.codes.tolist()]
 
     @property
     def texts(self) -> Coded[str]:
@@ -353,7 +352,8 @@ class Plans(Sequence[Plan]):
     def to_csv(self, *, header: bool = True) -> str:
         """The rows of `to_frame` as CSV.
 
-        A text that a spreadsheet would run as a formula is written with a leading apostrophe.
+        A text that a spreadsheet would run as a formula is written with a leading apostrophe. An argument is written
+        as the problem has it, `20` or `20.0`, in every part of a file.
 
         Parameters
         ----------
@@ -397,8 +397,10 @@ class Plans(Sequence[Plan]):
 
         Raises
         ------
+        StorageError
+            If the text is too long, not JSON or nested too deeply, or has a number that no float can hold.
         PlanError
-            If the text is not JSON, not plans, or damaged; the message names the place.
+            If the JSON is not plans, or they are damaged; the message names the place.
         """
         plans, head = serialization.from_json(text, name)
         return cls(plans, head.problem, head.queries, head.cached)
@@ -488,7 +490,7 @@ class Plans(Sequence[Plan]):
         Raises
         ------
         SettingError
-            If the extension is another one.
+            If `path` is not a path, or the extension is another one.
         StorageError
             If the file cannot be written.
         """
@@ -498,12 +500,9 @@ class Plans(Sequence[Plan]):
             ".parquet": lambda: parquet.to_parquet(self._source, self._head),
             ".html": self.to_html,
         }
+        if not isinstance(path, (str, Path)):
+            raise SettingError(f"plans are saved to a path, not to {path!r}")
         write = writers.get(Path(path).suffix.lower())
         if write is None:
             raise SettingError(f"{path}: plans can be saved as {', '.join(writers)}; choose one of these extensions")
-        try:
-            write_whole(path, write(), private=True)
-        except StorageError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
+        write_whole(path, write(), private=True)

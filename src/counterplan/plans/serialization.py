@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from counterplan.errors import PlanError
+from counterplan.bounded_json import parse_json
+from counterplan.errors import PlanError, StorageError
 from counterplan.plans.plan import Plan, Step
 from counterplan.problem.dtypes import Schema, for_json
 
 VERSION = 1
+LIMIT = 1_000_000_000
+"""Most characters of a file of plans."""
 _KEYS: dict[int | str, str] = {"queries": "questions"}
 """Keys of plans in the file, where they differ from the parameters of `Plan`."""
 
@@ -107,10 +109,11 @@ def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
 
 def parse(text: str, name: str) -> dict[str, Any]:
     """The data in a text that is JSON of counterplan, in a version that can be read."""
-    try:
-        data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
-        raise PlanError(f"{name}: not JSON: {error}") from None
+    if not isinstance(text, str):
+        raise PlanError(f"{name}: plans are read from text, not from {type(text).__name__}")
+    if len(text) > LIMIT:
+        raise StorageError(f"{name}: cannot be read: larger than {LIMIT:,} characters")
+    data = parse_json(text, name, what="plans")
     version = data.get("counterplan_plans") if isinstance(data, dict) else None
     if not isinstance(version, int) or version < 1:
         raise PlanError(f"{name}: these are not plans of counterplan ('counterplan_plans' is missing)")
@@ -135,14 +138,3 @@ def _arguments(plan: Any, schemas: list[Schema]) -> Any:
         plan = plan | {"dtypes": schemas[index]}
     known = {key: value for key, value in plan.items() if key not in ("cost", *_KEYS)}
     return known | {name: plan[key] for name, key in _KEYS.items() if key in plan}
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if math.isinf(value):
-        raise ValueError(f"{number} is too large")
-    return value

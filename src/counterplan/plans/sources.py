@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PlanError
@@ -23,6 +24,8 @@ from counterplan.search.orders import NO_ACTION
 
 _BLOCK = 512
 """Plans that are built at once."""
+_NARROW = 2**24
+"""Range of integers that are numbers already; times the length of any array, it is below 2**63."""
 
 
 class ActionName(NamedTuple):
@@ -81,7 +84,7 @@ class ColumnSource:
     @cached_property
     def persons(self) -> list[int | str]:
         """See `PlanSource.persons`."""
-        return [label_of(label) for label in self.people.table.index]
+        return labels_of(self.people.table.index)
 
     @cached_property
     def action_names(self) -> Sequence[ActionName]:
@@ -135,7 +138,7 @@ class ColumnSource:
         _, before, after = self._rollout
         taken = steps_taken(self.columns)
         transitions, actions = self.problem.transitions, self.columns.actions[taken]
-        codes, first = _distinct(actions, before[taken], after[taken])
+        codes, first = distinct(actions, before[taken], after[taken])
         texts = []
         state, end = np.zeros((2, len(self.problem.features)))
         for action, old, new in zip(actions[first].tolist(), before[taken][first], after[taken][first], strict=True):
@@ -166,7 +169,7 @@ class ColumnSource:
         part = ColumnSource(self.problem, self.people.take(rows), self.columns.take(rows))
         columns, names = part.columns, self.action_names
         table = part.people.table
-        titles = [label_of(name) for name in table.columns]
+        titles = labels_of(table.columns)
         visited = [[self.problem.describe(state)] for state in part.people.states]
         for _, moved, _, after, _ in part._steps():
             for row, state in zip(moved.tolist(), after, strict=True):
@@ -201,7 +204,7 @@ class ColumnSource:
                 lower_bound=round(bound, 9) if np.isfinite(bound) else None,
                 queries=int(columns.queries[row]),
                 row=tuple((name, plain(value)) for name, value in zip(titles, values, strict=True)),
-                caution="" if verified or columns.cautions is None else columns.cautions.get(row) or "",
+                caution="" if columns.cautions is None else columns.cautions.get(row) or "",
                 dtypes=self._schema,
             )
 
@@ -355,19 +358,37 @@ def rounded(costs: Floats) -> Floats:
 def total_costs(source: PlanSource) -> Floats:
     """[B] total costs: NaN for people without a plan, 0 if the decision is already favourable."""
     columns = source.columns
-    codes, first = _distinct(np.zeros(len(columns)), *source.step_costs.T)
+    codes, first = distinct(np.zeros(len(columns)), *source.step_costs.T)
     total = np.array([total_cost(costs) for costs in source.step_costs[first].tolist()], float)[codes]
     without = (Status.INFEASIBLE, Status.NOT_FOUND)
     total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
     return total
 
 
-def _distinct(*arrays: Any) -> tuple[Ints, Ints]:
+def distinct(*arrays: Any) -> tuple[Ints, Ints]:
     """Codes [n] of the distinct combinations of values in arrays [n], and where each occurs first [k]."""
     codes = np.zeros(len(arrays[0]), np.int64)
     for array in arrays:
-        new, values = pd.factorize(array, use_na_sentinel=False)
-        codes, _ = pd.factorize(codes * len(values) + new)
+        new, count = _numbered(np.asarray(array))
+        if count > 1:
+            codes, _ = pd.factorize(codes * count + new)
     first = np.zeros(codes.max(initial=-1) + 1, np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, first
+
+
+def _numbered(array: npt.NDArray[Any]) -> tuple[Ints, int]:
+    """Numbers [n] from 0 that are equal where the values of `array` are, and a bound on them."""
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < _NARROW:
+            return array - low, high - low + 1
+    codes, values = pd.factorize(array, use_na_sentinel=False)
+    return codes, len(values)
+
+
+def labels_of(index: pd.Index[Any]) -> list[int | str]:
+    """The labels of people or columns."""
+    if isinstance(index.dtype, np.dtype) and index.dtype.kind in "iu":
+        return cast("list[int | str]", index.tolist())
+    return [label_of(name) for name in index]

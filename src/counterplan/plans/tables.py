@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,9 @@ import pandas as pd
 
 from counterplan.errors import SettingError
 from counterplan.plans.columns import NO_CODE, Coded
-from counterplan.plans.sources import PlanSource, rounded, steps_taken, total_costs
+from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
-from counterplan.problem.values import text_of
+from counterplan.problem.values import text_of, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,12 +65,17 @@ def to_arrow(source: PlanSource) -> pa.Table:
 
 
 def to_csv(source: PlanSource, header: bool = True) -> str:
-    """CSV with the rows of `to_frame`; see `Plans.to_csv`. Each distinct cell is formatted once."""
+    """CSV with the rows of `to_frame`; see `Plans.to_csv`.
+
+    Each distinct cell is formatted once, and so is each distinct row without the person.
+    """
     columns, _ = _columns(source)
-    cells = [_cells(column) for column in columns.values()]
-    head = [",".join(columns)] if header else []
-    lines = [*head, *map(",".join, zip(*cells, strict=True))]
-    return "".join(f"{line}\n" for line in lines)
+    head = f"{','.join(columns)}\n" if header else ""
+    persons, *rest = (_cells(column) for column in columns.values())
+    codes, first = distinct(*(cells.codes for cells in rest))
+    ends = [f",{','.join(row)}\n" for row in zip(*(cells.take(first) for cells in rest), strict=True)]
+    lines = zip(persons.take(), Cells(codes, ends).take(), strict=True)
+    return head + "".join(chain.from_iterable(lines))
 
 
 def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
@@ -81,7 +87,8 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     stepless = (count == 0)[person]
     row, t = np.nonzero(taken)
     statuses = [*Status]
-    status = np.array([statuses.index(Status(one)) for one in columns.status], np.intp)
+    number_of = {key: number for number, one in enumerate(statuses) for key in (one, one.value)}
+    status = np.array([number_of[one] for one in columns.status], np.intp)
     bound = rounded(columns.lower_bound)
     total = np.where(status == statuses.index(Status.FOUND), total_costs(source), np.nan)
     number, cost = np.zeros(len(person), np.intp), np.full(len(person), np.nan)
@@ -97,7 +104,7 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     reasons = columns.reasons or Coded.empty(taken.shape)
     because = [None if data is None else data.source for _, data in reasons.values]
     cautions = columns.cautions or Coded.empty(count.shape)
-    caution = np.where(columns.verified | (cautions.codes == NO_CODE), 0, cautions.codes + 1)
+    caution = np.where(cautions.codes == NO_CODE, 0, cautions.codes + 1)
     return {
         "person": Coded(person, source.persons),
         "status": Coded(status[person], [one.value for one in statuses]),
@@ -124,36 +131,38 @@ def _objects(column: Coded[Any]) -> npt.NDArray[np.object_]:
     return table[column.codes]
 
 
-def _cells(column: Column) -> list[str]:
+class Cells(NamedTuple):
+    """A column of a CSV file: `codes` index the distinct `texts`, the last of which stands for absent values."""
+
+    codes: npt.NDArray[np.intp]
+    texts: list[str]
+
+    def take(self, rows: Any = slice(None)) -> list[str]:
+        """The texts of some rows."""
+        table = np.empty(len(self.texts), object)
+        table[:] = self.texts
+        taken: list[str] = table[self.codes[rows]].tolist()
+        return taken
+
+
+def _cells(column: Column) -> Cells:
     """A column as cells of a CSV file."""
     if isinstance(column, Coded):
-        codes, values = column.codes, _as_inferred(column)
+        codes, values = column.codes, column.values
     else:
-        codes, distinct = pd.factorize(column)
-        values = distinct.tolist()
-    table = np.empty(len(values) + 1, object)
-    table[:-1] = [_cell(value) for value in values]
-    table[-1] = ""
-    cells: list[str] = table[codes].tolist()
-    return cells
-
-
-def _as_inferred(column: Coded[Any]) -> list[Any]:
-    """The values of a column as a DataFrame holds them: integers beside floats or missing values are floats."""
-    used = np.zeros(len(column.values) + 1, bool)
-    used[column.codes] = True
-    present = [value for value, use in zip(column.values, used[:-1].tolist(), strict=True) if use]
-    inferred = pd.Series([*present, *([math.nan] if used[-1] else [])], dtype=object).infer_objects()
-    if not present or inferred.dtype != float:
-        return column.values
-    return [float(value) if use else value for value, use in zip(column.values, used[:-1].tolist(), strict=True)]
+        codes, known = pd.factorize(column)
+        values = known.tolist()
+    return Cells(codes, [*(str(value) if type(value) is int else _cell(value) for value in values), ""])
 
 
 def _cell(value: Any) -> str:
-    """One cell: text that would be a formula is marked as text, and quoted where CSV needs it."""
+    """One cell: text that would be a formula is marked as text, and quoted where CSV needs it.
+
+    Control characters are made visible, after the test for a formula, which may begin with one.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
         return str(value)
-    text = f"'{value}" if value.startswith(_FORMULA) else value
+    text = visible(f"'{value}" if value.startswith(_FORMULA) else value)
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

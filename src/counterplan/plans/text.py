@@ -68,7 +68,7 @@ def total_effort(plan: Plan) -> str:
 def verification(plan: Plan) -> str:
     """Whether the plan was verified, and its caution."""
     if plan.verified:
-        return f"Checked with the model: favourable. {questions(plan.queries)} asked."
+        return f"Checked with the model: favourable. {questions(plan.queries)} asked. {plan.caution}".rstrip()
     if plan.queries > 1:
         text = f"Not checked with the model, which was asked {questions(plan.queries)} about other states."
     else:
@@ -132,7 +132,7 @@ def plans_text(plans: Plans, most: int | None = None, summary: Summary | None = 
     """
     summary = summary or Summary.of(plans)
     shown = plans if most is None else plans[:most]
-    blocks = [f"Person {plan.person}\n{plan}" for plan in shown]
+    blocks = [f"Person {visible(str(plan.person))}\n{plan}" for plan in shown]
     if most is not None and summary.people > most:
         blocks.append(f"… and {summary.people - most:,} more.")
     return "\n\n".join([*blocks, f"{summary.counts}. {summary.queries_spent}."])

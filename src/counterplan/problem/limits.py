@@ -6,6 +6,10 @@ above what a person can write and review; docs/problem-files.md lists them.
 
 MAX_FILE_BYTES = 5_000_000
 """Bytes of a problem file; characters in the texts of a problem given as data."""
+MAX_LINES = 200_000
+"""Lines of a problem file, comments and empty ones included."""
+MAX_TEXT_LENGTH = 200_000
+"""Characters of one text; a file has at most twice as many between line breaks or commas."""
 MAX_NODES = 100_000
 """Keys, values, lists and mappings of a file, those that aliases repeat included."""
 MAX_DEPTH = 20

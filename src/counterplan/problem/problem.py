@@ -222,6 +222,10 @@ class Problem:
                 raise SettingError(f"cannot forbid '{item}': there is no such function or action{hint}")
         return allowed
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the definition; compiled conditions are functions, which cannot be pickled."""
+        return type(self).from_dict, (self.to_dict(), self.name)
+
     def __repr__(self) -> str:
         return (
             f"Problem({self.name!r}: {len(self.features)} features, {len(self.transitions.functions)} functions, "

@@ -99,6 +99,8 @@ def check_size(data: Any) -> None:
             raise too_deep(location)
         if isinstance(value, str):
             characters += len(value)
+            if len(value) > limits.MAX_TEXT_LENGTH:
+                raise too_long(location)
         elif isinstance(value, int) and value.bit_length() > limits.MAX_DIGITS * 10 / 3:
             raise LimitExceeded(f"a whole number has at most {limits.MAX_DIGITS:,} digits", location)
         elif isinstance(value, Mapping):
@@ -127,3 +129,8 @@ def too_deep(location: Location = (), line: int | None = None) -> LimitExceeded:
     """The error for data nested deeper than `MAX_DEPTH`."""
     message = f"nested too deeply: at most {limits.MAX_DEPTH} lists and mappings within one another"
     return LimitExceeded(message, location, line)
+
+
+def too_long(location: Location = (), line: int | None = None) -> LimitExceeded:
+    """The error for a text of more than `MAX_TEXT_LENGTH` characters."""
+    return LimitExceeded(f"a text has at most {limits.MAX_TEXT_LENGTH:,} characters", location, line)

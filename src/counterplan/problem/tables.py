@@ -9,10 +9,11 @@ import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,6 +24,9 @@ from counterplan.problem.parts import Feature
 from counterplan.problem.values import is_missing, listed
 
 _POWER = re.compile(r" *[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]{1,3} *")
+if TYPE_CHECKING:
+    from pandas.io.parsers import TextFileReader
+
 _WHOLE = re.compile(r" *([-+]?(?:0|[1-9][0-9]{0,30}))(?:\.0*)? *")
 
 
@@ -57,19 +61,71 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
     >>> read_table(path).shape
     (1, 2)
     """
+    with _reporting(path):
+        return pd.read_parquet(path) if _is_parquet(path) else _CsvFormat.of(path, features).read(path)
+
+
+def iter_table(path: str | Path, features: Sequence[Feature], rows: int) -> Iterator[pd.DataFrame]:
+    """Read a CSV file in parts, so that memory does not grow with its length.
+
+    The features have the same values as in `read_table`; the types of other columns are inferred for each part.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    features : sequence of Feature
+        The features of the problem (``problem.features``).
+    rows : int
+        Most rows of a part.
+
+    Yields
+    ------
+    pandas.DataFrame
+
+    Raises
+    ------
+    PeopleError
+        As `read_table`; and if the type of a column depends on rows of other parts, or rows are labelled: such a file
+        has to be read as a whole.
+    """
+    with _reporting(path):
+        if _is_parquet(path):
+            raise PeopleError(f"{path}: only CSV files are read in parts")
+        numbers = [feature.name for feature in features if feature.is_number]
+        form = _CsvFormat.of(path, features)
+        with form.parts(path, rows) as parts:
+            for part in parts:
+                kinds = {part[name].dtype.kind for name in numbers if name in part.columns}
+                if not isinstance(part.index, pd.RangeIndex) or not kinds <= set("iuf"):
+                    raise PeopleError(f"{path}: has to be read as a whole")
+                yield form.natives(part)
+
+
+def count_rows(path: str | Path) -> int:
+    """Number of rows of a CSV file, read in parts; raises PeopleError as `read_table`."""
+    with _reporting(path), pd.read_csv(path, usecols=[0], dtype=str, chunksize=100_000) as parts:
+        return sum(len(part) for part in parts)
+
+
+def _is_parquet(path: str | Path) -> bool:
+    return str(path).endswith((".parquet", ".pq"))
+
+
+@contextmanager
+def _reporting(path: str | Path) -> Iterator[None]:
+    """Within this context, errors of reading the file are raised as PeopleError."""
     name = str(path)
     if Path(path).exists() and not Path(path).is_file():
         raise PeopleError(f"{name}: cannot be read as a table: not a regular file")
     try:
-        if name.endswith((".parquet", ".pq")):
-            return pd.read_parquet(path)
-        return _read_csv(path, features)
+        yield
     except PeopleError:  # also a ValueError
         raise
     except FileNotFoundError:
         raise PeopleError(f"{name}: there is no such file") from None
     except ImportError as error:
-        if not name.endswith((".parquet", ".pq")):
+        if not _is_parquet(path):
             raise PeopleError(f"{name}: cannot be read as a table: {error}") from None
         raise PeopleError(f"{name}: reading Parquet needs pyarrow; pip install 'counterplan[parquet]'") from None
     except pd.errors.EmptyDataError:
@@ -78,25 +134,49 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
         raise PeopleError(f"{name}: cannot be read as a table: {' '.join(str(error).split())}") from error
 
 
-def _read_csv(path: str | Path, features: Sequence[Feature]) -> pd.DataFrame:
-    names = pd.read_csv(path, nrows=0).columns  # pandas renames duplicates
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    twice = [repr(name) for name, count in Counter(header).items() if name and count > 1]
-    if twice:
-        raise PeopleError(f"{path}: the table has more than one column called {listed(twice)}")
-    categories = {feature.name: feature for feature in features if not feature.is_number}
-    empty_only: dict[Any, list[str]] = {
-        name: [] if "" in feature.values else [""] for name, feature in categories.items()
-    }
-    usual = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-    na_values = {name: empty_only.get(name, usual) for name in names}
-    dtypes = {name: str for name in categories if name in names}
-    table = pd.read_csv(path, dtype=dtypes, keep_default_na=False, na_values=na_values, low_memory=False)
-    for feature in features:
-        if feature.name in table.columns:
-            column = table[feature.name]
-            table[feature.name] = _cells_as_numbers(column) if feature.is_number else _cells_as_natives(column, feature)
-    return table
+@dataclass(frozen=True)
+class _CsvFormat:
+    """How the columns of a CSV file are read, given its header and the features of a problem."""
+
+    features: Sequence[Feature]
+    options: Mapping[str, Any]
+    """Parameters of `pandas.read_csv`."""
+
+    @classmethod
+    def of(cls, path: str | Path, features: Sequence[Feature]) -> _CsvFormat:
+        """The format of a file; PeopleError if two columns have one name."""
+        names = pd.read_csv(path, nrows=0).columns  # pandas renames duplicates
+        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
+        twice = [repr(name) for name, count in Counter(header).items() if name and count > 1]
+        if twice:
+            raise PeopleError(f"{path}: the table has more than one column called {listed(twice)}")
+        categories = {feature.name: feature for feature in features if not feature.is_number}
+        empty_only: dict[Any, list[str]] = {
+            name: [] if "" in feature.values else [""] for name, feature in categories.items()
+        }
+        usual = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+        na_values = {name: empty_only.get(name, usual) for name in names}
+        dtypes = {name: str for name in categories if name in names}
+        options = {"dtype": dtypes, "keep_default_na": False, "na_values": na_values, "low_memory": False}
+        return cls(features, options)
+
+    def read(self, path: str | Path) -> pd.DataFrame:
+        """The whole table."""
+        return self.natives(pd.read_csv(path, **self.options))
+
+    def parts(self, path: str | Path, rows: int) -> TextFileReader:
+        """The table in parts of `rows`, before `natives`."""
+        return pd.read_csv(path, **self.options, chunksize=rows)
+
+    def natives(self, table: pd.DataFrame) -> pd.DataFrame:
+        """`table`, whose cells of features become values of the problem."""
+        for feature in self.features:
+            if feature.name in table.columns:
+                column = table[feature.name]
+                table[feature.name] = (
+                    _cells_as_numbers(column) if feature.is_number else _cells_as_natives(column, feature)
+                )
+        return table
 
 
 def _cells_as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:

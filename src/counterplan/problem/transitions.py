@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
 
+MAX_CELLS = 2**24
+"""Size of arrays [n, A] that are computed at once."""
 _DECIMALS = 9
 """Decimals of sums: the order of additions does not matter."""
 _COARSE = 2**53 / 10**_DECIMALS
@@ -49,7 +51,16 @@ class Transitions:
         self._target = np.array([function.target for function in functions], np.intp)[self.function_of[:-1]]
         self._adds = np.array([function.adds for function in functions], bool)[self.function_of[:-1]]
         self._argument = np.concatenate([np.empty(0), *(function.arguments for function in functions)])
+        self._surcharge = np.concatenate([np.empty(0), *(function.surcharge for function in functions)])
+        self._base = np.concatenate([np.empty(0), *(function.base for function in functions)])
         self._consequences = [cause for cause in self.causes if cause.sets]
+        self._triggers: list[Bools] = [
+            np.array([*(cause.source in self.changed_by(function) for function in self.functions), False], bool)[
+                self.function_of
+            ]
+            for cause in self._consequences
+        ]
+        """[A] for each consequence, the actions that may change its source."""
         self._bounded = [
             cause for cause in self._consequences if cause.formula and self.features[cause.target].is_number
         ]
@@ -70,6 +81,11 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows n for which an array [n, A] has at most `MAX_CELLS` cells; larger tables are split."""
+        return max(1, MAX_CELLS // len(self))
 
     def legal(self, states: Floats) -> Bools:
         """Which actions [B, A] are legal in `states` [B, F]: STOP always, an action without effect never."""
@@ -149,6 +165,12 @@ class Transitions:
             result[:, span] = function.surcharge + function.base * self._scale(function, states)[:, None]
         return result
 
+    def cost_of(self, states: Floats, rows: Ints, actions: Ints) -> Floats:
+        """The cost [n] of `actions` [n] in the states at `rows` [n] of `states` [B, F]; the same as `cost`."""
+        scales = np.stack([self._scale(function, states) for function in self.functions], axis=1)
+        cost: Floats = self._surcharge[actions] + self._base[actions] * scales[rows, self.function_of[actions]]
+        return cost
+
     def _scale(self, function: Function, states: Floats) -> Floats:
         """The factor [B] on the base costs of `function`: the product of the scales of its feature's causes."""
         factor = np.ones(len(states))
@@ -164,16 +186,19 @@ class Transitions:
         chosen = actions[rows]
         target = self._target[chosen]
         now = states[rows, target]
-        after[rows, target] = np.where(
-            self._adds[chosen], rounded(now + self._argument[chosen]), self._argument[chosen]
-        )
-        for cause in self._consequences:
-            before, new = states[:, cause.source], after[:, cause.source]
-            changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
+        value = self._argument[chosen]
+        adding = np.flatnonzero(self._adds[chosen])
+        value[adding] = rounded(now[adding] + value[adding])
+        after[rows, target] = value
+        for cause, triggers in zip(self._consequences, self._triggers, strict=True):
+            changed = np.flatnonzero(triggers[actions])
+            before, new = states[changed, cause.source], after[changed, cause.source]
+            differs = (before != new) & ~(np.isnan(before) & np.isnan(new))
+            changed = changed[differs]
             if cause.table is not None:
-                value = np.where(
-                    np.isnan(new[changed]), np.nan, cause.table[np.nan_to_num(new[changed]).astype(np.intp)]
-                )
+                source = new[differs]
+                missing = np.isnan(source)
+                value = np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
             else:
                 assert cause.formula is not None

@@ -1,7 +1,7 @@
 """Read a YAML problem file as plain data, with the line of every location in it.
 
-Python objects, tags and merge keys are not part of a problem file. Nodes and nesting are limited while the text is
-parsed, so that a large file is refused before it costs much time or memory.
+Python objects, tags and merge keys are not part of a problem file. Lines are limited before the text is parsed, and
+texts, nodes and nesting while it is, so that a large file is refused before it costs much time or memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from counterplan.problem.source import (
     Source,
     TooManyFindings,
     too_deep,
+    too_long,
     too_many_nodes,
 )
 
@@ -56,6 +57,7 @@ def read_source(path: str | Path) -> Source:
 def parse_yaml(text: str, source: Source) -> None:
     """Fill `source` from YAML text."""
     try:
+        _check_lines(text)
         root = yaml.compose(text, Loader=_BoundedLoader)
         if root is None:
             source.report("the file is empty")
@@ -80,8 +82,20 @@ def parse_yaml(text: str, source: Source) -> None:
         source.report("not YAML: nested too deeply")
 
 
+def _check_lines(text: str) -> None:
+    """Raise `LimitExceeded` if there are too many lines, or one with a text that is too long with its key."""
+    most = 2 * limits.MAX_TEXT_LENGTH
+    lines = text.splitlines()
+    if len(lines) > limits.MAX_LINES:
+        message = f"a problem file has at most {limits.MAX_LINES:,} lines, and this one has {len(lines):,}"
+        raise LimitExceeded(message, line=limits.MAX_LINES + 1)
+    for number, line in enumerate(lines, 1):
+        if len(line) > most and max(map(len, line.split(","))) > most:
+            raise too_long(line=number)
+
+
 class _BoundedLoader(yaml.BaseLoader):
-    """Counts nodes and their nesting while they are composed."""
+    """Counts nodes and their nesting while they are composed, and characters while a text is scanned."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
@@ -97,6 +111,27 @@ class _BoundedLoader(yaml.BaseLoader):
         node: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def scan_flow_scalar_spaces(self, double: bool, start_mark: yaml.Mark) -> list[Any]:
+        self._check_length(start_mark)
+        return super().scan_flow_scalar_spaces(double, start_mark)
+
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[Any] | None:
+        self._check_length(start_mark)
+        return super().scan_plain_spaces(indent, start_mark)
+
+    def scan_block_scalar(self, style: Any) -> yaml.ScalarToken:
+        self._block_start = self.get_mark()
+        return super().scan_block_scalar(style)
+
+    def scan_block_scalar_breaks(self, indent: int) -> tuple[list[Any], yaml.Mark]:
+        self._check_length(self._block_start)
+        return super().scan_block_scalar_breaks(indent)
+
+    def _check_length(self, start: yaml.Mark) -> None:
+        """Raise `LimitExceeded` if the text that begins at `start` is too long already."""
+        if self.index - start.index > limits.MAX_TEXT_LENGTH:
+            raise too_long(line=start.line + 1)
 
 
 class _DataBuilder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +58,8 @@ def decide_actions(
 ) -> Decisions:
     """One step in `states` [n, F] at `nodes` [n], by number, where STOP is possible for `can_stop` [n].
 
-    `legal` gives the legal actions [k, A] of some rows [k]; it is called once, with the rows whose leaf does not begin
-    with a STOP that is possible.
+    `legal` gives the legal actions [k, A] of some rows [k]. It is called with the rows whose leaf does not begin with a
+    STOP that is possible, at most `transitions.rows_at_once` of them at a time.
     """
     leaf, rank = np.full(len(nodes), -1, np.intp), np.full(len(nodes), -1, np.intp)
     action = np.full(len(nodes), NO_ACTION, np.intp)
@@ -78,22 +78,36 @@ def decide_actions(
                 rows = rows[~stops]
             if len(rows):
                 pending.append((end, rows))
-    if not pending:
-        return Decisions(leaf, rank, action)
-    waiting = np.concatenate([rows for _, rows in pending])
-    mask, current, first = legal(waiting), states.take(waiting, axis=0), 0
-    for end, rows in pending:
-        places = np.arange(first, first + len(rows))
-        first += len(rows)
-        for number, choice in enumerate(end.choices):
-            if not len(places):
-                break
-            picked = choice.pick(transitions, current, mask, places)
-            done = picked != NO_ACTION
-            taken = waiting[places[done]]
-            action[taken], rank[taken] = picked[done], number
-            places = places[~done]
+    for part in _in_parts(pending, transitions.rows_at_once):
+        waiting = np.concatenate([rows for _, rows in part])
+        mask, current, first = legal(waiting), states.take(waiting, axis=0), 0
+        for end, rows in part:
+            places = np.arange(first, first + len(rows))
+            first += len(rows)
+            for number, choice in enumerate(end.choices):
+                if not len(places):
+                    break
+                picked = choice.pick(transitions, current, mask, places)
+                done = picked != NO_ACTION
+                taken = waiting[places[done]]
+                action[taken], rank[taken] = picked[done], number
+                places = places[~done]
     return Decisions(leaf, rank, action)
+
+
+def _in_parts(pending: Sequence[tuple[Leaf, Ints]], most: int) -> Iterator[list[tuple[Leaf, Ints]]]:
+    """Leaves with their rows, in the same order, in parts of at most `most` rows."""
+    part: list[tuple[Leaf, Ints]] = []
+    free = most
+    for leaf, rows in pending:
+        while len(rows):
+            part.append((leaf, rows[:free]))
+            rows, free = rows[free:], free - len(part[-1][1])
+            if not free:
+                yield part
+                part, free = [], most
+    if part:
+        yield part
 
 
 def run_program(

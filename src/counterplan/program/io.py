@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from counterplan.bounded_json import parse_json
 from counterplan.errors import SettingError, StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.source import Location, format_location
@@ -18,7 +19,7 @@ from counterplan.program.card import ProgramCard
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, leaves, node_names
 from counterplan.program.protocol import ProgramParts
 from counterplan.storage.files import MissingFileError, write_whole
-from counterplan.storage.json_files import parse_json, read_json
+from counterplan.storage.json_files import read_json
 
 VERSION = 1
 DEEPEST = 100

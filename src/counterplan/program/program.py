@@ -12,7 +12,6 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import io
 from counterplan.program.card import ProgramCard
-from counterplan.program.export.display import to_display
 from counterplan.program.interpreter import Decisions, ProgramRun, decide_actions, run_program
 from counterplan.program.parts import Tree, leaves, node_names, tested_features
 from counterplan.program.recommendation import recommend
@@ -183,6 +182,8 @@ class Program:
         return f"Program({self.problem.name!r}: {len(self.trees)} nodes, {count} leaves)"
 
     def _repr_html_(self) -> str:
+        from counterplan.program.export.display import to_display
+
         return to_display(self)
 
     def decide(self, nodes: Ints, states: Floats, legal: Bools) -> Decisions:

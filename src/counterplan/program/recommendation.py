@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from counterplan.plans import Coded, Forbid, PlanColumns, Plans, Status, StepReason, allowed_actions
 from counterplan.problem import People, PeopleTable
@@ -40,7 +41,7 @@ def _reasons(program: ProgramLike, run: ProgramRun) -> Coded[StepReason]:
     taken = run.actions != NO_ACTION
     places = [part[:, :-1][taken] for part in (run.nodes, run.leaves, run.ranks)]
     sizes = [int(part.max(initial=0)) + 1 for part in places]
-    used, reasons.codes[taken] = np.unique(np.ravel_multi_index(places, sizes), return_inverse=True)
+    reasons.codes[taken], used = pd.factorize(np.ravel_multi_index(places, sizes), sort=True)
     for node, leaf, rank in zip(*(part.tolist() for part in np.unravel_index(used, sizes)), strict=True):
         rule = program.rule(program.nodes[node], leaf, rank)
         reasons.values.append((rule.text, rule.because))

@@ -11,8 +11,8 @@ import pandas as pd
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.auto import STATE_SECONDS
 from counterplan.plans import Plan, Plans, Status
+from counterplan.plans.progress import duration
 from counterplan.problem import People
-from counterplan.progress import duration
 from counterplan.recourse.quality import Quality, QualitySettings
 from counterplan.search.state_count import count_states
 from counterplan.search.synthetic import crossover
@@ -92,17 +92,15 @@ def assess_quality(
     guided = GuidedPlanner(learner.problem, box, surrogate)
     per_person = guided.settings.max_queries or 0
     wanted = min(settings.people, limit // (2 * per_person + 4))
-    reason = f"only {limit:,} queries were left for it by the budget, or by the speed of the model"
+    limited = f"the assessment is limited to {limit:,} queries by the budget, the settings or the speed of the model"
     if wanted < _FEWEST:
-        return Quality(
-            seconds_per_row=box.seconds_per_row, skipped=f"the quality of the plans was not assessed, because {reason}"
-        )
+        return Quality(seconds_per_row=box.seconds_per_row, skipped=f"the plans were not assessed: {limited}")
     people, synthetic = _held_out(learner, wanted)
     if not len(people):
         return Quality(
             seconds_per_row=box.seconds_per_row,
             queries=box.queries - before,
-            skipped="the quality of the plans was not assessed, because all refused people were learned from",
+            skipped="the plans were not assessed: there are no refused people who were not learned from",
         )
     plans = guided.plan(people, refused=True)
     exact = _exact(learner, people, limit - (box.queries - before))
@@ -112,11 +110,12 @@ def assess_quality(
         max_queries=per_person,
         seconds_per_row=box.seconds_per_row,
         queries=box.queries - before,
-        skipped=""
-        if len(exact.plans) == len(people)
-        else f"exact search planned for {len(exact.plans)}, because {reason}",
     )
-    return _compared(quality, plans, exact)
+    quality = _compared(quality, plans, exact)
+    undecided = quality.people - quality.decided
+    if not undecided:
+        return quality
+    return replace(quality, skipped=f"{undecided} more of the {quality.people} people are undecided: {limited}")
 
 
 def _held_out(learner: ActiveLearner, wanted: int) -> tuple[People, int]:

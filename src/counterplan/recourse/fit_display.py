@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterplan.progress import ProgressBar
+from counterplan.plans.progress import ProgressBar
 
 if TYPE_CHECKING:
     from counterplan.agent.training import TrainingProgress

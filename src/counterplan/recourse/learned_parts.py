@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.problem import Problem
@@ -12,7 +12,9 @@ from counterplan.program import Program
 from counterplan.program.io import load as read_program
 from counterplan.recourse.quality import Quality
 from counterplan.storage.workspace import PROGRAM, SURROGATE, Workspace
-from counterplan.surrogate import Surrogate, load_surrogate
+
+if TYPE_CHECKING:
+    from counterplan.surrogate import Surrogate
 
 T = TypeVar("T")
 
@@ -73,4 +75,6 @@ def load_surrogate_for(problem: Problem, workspace: Workspace, saved: Problem) -
         )
     if not workspace.holds(SURROGATE[1]):
         return None
+    from counterplan.surrogate import load_surrogate
+
     return load_surrogate(workspace.folder, saved).with_problem(problem)

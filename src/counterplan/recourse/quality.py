@@ -9,7 +9,7 @@ from typing import Any
 
 from counterplan.errors import SettingError
 from counterplan.planners.base import is_whole
-from counterplan.progress import duration
+from counterplan.plans.progress import duration
 
 CHEAP_SECONDS = 1.0
 """Mean time of exact search for one person from which on it is not recommended any more."""
@@ -166,11 +166,9 @@ class Quality:
     def __str__(self) -> str:
         sentences = []
         if self.decided:
-            undecided = self.people - self.decided
             whom = f"{self.decided} {'synthetic' if self.synthetic == self.people else 'held-out'} refused people"
             whom += f" ({self.synthetic} of {self.people} synthetic)" if 0 < self.synthetic < self.people else ""
-            rest = f" ({undecided} more are undecided)" if undecided else ""
-            text = f"Of {whom}, {self.feasible} can be helped, as exact search proves{rest}"
+            text = f"Of {whom}, {self.feasible} can be helped, as exact search proves"
             if self.success is not None:
                 text += f"; of these, guided planning helps {self.success:.0%}"
             if self.cost_ratio is not None:

@@ -14,34 +14,32 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from counterplan.agent import Agent, load_agent, save_agent
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
+from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.values import visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
-from counterplan.progress import reporting, stage_display
-from counterplan.recourse.assessment import assess_quality, payback_note
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.recourse.fit_options import FitOptions, FitRun
 from counterplan.recourse.learned_parts import load_part, load_program, load_quality, load_surrogate_for
-from counterplan.recourse.quality import Quality, QualitySettings
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
 from counterplan.storage.workspace import AGENT, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
-from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
-from counterplan.surrogate.acquisition import GuideSettings
 
 if TYPE_CHECKING:
+    from counterplan.agent import Agent
     from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
     from counterplan.recourse.fit_options import FitProgress, Settings
+    from counterplan.recourse.quality import Quality, QualitySettings
+    from counterplan.surrogate import Surrogate
     from counterplan.surrogate.active_learning import ActiveLearner, LearningProgress, LearningSettings
 
 _log = logging.getLogger("counterplan")
@@ -215,8 +213,12 @@ class Recourse:
             workspace.folder.mkdir(parents=True, exist_ok=True)
             workspace.save_problem(self.problem)
             if self.agent_ is not None:
+                from counterplan.agent import save_agent
+
                 save_agent(self.agent_, workspace.folder)
             if self.surrogate_ is not None:
+                from counterplan.surrogate import save_surrogate
+
                 save_surrogate(self.surrogate_, workspace.folder)
             if self.n_queries_:
                 workspace.save_query_counts(self.n_queries_)
@@ -382,8 +384,12 @@ class Recourse:
         if workspace.holds(PROGRAM):
             self._unread_program = workspace
         if has_agent:
+            from counterplan.agent import load_agent
+
             self.agent_ = load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
         if has_surrogate or (restored is None and not has_agent and self._unread_program is None):
+            from counterplan.surrogate import load_surrogate
+
             self.surrogate_ = load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
         self.n_queries_ = workspace.load_query_counts()
         self.quality_ = load_quality(workspace)
@@ -591,6 +597,8 @@ class Recourse:
         """Assess the surrogate, with the queries that the budget leaves."""
         assert self.surrogate_ is not None
         assert options.quality is not None
+        from counterplan.recourse.assessment import assess_quality
+
         before = self.box.queries
         try:
             left = options.left(sum(self.n_queries_.get(method, 0) for method in options.methods))
@@ -621,6 +629,7 @@ class Recourse:
 
     def _learn_surrogate(self, people: People, settings: LearningSettings, run: FitRun) -> ActiveLearner:
         """Learn a surrogate; return the run."""
+        from counterplan.recourse.assessment import payback_note
         from counterplan.surrogate.active_learning import ActiveLearner
 
         context, answers = (self.problem, people, self.box, settings, run.seed), run.answers
@@ -836,8 +845,25 @@ class Recourse:
             "agent": lambda: self.agent_,
             "program": lambda: self.program_,
         }
-        guide = None if price is None else GuideSettings(min_gain=_query_price(price))
-        return create_planner(name, self.problem, self.box, learned, guide=guide)
+        guide = None
+        if price is not None:
+            from counterplan.surrogate.acquisition import GuideSettings
+
+            guide = GuideSettings(min_gain=_query_price(price))
+        try:
+            return create_planner(name, self.problem, self.box, learned, guide=guide)
+        except NotFittedError as error:
+            raise NotFittedError(f"{error}{self._parts_left_behind()}") from None
+
+    def _parts_left_behind(self) -> str:
+        """For an error: which parts in the folder are not used, because they belong to the problem saved there."""
+        if self._borrowed_from is None or self.workspace is None:
+            return ""
+        files = {"program": PROGRAM, "agent": AGENT[1]}
+        parts = " and the ".join(part for part, file in files.items() if self.workspace.holds(file))
+        if not parts:
+            return ""
+        return f". The {parts} in {self.workspace} cannot be used for another problem than the one saved there"
 
 
 def _query_price(price: object) -> float:

@@ -195,7 +195,7 @@ class Frontier:
         if not len(parent):
             return
         person = labels.person[parent]
-        action_cost = self.costs.weigh(self.transitions.cost(full)[parent, action], person, action)
+        action_cost = self.costs.weigh(self.transitions.cost_of(full, parent, action), person, action)
         cost = labels.cost[parent] + np.rint(action_cost / self.unit).astype(np.int64)
         at = slice(1) if self.costs.weights is None else person
         bucket = cost // self.width[at]
@@ -220,23 +220,20 @@ class Frontier:
                 self._pause(bucket, expansions.take(~active))
                 expansions = expansions.take(active)
             parts.append(expansions)
+        parts = self.within_limit(bucket, parts)
+        before = Labels.join([part.after.take(part.parent) for part in parts])
+        action, cost = (np.concatenate([getattr(part, name) for part in parts]) for name in ("action", "cost"))
         size = max(1, _BATCH_SIZE // len(self.transitions))
-        reached = [
-            self.apply(expansions.take(slice(first, first + size)))
-            for expansions in self.within_limit(bucket, parts)
-            for first in range(0, max(1, len(expansions.cost)), size)
-        ]
-        return Labels.join(reached)
+        chunks = [slice(first, first + size) for first in range(0, max(1, len(action)), size)]
+        return Labels.join([self.apply(before.take(rows), action[rows], cost[rows]) for rows in chunks])
 
-    def apply(self, expansions: _Expansions) -> Labels:
-        """Labels after `expansions`."""
-        parent, action = expansions.parent, expansions.action
-        before = expansions.after.take(parent)
+    def apply(self, before: Labels, action: Ints, cost: Longs) -> Labels:
+        """Labels after one `action` [n] each, at the total `cost` [n]; the paths of `before` are overwritten."""
         after = self.transitions.apply(self.full_states(before), action)
         shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
-        before.path[np.arange(len(parent)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
+        before.path[np.arange(len(action)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
         key = self.keys(before.person, after)
-        return Labels(before.person, after[:, self.mutable], key, expansions.cost, before.depth + 1, before.path)
+        return Labels(before.person, after[:, self.mutable], key, cost, before.depth + 1, before.path)
 
     def within_limit(self, bucket: tuple[int, int], parts: list[_Expansions]) -> list[_Expansions]:
         """The preferred actions of a bucket up to each person's limit; the others return to the `bucket`.
@@ -253,7 +250,7 @@ class Frontier:
         if not self.truncated.any():
             return parts
         cost = np.concatenate([part.cost for part in parts])
-        rank = self._ranks(parts)
+        rank = self._ranks(parts, self.truncated)
         taken = ~self.truncated[person]
         order = np.argsort(person, kind="stable")
         end = np.cumsum(count)
@@ -272,21 +269,21 @@ class Frontier:
                 self._enqueue(bucket, part.take(~mask))
         return chosen
 
-    def _ranks(self, parts: list[_Expansions]) -> Longs:
-        """[n] ranks by number of steps, then by file order."""
+    def _ranks(self, parts: list[_Expansions], people: Bools) -> Longs:
+        """[n] ranks by number of steps, then by file order, within each of the `people` [B]; others have none."""
         parents = {id(part.after): part.after for part in parts}
         path = np.concatenate([after.path for after in parents.values()])
         depth = np.concatenate([after.depth for after in parents.values()])
-        rank = np.empty(len(path), np.int64)
-        rank[np.lexsort((*path.T[::-1], depth))] = np.arange(len(path))
+        rows = np.flatnonzero(people[np.concatenate([after.person for after in parents.values()])])
+        rank = np.zeros(len(path), np.int64)
+        rank[rows[np.lexsort((*path[rows].T[::-1], depth[rows]))]] = np.arange(len(rows))
         first = dict(zip(parents, np.cumsum([0, *(len(after) for after in parents.values())]).tolist(), strict=False))
         actions = len(self.transitions)
         return np.concatenate([rank[first[id(part.after)] + part.parent] * actions + part.action for part in parts])
 
     def settle(self, labels: Labels) -> tuple[Labels, Bools]:
         """Drop dominated labels and close the rest; also returns which [n] reach a state for the first time."""
-        words = [labels.path[:, w] for w in reversed(range(labels.path.shape[1]))]
-        order = np.lexsort((*words, labels.depth, labels.cost, labels.key))
+        order = self._by_key(labels)
         key, depth = labels.key[order], labels.depth[order]
         first = np.ones(len(key), bool)
         first[1:] = key[1:] != key[:-1]
@@ -300,6 +297,19 @@ class Frontier:
         is_new = (first & ~is_closed)[better]
         self.close(kept)
         return kept, is_new
+
+    def _by_key(self, labels: Labels) -> Ints:
+        """Order [n] by key; equal keys in order of preference."""
+        order = np.argsort(labels.key, kind="stable")
+        key = labels.key[order]
+        same = np.zeros(len(key) + 1, bool)
+        same[1:-1] = key[1:] == key[:-1]
+        shared = np.flatnonzero(same[1:] | same[:-1])
+        rows = order[shared]
+        repeated = labels.take(rows)
+        words = [repeated.path[:, w] for w in reversed(range(repeated.path.shape[1]))]
+        order[shared] = rows[np.lexsort((*words, repeated.depth, repeated.cost, repeated.key))]
+        return order
 
     def look_up(self, key: Longs) -> tuple[Bools, Ints]:
         """Whether each key [n] is closed, and its index in the closed table."""

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from counterplan.blackbox import Answer, BlackBox
+from counterplan.bounded_json import parse_json
 from counterplan.errors import StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.storage.arrays import DAMAGE
 from counterplan.storage.files import read_bounded, write_inside
-from counterplan.storage.json_files import parse_json
 
 FILE = "answers.csv.gz"
 VERSION = 1

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from counterplan.bounded_json import parse_json
 from counterplan.errors import StorageError
 from counterplan.storage.files import read_bounded, write_inside
-from counterplan.storage.json_files import parse_json
 
 LIMIT = 2_000_000_000
 """Most bytes of a file of arrays."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterplan.blackbox import BlackBox
+from counterplan.bounded_json import parse_json
 from counterplan.errors import ModelError, PeopleError, StorageError
 from counterplan.problem import Problem
 from counterplan.storage.answer_cache import FILE as ANSWERS
@@ -25,8 +26,8 @@ from counterplan.storage.arrays import (
     with_prefix,
     write_arrays,
 )
-from counterplan.storage.files import MissingFileError, read_inside, write_inside
-from counterplan.storage.json_files import LIMIT, parse_json
+from counterplan.storage.files import MissingFileError, read_inside, restrict_inside, write_inside
+from counterplan.storage.json_files import LIMIT
 from counterplan.storage.settings import settings_to_dict
 from counterplan.storage.write_ahead import FILE as WRITE_AHEAD
 
@@ -161,7 +162,10 @@ class Checkpoint:
         validate_arrays({name: array for name, array in self.arrays.items() if name in spec}, spec)
 
     def restore(self, run: Run) -> None:
-        """Copy the attributes of the format to `run`, which must have them with the same types; rewrite the metrics."""
+        """Copy the attributes of the format to `run`, which must have them with the same types; rewrite the metrics.
+
+        The checkpoint becomes private (mode 0600), also if the run is complete and does not write it again.
+        """
         for name, key in self.kind.plain.items():
             if type(self.facts[key]) is not type(getattr(run, name)):
                 raise ValueError(f"'{key}' is of another type than expected")
@@ -176,6 +180,7 @@ class Checkpoint:
             setattr(run, name, self.arrays[key])
         run.random.bit_generator.state = self.facts["random"]
         if run.folder is not None:
+            restrict_inside(run.folder, self.kind.file)
             self.kind.write_metrics(run)
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:

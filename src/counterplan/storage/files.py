@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from counterplan.errors import StorageError
@@ -46,7 +47,9 @@ def write_whole(path: str | Path, content: str | bytes, *, private: bool = False
     """
     try:
         _replace(Path(path).resolve(), content, private)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+    except TypeError:
+        raise StorageError(f"a file is a path, not {path!r}") from None
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a null character in the path
         raise _wrapped(path, "cannot be written", error) from None
 
 
@@ -109,6 +112,32 @@ def append_inside(folder: str | Path, name: str, content: str | bytes, file_id: 
     except OSError as error:
         raise _wrapped(path, "cannot be written", error) from None
     return True
+
+
+def restrict_inside(folder: str | Path, name: str) -> None:
+    """Set the mode of the file `name` in a workspace to 0600, if it is a regular file and may be changed.
+
+    Earlier versions created files with people's data with the mode of the umask.
+    """
+    try:
+        handle = os.open(_member(folder, name), os.O_RDONLY | _NO_FOLLOW | _PLAIN)
+    except OSError:
+        return
+    try:
+        if stat.S_ISREG(os.fstat(handle).st_mode) and hasattr(os, "fchmod"):
+            with suppress(OSError):
+                os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a path that the user names is a device, a pipe or a socket, to which data are written directly."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def read_inside(folder: str | Path, name: str, limit: int) -> bytes:

@@ -1,20 +1,17 @@
-"""The one bounded reader for JSON files: regular files of limited size, UTF-8, finite numbers, limited nesting."""
+"""The one bounded reader for JSON files: regular files of limited size, parsed with `bounded_json`."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from counterplan.bounded_json import parse_json, shortened
 from counterplan.errors import StorageError
 from counterplan.storage.files import read_bounded
 
 LIMIT = 50_000_000
 """Most bytes of a JSON file."""
-MAX_DEPTH = 250
-"""Most levels of nesting; deeper data would exceed Python's recursion limit in code that walks them."""
 MAX_SEED = 2**32 - 1
 """Largest seed that scikit-learn and numpy's legacy generators accept."""
 
@@ -65,72 +62,8 @@ def read_json(
     return parse_json(raw, str(path), what=what, infinite=infinite, nan=nan, pairs_hook=pairs_hook)
 
 
-def parse_json(
-    content: bytes | str,
-    name: str,
-    *,
-    what: str = "file",
-    infinite: bool = False,
-    nan: bool = False,
-    pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
-) -> Any:
-    """Parse the content of a JSON file called `name`; for the other parameters and errors see `read_json`."""
-
-    def number(text: str) -> float:
-        value = float(text)
-        if not infinite and not math.isfinite(value):
-            raise ValueError(f"the number {_short(text)} is too large")
-        return value
-
-    def integer(text: str) -> int | float:
-        return int(text) if infinite or len(text) <= 300 else number(text)
-
-    def constant(text: str) -> float:
-        if not (nan if text == "NaN" else infinite):
-            raise ValueError(f"{text} is not a number")
-        return float(text)
-
-    try:
-        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content.removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise StorageError(f"{name}: not JSON: the {what} is not text in UTF-8") from None
-    try:
-        data = json.loads(
-            text, parse_float=number, parse_int=integer, parse_constant=constant, object_pairs_hook=pairs_hook
-        )
-        if _deeper_than(data, MAX_DEPTH):
-            raise RecursionError
-    except RecursionError:
-        raise StorageError(f"{name}: not JSON: it is nested too deeply") from None
-    except MemoryError:
-        raise StorageError(f"{name}: too large to be read") from None
-    except StorageError:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise StorageError(f"{name}: not JSON: {error}") from None
-    return data
-
-
 def valid_seed(value: object, name: str) -> int:
     """Return `value` if it is a seed, an integer from 0 to 2**32 - 1; otherwise raise StorageError about `name`."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SEED:
-        raise StorageError(f"{name}: a seed is an integer from 0 to {MAX_SEED}, not {_short(repr(value))}")
+        raise StorageError(f"{name}: a seed is an integer from 0 to {MAX_SEED}, not {shortened(repr(value))}")
     return value
-
-
-def _deeper_than(data: Any, levels: int) -> bool:
-    """Whether `data` is nested in more than `levels` containers."""
-    layer = [data] if isinstance(data, (dict, list)) else []
-    for _ in range(levels + 1):
-        below: list[Any] = []
-        for container in layer:
-            values = container.values() if isinstance(container, dict) else container
-            below += [value for value in values if isinstance(value, (dict, list))]
-        if not below:
-            return False
-        layer = below
-    return True
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:20]}…{text[-10:]}"

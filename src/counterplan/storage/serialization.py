@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import safetensors
 import safetensors.numpy
 
+from counterplan.bounded_json import parse_json
 from counterplan.errors import StorageError
 from counterplan.problem import Problem
 from counterplan.storage.arrays import DAMAGE
 from counterplan.storage.files import MissingFileError, read_inside, write_inside
-from counterplan.storage.json_files import LIMIT, parse_json
+from counterplan.storage.json_files import LIMIT
 
 T = TypeVar("T")
 WEIGHTS_LIMIT = 1_000_000_000

@@ -10,13 +10,15 @@ from types import TracebackType
 from typing import Self
 
 from counterplan.errors import StorageError
+from counterplan.storage.files import is_stream
 
 
 class WholeFile:
     """A text file that is written in parts, and appears under its name only when it is complete.
 
     Parts go to a temporary file beside it, which only its owner may read. On success it replaces the file; on any
-    exception it is removed. A link is followed; a folder or a device is never replaced.
+    exception it is removed. A link is followed; a folder is never replaced. A device or a pipe, such as /dev/stderr, is
+    written to directly.
 
     Parameters
     ----------
@@ -46,13 +48,18 @@ class WholeFile:
     def __init__(self, path: str | Path) -> None:
         self.path = path
         self._target = Path(path).resolve()
-        if self._target.exists() and not self._target.is_file():
-            raise StorageError(f"{path}: cannot be written: it is there, and not a file")
+        self._temporary: Path | None = None
+        if self._target.is_dir():
+            raise StorageError(f"{path}: cannot be written: it exists and is not a regular file")
         try:
-            handle, self._name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
+            if is_stream(path):
+                handle = os.open(path, os.O_WRONLY)
+            else:
+                handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
+                self._temporary = Path(name)
         except OSError as error:
             raise self._error(error) from None
-        self._file = os.fdopen(handle, "w", encoding="utf-8", newline="")
+        self._file = os.fdopen(handle, "wb")
 
     def write(self, text: str) -> None:
         """Append a part.
@@ -68,7 +75,7 @@ class WholeFile:
             If it cannot be written.
         """
         try:
-            self._file.write(text)
+            self._file.write(text.encode())
         except OSError as error:
             raise self._error(error) from None
 
@@ -82,7 +89,8 @@ class WholeFile:
         """
         try:
             self._file.close()
-            os.replace(self._name, self._target)
+            if self._temporary is not None:
+                os.replace(self._temporary, self._target)
         except OSError as error:
             self.discard()
             raise self._error(error) from None
@@ -91,7 +99,8 @@ class WholeFile:
         """Remove the temporary file, if it was not committed."""
         with suppress(OSError):
             self._file.close()
-        Path(self._name).unlink(missing_ok=True)
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self

@@ -101,11 +101,31 @@ class Workspace:
         return str(self.folder)
 
     def path(self, name: str) -> Path:
-        """Return the path of the file called `name`."""
+        """Return the path of the file called `name`.
+
+        Parameters
+        ----------
+        name : str
+            A file name without folders.
+
+        Returns
+        -------
+        pathlib.Path
+        """
         return self.folder / name
 
     def holds(self, *names: str) -> bool:
-        """Return whether any of the files `names` exists."""
+        """Return whether any of the files `names` exists.
+
+        Parameters
+        ----------
+        *names : str
+            File names.
+
+        Returns
+        -------
+        bool
+        """
         return any(self.path(name).exists() for name in names)
 
     @property
@@ -121,12 +141,26 @@ class Workspace:
             )
 
     def create(self) -> Workspace:
-        """Create the folder if necessary; raise a StorageError unless files can be written in it."""
+        """Create the folder if necessary; raise a StorageError unless files can be written in it.
+
+        Returns
+        -------
+        Workspace
+            The workspace itself.
+        """
         make_writable(self.folder)
         return self
 
     def write(self, name: str, content: str | bytes) -> None:
-        """Write one file, whole or not at all; a link of that name is replaced, never followed."""
+        """Write one file, whole or not at all; a link of that name is replaced, never followed.
+
+        Parameters
+        ----------
+        name : str
+            A file name without folders.
+        content : str or bytes
+            The content; text is encoded as UTF-8.
+        """
         write_inside(self.folder, name, content)
 
     def remove(self, *names: str) -> None:
@@ -147,13 +181,25 @@ class Workspace:
         return tuple(name for name in CHECKPOINTS if self.holds(name))
 
     def remove_checkpoints(self) -> tuple[str, ...]:
-        """Remove the checkpoints, which contain answers; return their names."""
+        """Remove the checkpoints, which contain answers; return their names.
+
+        Returns
+        -------
+        tuple of str
+            Names of the files that were removed.
+        """
         removed = self.checkpoints
         self.remove(*removed)
         return removed
 
     def save_problem(self, problem: Problem) -> None:
-        """Save the problem as JSON."""
+        """Save the problem as JSON.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        """
         self.write(PROBLEM, json.dumps(problem.to_dict(), ensure_ascii=False, indent=1))
 
     def load_problem(self) -> Problem:
@@ -184,6 +230,11 @@ class Workspace:
         """Raise a StorageError if the folder was fitted to another problem; a problem that cannot be read passes.
 
         The agent and the surrogate in the folder carry the fingerprint of their problem themselves.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
         """
         try:
             saved = self.load_problem()
@@ -195,7 +246,13 @@ class Workspace:
             raise StorageError(f"{self}: was fitted to another problem than {problem.name}; {hint}")
 
     def save_origin(self, origin: Origin) -> None:
-        """Save the provenance of the folder."""
+        """Save the provenance of the folder.
+
+        Parameters
+        ----------
+        origin : Origin
+            Benchmark and seed of what was fitted.
+        """
         self.write(ORIGIN, json.dumps(asdict(origin)))
 
     def load_origin(self) -> Origin | None:
@@ -225,11 +282,23 @@ class Workspace:
         return Origin(benchmark, seed)
 
     def save_query_counts(self, counts: Mapping[str, int]) -> None:
-        """Save the number of queries that each method of `fit`, and the assessment of its quality, needed."""
+        """Save the number of queries that each method of `fit`, and its assessment, needed.
+
+        Parameters
+        ----------
+        counts : mapping of str to int
+            Number of queries by method.
+        """
         self.write(QUERY_COUNTS, json.dumps(dict(counts)))
 
     def load_query_counts(self) -> dict[str, int]:
-        """Load the number of queries that each method of `fit` needed, as far as it was recorded."""
+        """Load the number of queries that each method of `fit` needed, as far as it was recorded.
+
+        Returns
+        -------
+        dict of str to int
+            Number of queries by method.
+        """
         try:
             facts = read_json(self.path(QUERY_COUNTS), follow_links=False)
             return {method: int(facts[method]) for method in _COUNTED if method in facts}
@@ -251,6 +320,16 @@ class Workspace:
     def load_metrics(self, name: str) -> list[dict[str, Any]]:
         """Load the metrics of the rounds of a fit; none if there is no such file.
 
+        Parameters
+        ----------
+        name : str
+            The file name.
+
+        Returns
+        -------
+        list of dict
+            One mapping for each round.
+
         Raises
         ------
         StorageError
@@ -263,6 +342,15 @@ class Workspace:
 
     def load_answers(self, problem: Problem) -> LabelledStates:
         """Load the answers that were saved for `problem`.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that the answers are about.
+
+        Returns
+        -------
+        LabelledStates
 
         Raises
         ------

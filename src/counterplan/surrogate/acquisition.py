@@ -39,7 +39,7 @@ _ALL = slice(None)
 class GuideSettings:
     """Settings of the guided planner.
 
-    With `min_gain` 0, no limit of queries and no limit of expansions, plans are proved optimal.
+    With `min_gain` and `min_chance` 0, no limit of queries and no limit of expansions, plans are proved optimal.
 
     Parameters
     ----------

@@ -62,7 +62,9 @@ def forward(xp: Any, params: Params, x: Array) -> Array:
     first = params["0.weight"]
     inputs, members, width = first.shape
     hidden = x @ first.reshape(inputs, -1)  # one product for all members
-    hidden = hidden.reshape(-1, members, width).swapaxes(0, 1) + params["0.bias"]
+    hidden = hidden.reshape(-1, members, width).swapaxes(0, 1)
+    hidden += params["0.bias"]  # in place where arrays are mutable
     for i in range(1, len(params) // 2):
-        hidden = xp.maximum(hidden, 0) @ params[f"{i}.weight"] + params[f"{i}.bias"]
+        hidden = xp.maximum(hidden, 0) @ params[f"{i}.weight"]
+        hidden += params[f"{i}.bias"]
     return hidden[:, :, 0]

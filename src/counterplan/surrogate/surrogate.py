@@ -132,7 +132,17 @@ class Surrogate:
             _check_hints(self.hints, features, len(self.problem.transitions))
 
     def with_parts(self, parts: str) -> Surrogate:
-        """The same surrogate with other `parts`: "networks", "trees" or "both"."""
+        """The same surrogate with other `parts`: "networks", "trees" or "both".
+
+        Parameters
+        ----------
+        parts : {"networks", "trees", "both"}
+            The parts to predict with.
+
+        Returns
+        -------
+        Surrogate
+        """
         return replace(self, parts=parts)
 
     @property
@@ -181,7 +191,18 @@ class Surrogate:
         return sigmoid(self.logit(states))
 
     def logit(self, states: Floats) -> Floats:
-        """The calibrated logit [n] of `states` [n, F], which ranks states also where probabilities saturate."""
+        """The calibrated logit [n] of `states` [n, F], which ranks states also where probabilities saturate.
+
+        Parameters
+        ----------
+        states : array of shape [n, F]
+            The states.
+
+        Returns
+        -------
+        array of shape [n]
+            Logits.
+        """
         weights = self.calibrations[self.parts]
         result = np.full(len(states), weights.shift)
         for first in range(0, len(states), BATCH_SIZE):
@@ -196,6 +217,16 @@ class Surrogate:
         """Out-of-fold predictions: the rows [k] of `states` [n, F] that have one, and their logits [k].
 
         Each is made by the network and the forest that were not fitted on the fold of that state.
+
+        Parameters
+        ----------
+        states : array of shape [n, F]
+            The states.
+
+        Returns
+        -------
+        rows : int array of shape [k]
+        logits : array of shape [k]
         """
         if not self.folds:
             return np.empty(0, np.intp), np.empty(0)
@@ -214,7 +245,18 @@ class Surrogate:
         return rows, logits
 
     def members(self, states: Floats) -> Floats:
-        """The raw logits [E, n] of each network for `states` [n, F]."""
+        """The raw logits [E, n] of each network for `states` [n, F].
+
+        Parameters
+        ----------
+        states : array of shape [n, F]
+            The states.
+
+        Returns
+        -------
+        array of shape [E, n]
+            Logits.
+        """
         logits: Floats = forward(np, self.networks, self.state_features(states))
         return logits
 
@@ -334,13 +376,17 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     )
 
 
-def _read_errors(facts: Mapping[str, Any]) -> ErrorModel:
+def _read_errors(facts: Any) -> ErrorModel:
+    if not isinstance(facts, dict) or not isinstance(facts.get("scale"), list):
+        raise ValueError("the error model is invalid")
     numbers = read_numbers({name: value for name, value in facts.items() if name != "scale"})
     scale = tuple(require_number({"scale": value}, "scale") for value in facts["scale"])
     return ErrorModel(**numbers, scale=scale)
 
 
-def _read_link(facts: Mapping[str, Any]) -> ScoreLink:
+def _read_link(facts: Any) -> ScoreLink:
+    if not isinstance(facts, dict):
+        raise ValueError("the link of scores is invalid")
     probability = facts["probability"]
     if not isinstance(probability, bool):
         raise ValueError("'probability' should be true or false")

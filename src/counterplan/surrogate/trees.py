@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,10 @@ _ALL = (1 << LEAVES) - 1
 """The set of all leaves."""
 MISSING = np.float32(-1e30)
 """A missing value is less than all others."""
-_FIRST = np.array([0, *((bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAVES))], np.uint8)
+_COMBINATIONS = 256
+"""Most combinations of intervals in one table."""
+_SETS = np.arange(1 << LEAVES)
+_FIRST = np.frexp(np.maximum(_SETS & -_SETS, 1))[1].astype(np.uint8) - 1
 """The first leaf in each set of leaves."""
 
 
@@ -39,8 +43,11 @@ def tree_inputs(features: Sequence[Feature], states: Floats) -> Single:
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
-def _known(column: Floats) -> Single:
-    return np.where(np.isnan(column), MISSING, column.astype(np.float32))
+def _known(values: Floats) -> Single:
+    """Numbers of any shape as inputs of the trees."""
+    known: Single = values.astype(np.float32)
+    known[np.isnan(values)] = MISSING
+    return known
 
 
 def _values(feature: Feature) -> Single:
@@ -168,12 +175,38 @@ class Trees:
 
     def _outputs(self, states: Floats) -> Single:
         """The output of each tree [n, T]."""
-        leaves = np.full((len(states), len(self.values)), _ALL, np.uint16)
-        for index, cuts, remaining in zip(self.features, self.cuts, self.remaining, strict=True):
-            leaves &= remaining.take(np.searchsorted(cuts, _known(states[:, index])), axis=0)
-        place = _FIRST.take(leaves) + np.arange(0, self.values.size, LEAVES)
-        outputs: Single = self.values.ravel().take(place)
+        if not self.features:
+            return np.repeat(self.values[None, :, 0], len(states), axis=0)
+        known = _known(states.T[list(self.features)])
+        intervals = [np.searchsorted(cuts, column) for cuts, column in zip(self.cuts, known, strict=True)]
+        leaves: Bits | None = None
+        for group, remaining in self._joint:
+            place = intervals[group[0]]
+            for member in group[1:]:
+                place = place * len(self.remaining[member]) + intervals[member]
+            rows = remaining.take(place, axis=0)
+            leaves = rows if leaves is None else np.bitwise_and(leaves, rows, out=leaves)
+        assert leaves is not None
+        leaf = _FIRST.take(leaves) + np.arange(0, self.values.size, LEAVES)
+        outputs: Single = self.values.ravel().take(leaf)
         return outputs
+
+    @cached_property
+    def _joint(self) -> list[tuple[list[int], Bits]]:
+        """Groups of tested features (positions in `features`) with the leaves left in each combination of intervals.
+
+        Combined tables need fewer lookups for each state; they stay small enough for the processor's cache.
+        """
+        groups: list[tuple[list[int], Bits]] = []
+        for member in sorted(range(len(self.features)), key=lambda i: len(self.remaining[i])):
+            remaining = self.remaining[member]
+            if groups and len(groups[-1][1]) * len(remaining) <= _COMBINATIONS:
+                before, table = groups[-1]
+                joint = (table[:, None] & remaining).reshape(-1, len(self.values))
+                groups[-1] = ([*before, member], joint)
+            else:
+                groups.append(([member], remaining))
+        return groups
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Named arrays that `from_arrays` reads back."""

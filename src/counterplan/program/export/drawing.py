@@ -33,22 +33,24 @@ def drawing(program: ProgramLike) -> Drawing:
     first: Counter[tuple[str, str]] = Counter()
     for name, tree in program.trees.items():
         for _, leaf in leaves(tree):
-            ways = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
-            first.update(ways[:1])
-            first.update(dict.fromkeys(ways[1:], 0))
+            edges_of_leaf = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
+            first.update(edges_of_leaf[:1])
+            first.update(dict.fromkeys(edges_of_leaf[1:], 0))
     counted = program.card.to_data().get("transitions")
     seen = (
-        {way: n for way, n in counted.items() if isinstance(n, int) and n >= 0} if isinstance(counted, Mapping) else {}
+        {edge: n for edge, n in counted.items() if isinstance(n, int) and n >= 0}
+        if isinstance(counted, Mapping)
+        else {}
     )
-    counts = {way: seen.get(">".join(way), 0) for way in first} if seen else first
+    counts = {edge: seen.get(">".join(edge), 0) for edge in first} if seen else first
     order = (INTERVENE, *(transitions.functions[i].name for i in transitions.parents_first), STOP)
     reached, waiting = {INTERVENE, STOP}, [INTERVENE]
     while waiting:
-        here = waiting.pop()
-        new = {target for source, target in first if source == here} - reached
+        node = waiting.pop()
+        new = {target for source, target in first if source == node} - reached
         reached |= new
         waiting += new
     nodes = tuple(name for name in order if name in reached)
     place = {name: i for i, name in enumerate(nodes)}
-    edges = [Edge(*way, count) for way, count in counts.items() if way[0] in place]
+    edges = [Edge(*edge, count) for edge, count in counts.items() if edge[0] in place]
     return Drawing(nodes, tuple(sorted(edges, key=lambda edge: (place[edge.source], place[edge.target]))), bool(seen))

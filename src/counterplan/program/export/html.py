@@ -89,9 +89,9 @@ def page_data(program: ProgramLike) -> dict[str, Any]:
     examples = _examples(program)
     fields = [_field(program, feature, examples) for feature in used(program)]
     middle = [_middle(program, feature, examples) for feature in program.problem.features]
-    said = reasons(program)
+    texts = reasons(program)
     return resolved(program) | {
-        "reasons": [said.get(name, []) for name in program.nodes],
+        "reasons": [texts.get(name, []) for name in program.nodes],
         "fields": fields,
         "examples": [_finite(example) for example in examples] or [middle],
         "real": bool(examples),
@@ -120,8 +120,8 @@ def _capital(text: str) -> str:
 def _examples(program: ProgramLike) -> list[Floats]:
     """The examples of the card that match the problem."""
     found = []
-    told = program.card.to_data().get("examples")
-    for person in told if isinstance(told, list | tuple) else ():
+    stored = program.card.to_data().get("examples")
+    for person in stored if isinstance(stored, list | tuple) else ():
         try:
             found.append(program.problem.state(person))
         except (CounterplanError, AttributeError, TypeError):
@@ -164,8 +164,8 @@ def _range(program: ProgramLike, feature: Feature, examples: list[Floats]) -> tu
 def _thresholds(tree: Tree, feature: int) -> list[float]:
     if isinstance(tree, Leaf):
         return []
-    here = [tree.test.at_least] if tree.test.feature == feature and tree.test.at_least is not None else []
-    return [*here, *_thresholds(tree.yes, feature), *_thresholds(tree.no, feature)]
+    own = [tree.test.at_least] if tree.test.feature == feature and tree.test.at_least is not None else []
+    return [*own, *_thresholds(tree.yes, feature), *_thresholds(tree.no, feature)]
 
 
 def _middle(program: ProgramLike, feature: Feature, examples: list[Floats]) -> float | None:

@@ -128,8 +128,8 @@ def _choice(program: ProgramLike, choice: Choice) -> str:
 
 def _can(program: ProgramLike, function: Function, identifier: str) -> str:
     resolve = Resolver(program.problem.features, function, bases(program.problem, function))
-    said = f'"""{_quoted(str(function.when))}"""'
-    return f"def {identifier}(p, x):\n    {said}\n    return {_source(program, resolve(function.when.tree))}\n"
+    docstring = f'"""{_quoted(str(function.when))}"""'
+    return f"def {identifier}(p, x):\n    {docstring}\n    return {_source(program, resolve(function.when.tree))}\n"
 
 
 def _source(program: ProgramLike, data: Any) -> str:
@@ -155,8 +155,8 @@ def _scale(cause: Cause, index: int) -> str:
     lines = [f"def easier_{index}(n):"]
     for low, low_in, high, high_in, scale in cause.scale.intervals:
         bounds = [f"n {'>=' if low_in else '>'} {_bound(low)}", f"n {'<=' if high_in else '<'} {_bound(high)}"]
-        told = [bound for bound, end in zip(bounds, (low, high), strict=True) if abs(end) != float("inf")]
-        lines.append(f"    if {' and '.join(told) or 'not isnan(n)'}:\n        return {scale!r}")
+        finite = [bound for bound, end in zip(bounds, (low, high), strict=True) if abs(end) != float("inf")]
+        lines.append(f"    if {' and '.join(finite) or 'not isnan(n)'}:\n        return {scale!r}")
     return "\n".join([*lines, "    return 1.0\n"])
 
 
@@ -185,16 +185,16 @@ def _world(program: ProgramLike, nodes: dict[str, str]) -> str:
         if name in program.trees:
             lines.append(f"        {name!r}: after_{nodes[name]},")
     lines += ["    },", "    because={"]
-    for name, said in reasons(program).items():
-        lines += [f"        {name!r}: [", *(f"            {texts!r}," for texts in said), "        ],"]
-    said_of = cautions(program)
+    for name, leaf_reasons in reasons(program).items():
+        lines += [f"        {name!r}: [", *(f"            {texts!r}," for texts in leaf_reasons), "        ],"]
+    notes = cautions(program)
     lines += ["    },", "    without={"]
-    lines += [f"        {name!r}: {said!r}," for name, said in zip(program.nodes[1:], said_of.without, strict=True)]
-    return "\n".join([*lines, "    },", f"    otherwise={said_of.otherwise!r},", ")"]) + "\n"
+    lines += [f"        {name!r}: {text!r}," for name, text in zip(program.nodes[1:], notes.without, strict=True)]
+    return "\n".join([*lines, "    },", f"    otherwise={notes.otherwise!r},", ")"]) + "\n"
 
 
 def _feature(feature: Feature) -> str:
-    given = {
+    attributes = {
         "unit": feature.unit,
         "integer": feature.integer,
         "missing": feature.missing,
@@ -203,8 +203,10 @@ def _feature(feature: Feature) -> str:
         "values": feature.natives,
         "labels": feature.labels,
     }
-    told = [f"{key}={value!r}" for key, value in given.items() if not (value is None or value is False or value == ())]
-    return f"_Feature({', '.join([repr(feature.kind), repr(feature.label), *told])})"
+    keywords = [
+        f"{key}={value!r}" for key, value in attributes.items() if not (value is None or value is False or value == ())
+    ]
+    return f"_Feature({', '.join([repr(feature.kind), repr(feature.label), *keywords])})"
 
 
 def _function(function: Function, names: list[str], can: str, bounded: tuple[str, ...]) -> str:

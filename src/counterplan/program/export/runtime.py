@@ -88,17 +88,19 @@ class _World(NamedTuple):
 def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
     state = _read(world, person)
     cannot = {cannot} if isinstance(cannot, str) else set(cannot or ())
-    actions = {name: {f"{name}={_text_of(value)}" for value in it.values} for name, it in world.functions.items()}
-    for wish in cannot:
-        if wish not in actions and not any(wish in some for some in actions.values()):
-            raise ValueError(f"there is no function or action {wish!r}; there are {', '.join(world.functions)}")
+    actions = {
+        name: {f"{name}={_text_of(value)}" for value in function.values} for name, function in world.functions.items()
+    }
+    for name in cannot:
+        if name not in actions and not any(name in names for names in actions.values()):
+            raise ValueError(f"there is no function or action {name!r}; there are {', '.join(world.functions)}")
     plan, caution = _run(world, state, cannot), ""
-    freely = _run(world, state, ()) if cannot and plan["steps"] else plan
-    if _actions(plan) != _actions(freely):
-        off = {name: some if name in cannot else some & cannot for name, some in actions.items()}
-        touched = [name for name in actions if off[name]]
-        alone = len(touched) == 1 and off[touched[0]] == actions[touched[0]]
-        caution = world.without[touched[0]] if alone else world.otherwise
+    unrestricted = _run(world, state, ()) if cannot and plan["steps"] else plan
+    if _actions(plan) != _actions(unrestricted):
+        forbidden = {name: names if name in cannot else names & cannot for name, names in actions.items()}
+        affected = [name for name in actions if forbidden[name]]
+        alone = len(affected) == 1 and forbidden[affected[0]] == actions[affected[0]]
+        caution = world.without[affected[0]] if alone else world.otherwise
     return {**plan, "caution": caution}
 
 
@@ -119,8 +121,8 @@ def _run(world: _World, state: State, cannot: Collection[str]) -> dict[str, Any]
         if node == "STOP":
             cost = round(math.fsum(step["cost"] for step in steps), 9)
             return {"status": "found", "steps": steps, "cost": cost, "reason": reason}
-        cost, after = _effort(world, node, which, state), _apply(world, node, which, state)
-        value, text = world.functions[node].values[which], _say(world, node, which, state, after)
+        cost, after = _cost(world, node, which, state), _apply(world, node, which, state)
+        value, text = world.functions[node].values[which], _step_text(world, node, which, state, after)
         steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
         state = after
     return {"status": "not_found", "steps": [], "cost": None, "reason": None}
@@ -145,9 +147,9 @@ def _choose(
         if goal is None:
             which = [i for i in possible if _text_of(function.values[i]) == _text_of(choice.argument)]
         else:
-            way = -1 if all(argument < 0 for argument in function.arguments) else 1
-            after = [way * _rounded(state[function.target] + argument) for argument in function.arguments]
-            enough = [i for i in possible if after[i] >= way * goal]
+            sign = -1 if all(argument < 0 for argument in function.arguments) else 1
+            after = [sign * _rounded(state[function.target] + argument) for argument in function.arguments]
+            enough = [i for i in possible if after[i] >= sign * goal]
             which = sorted(enough, key=after.__getitem__) or sorted(possible, key=lambda i: -after[i])
         if which:
             return rank, which[0]
@@ -173,7 +175,7 @@ def _within(feature: _Feature, number: float) -> bool:
     return feature.missing if isnan(number) else math.isfinite(number) and feature.low <= number <= feature.high
 
 
-def _effort(world: _World, name: str, which: int, state: State) -> float:
+def _cost(world: _World, name: str, which: int, state: State) -> float:
     function, scale = world.functions[name], 1.0
     for cause in world.causes:
         if cause.target == function.target and cause.scale is not None:
@@ -198,7 +200,7 @@ def _apply(world: _World, name: str, which: int, state: State) -> State:
     return after
 
 
-def _say(world: _World, name: str, which: int, before: State, after: State) -> str:
+def _step_text(world: _World, name: str, which: int, before: State, after: State) -> str:
     function = world.functions[name]
     target, feature, argument = function.target, world.features[function.target], function.arguments[which]
     words = {

@@ -33,11 +33,11 @@ def figure(program: ProgramLike, style: str = "") -> str:
     drawn = drawing(program)
     names = [_cut(spoken(name)) for name in drawn.nodes]
     under = [_cut(_under(program, name)) for name in drawn.nodes]
-    wide = round(max(max(map(len, names)) * _LETTER, max(map(len, under)) * 6.2)) + 44
+    node_width = round(max(max(map(len, names)) * _LETTER, max(map(len, under)) * 6.2)) + 44
     place = {name: i for i, name in enumerate(drawn.nodes)}
     spans = [place[edge.target] - place[edge.source] for edge in drawn.edges]
     left = _SIDE + max([_bulge(-span) + 24 for span in spans if span <= 0], default=0)
-    width = left + wide + max([_bulge(span) for span in spans if span > 1], default=0) + _SIDE + 14
+    width = left + node_width + max([_bulge(span) for span in spans if span > 1], default=0) + _SIDE + 14
     height = _TOP * 2 + _ROW * (len(names) - 1) + _TALL
     above = 30 if style else 0
     number = {name: i for i, name in enumerate([*program.nodes, STOP])}
@@ -59,13 +59,13 @@ def figure(program: ProgramLike, style: str = "") -> str:
     ]
     for edge in sorted(drawn.edges, key=lambda edge: edge.taken):
         way = f"{number[edge.source]}-{number[edge.target]}"
-        lines.append(_edge(edge, way, place[edge.source], place[edge.target], left, wide, most, drawn.people))
+        lines.append(_edge(edge, way, place[edge.source], place[edge.target], left, node_width, most, drawn.people))
     for i, name in enumerate(drawn.nodes):
         kind = " first" if name == INTERVENE else " last" if name == STOP else ""
-        middle, top = left + wide / 2, _TOP + i * _ROW
+        middle, top = left + node_width / 2, _TOP + i * _ROW
         lines += [
             f'<g class="node{kind}" data-node="{number[name]}"><title>{_text(name)}: {_text(_under(program, name))}'
-            f'</title><rect x="{left}" y="{top}" width="{wide}" height="{_TALL}" rx="12"/>',
+            f'</title><rect x="{left}" y="{top}" width="{node_width}" height="{_TALL}" rx="12"/>',
             f'<text class="name" x="{middle:g}" y="{top + 20}">{_text(names[i])}</text>',
             f'<text class="under" x="{middle:g}" y="{top + 36}">{_text(under[i])}</text></g>',
         ]
@@ -81,31 +81,31 @@ def _under(program: ProgramLike, name: str) -> str:
     return transitions.features[function.target].label
 
 
-def _edge(edge: Edge, way: str, i: int, j: int, left: int, wide: int, most: int, people: bool) -> str:
-    thick = 1.4 + 6 * math.sqrt(edge.taken / most) if edge.taken else 1.2
-    deep = 7 + thick / 2
+def _edge(edge: Edge, way: str, i: int, j: int, left: int, node_width: int, most: int, people: bool) -> str:
+    thickness = 1.4 + 6 * math.sqrt(edge.taken / most) if edge.taken else 1.2
+    arrow = 7 + thickness / 2
     start, end = (_TOP + place * _ROW + _TALL / 2 for place in (i, j))
     if j == i + 1:
-        x, tip = left + wide / 2, end - _TALL / 2
-        line = f"M{x:g} {start + _TALL / 2:g}V{tip - deep:g}"
-        head = f"M{x:g} {tip:g}l{-deep * 0.65:.1f} {-deep:.1f}h{deep * 1.3:.1f}z"
-        at = (x + thick / 2 + 6, (start + end) / 2 + 3, "start")
+        x, tip = left + node_width / 2, end - _TALL / 2
+        line = f"M{x:g} {start + _TALL / 2:g}V{tip - arrow:g}"
+        head = f"M{x:g} {tip:g}l{-arrow * 0.65:.1f} {-arrow:.1f}h{arrow * 1.3:.1f}z"
+        at = (x + thickness / 2 + 6, (start + end) / 2 + 3, "start")
     else:
-        sign, side = (1, left + wide) if j > i else (-1, left)
+        sign, side = (1, left + node_width) if j > i else (-1, left)
         out = sign * _bulge(abs(j - i)) / 0.75
         start, tip = start + 9 * (1 if j >= i else -1), end - 9 * (1 if j >= i else -1)
-        base = side + sign * deep
+        base = side + sign * arrow
         line = f"M{side} {start:g}C{side + out:.1f} {start:g} {base + out:.1f} {tip:g} {base:g} {tip:g}"
-        head = f"M{side} {tip:g}l{sign * deep:.1f} {-deep * 0.65:.1f}v{deep * 1.3:.1f}z"
+        head = f"M{side} {tip:g}l{sign * arrow:.1f} {-arrow * 0.65:.1f}v{arrow * 1.3:.1f}z"
         at = (side + out * 0.75, (start + tip) / 2 + 4, "middle")
-    said = f"{spoken(edge.source)} to {spoken(edge.target)}: "
-    said += f"{edge.taken:,} {'people' if people else 'rules'}" if edge.taken else "only where a first choice fails"
+    tooltip = f"{spoken(edge.source)} to {spoken(edge.target)}: "
+    tooltip += f"{edge.taken:,} {'people' if people else 'rules'}" if edge.taken else "only where a first choice fails"
     label = f'<text x="{at[0]:.1f}" y="{at[1]:g}" text-anchor="{at[2]}">{edge.taken:,}</text>' if edge.taken else ""
     rare = "" if edge.taken else " rare"
-    faint = 0.3 + 0.6 * math.sqrt(edge.taken / most)
+    opacity = 0.3 + 0.6 * math.sqrt(edge.taken / most)
     return (
-        f'<g class="edge{rare}" data-way="{way}" opacity="{faint:.2f}"><title>{_text(said)}</title>'
-        f'<path class="line" d="{line}" stroke-width="{thick:.1f}"/><path class="head" d="{head}"/></g>'
+        f'<g class="edge{rare}" data-way="{way}" opacity="{opacity:.2f}"><title>{_text(tooltip)}</title>'
+        f'<path class="line" d="{line}" stroke-width="{thickness:.1f}"/><path class="head" d="{head}"/></g>'
         + (f'<g class="count" data-way="{way}">{label}</g>' if label else "")
     )
 
@@ -116,8 +116,8 @@ def _bulge(span: int) -> int:
 
 
 def _described(drawn: Drawing) -> str:
-    ways = [f"{spoken(edge.source)} to {spoken(edge.target)} {edge.taken:,}" for edge in drawn.edges if edge.taken]
-    return f"Transitions, with the number of {'people' if drawn.people else 'rules'}: {'; '.join(ways)}."
+    counts = [f"{spoken(edge.source)} to {spoken(edge.target)} {edge.taken:,}" for edge in drawn.edges if edge.taken]
+    return f"Transitions, with the number of {'people' if drawn.people else 'rules'}: {'; '.join(counts)}."
 
 
 def _cut(text: str) -> str:
