@@ -115,13 +115,14 @@ def test_answers_are_recorded_as_they_arrive_and_slow_models_get_small_batches()
 
     clock = [0.0]
     noted: dict[bytes, bool] = {}
-    box = BlackBox(slow)
+    box = BlackBox(slow, clock=lambda: clock[0])
     people = pd.DataFrame({"x": np.arange(300.0), "c": "a"})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterplan.blackbox.time.monotonic", lambda: clock[0])
-        with box.recording(lambda problem, found: noted.update(found)), pytest.raises(ModelError, match="out of order"):
-            box.favourable(PROBLEM, people)
+    assert box.seconds_per_row is box.marginal_seconds is None
+    with box.recording(lambda problem, found: noted.update(found)), pytest.raises(ModelError, match="out of order"):
+        box.favourable(PROBLEM, people)
     assert calls[0] == 32
+    assert box.seconds_per_row == pytest.approx(0.25)
+    assert box.marginal_seconds == pytest.approx(0.25 - 0.01 * (len(calls) - 1) / sum(calls[:-1]))
     assert max(calls[1:]) * 0.25 <= 4, "seconds"
     assert len(noted) == sum(calls[:-1]), "what was answered before it failed is not lost"
     assert noted == box.cached_answers(PROBLEM)

@@ -202,7 +202,7 @@ LAZY: dict[str, set[str]] = {
     "experiments": {"planners"},
     "planners": {"planners"},
     "program": {"blackbox", "program"},
-    "recourse": {"agent", "distillation", "explanation", "surrogate"},
+    "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""
 

@@ -87,17 +87,18 @@ def test_the_settings_choose_the_method() -> None:
 def test_every_planner_comes_back_from_disk(both: Recourse, saved: Path) -> None:
     loaded = Recourse.load(saved, SYN.model)
     assert [planner.name for planner in loaded.planner("cascade").planners] == ["policy", "guided", "search"]  # type: ignore[attr-defined]
-    for planner in (None, "guided", "cascade", "search", "policy", "paper", "exact", "cascade+exact"):
+    for planner in (None, "auto", "guided", "cascade", "search", "policy", "paper", "exact", "cascade+exact"):
         before, after = both.recommend(REFUSED, planner), loaded.recommend(REFUSED, planner)
         assert [plan.actions for plan in before] == [plan.actions for plan in after], planner
-    assert loaded.recommend(REFUSED).to_json() == loaded.recommend(REFUSED, "guided").to_json()
+    assert loaded.recommend(REFUSED).to_json() == loaded.recommend(REFUSED, "auto").to_json()
     everybody = loaded.recommend(REFUSED, "cascade+exact")
     assert everybody.counts["found"] == len(REFUSED)
 
 
 def test_what_is_missing_is_named(both: Recourse, tmp_path: Path) -> None:
     nothing = Recourse(SYN.problem, SYN.model)
-    for planner in (None, "cascade", "cascade+exact"):
+    assert nothing.recommend(REFUSED).counts["found"] == len(REFUSED), "exact search needs nothing"
+    for planner in ("cascade", "cascade+exact"):
         with pytest.raises(NotFittedError, match="requires an agent or a surrogate"):
             nothing.recommend(REFUSED, planner)
     with pytest.raises(NotFittedError, match=r"'guided' requires a surrogate.*method='guided'"):
@@ -167,7 +168,7 @@ def test_given_answers_are_not_queried_again(both: Recourse, saved: Path) -> Non
     answers = LabelledStates.from_cache(both.box, SYN.problem)
     for given in (answers, saved / ANSWERS, str(saved / ANSWERS)):
         recourse = Recourse(SYN.problem, SYN.model)
-        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given)
+        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), answers=given, quality=False)
         assert recourse.box.queries < GUIDED.people
         assert len(LabelledStates.from_cache(recourse.box, SYN.problem)) == len(answers) + recourse.box.queries
 
@@ -250,8 +251,8 @@ def test_answers_given_when_resuming_are_learned_from(both: Recourse, tmp_path: 
 
 def test_a_box_without_a_cache_saves_its_answers(tmp_path: Path) -> None:
     forgetful = BlackBox(SYN.model, cache_size=0)
-    recourse = Recourse(SYN.problem, forgetful).fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1))
-    recourse.save(tmp_path)
+    recourse = Recourse(SYN.problem, forgetful)
+    recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), quality=False).save(tmp_path)
     saved = LabelledStates.load(tmp_path / ANSWERS, SYN.problem)
     assert len(saved) == recourse.n_queries_["guided"] > 100
     settings = replace(SEARCH, passes=1)
@@ -330,7 +331,8 @@ def test_odd_people() -> None:
         happy.fit(PEOPLE, settings=GUIDED)
     assert happy.surrogate_ is None
     sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
-    assert sad.recommend(REFUSED.head(3)).counts["not_found"] == 3
+    assert sad.recommend(REFUSED.head(3), "guided").counts["not_found"] == 3
+    assert sad.recommend(REFUSED.head(3)).counts["infeasible"] == 3
     two = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(2), settings=GUIDED)
     assert len(two.recommend(REFUSED)) == len(REFUSED)
     refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)

@@ -3,6 +3,7 @@
 Names are imported on first use: `import counterplan` is cheap, and running a program imports no learning library.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
         StorageError,
     )
     from counterplan.planners import (
+        AutoPlanner,
+        AutoSettings,
         CascadePlanner,
         EvolutionPlanner,
         EvolutionSettings,
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from counterplan.plans import Plan, Plans, Reason, Replay, Status, Step
     from counterplan.problem import People, Problem
     from counterplan.program import Program
-    from counterplan.recourse import Recourse
+    from counterplan.recourse import Quality, QualitySettings, Recourse
     from counterplan.storage.answer_cache import LabelledStates
     from counterplan.storage.workspace import Workspace
     from counterplan.surrogate import Surrogate
@@ -44,7 +47,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
+logging.getLogger("counterplan").addHandler(logging.NullHandler())
+
 __all__ = [
+    "AutoPlanner",
+    "AutoSettings",
     "BlackBox",
     "CascadePlanner",
     "CounterplanError",
@@ -69,6 +76,8 @@ __all__ = [
     "ProblemError",
     "Program",
     "ProgramPlanner",
+    "Quality",
+    "QualitySettings",
     "QueryBudgetExceeded",
     "Reason",
     "Recourse",
@@ -102,6 +111,8 @@ _MODULES = {
     ),
     "plans": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
     "planners": (
+        "AutoPlanner",
+        "AutoSettings",
         "CascadePlanner",
         "EvolutionPlanner",
         "EvolutionSettings",
@@ -114,7 +125,7 @@ _MODULES = {
     ),
     "problem": ("People", "Problem"),
     "program": ("Program",),
-    "recourse": ("Recourse",),
+    "recourse": ("Quality", "QualitySettings", "Recourse"),
     "surrogate": ("Surrogate",),
     "surrogate.acquisition": ("GuideSettings",),
     "surrogate.active_learning": ("LearningSettings",),

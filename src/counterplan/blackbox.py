@@ -26,6 +26,8 @@ from counterplan.problem.values import Native, listed, text_of
 CACHE_SIZE = 500_000
 _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
+_OVERHEAD_SECONDS = 0.01
+"""Duration of a call that is not attributed to its rows."""
 _DTYPE_WORDS = ("dtype", "categor", "could not convert string")
 """Words in the message of a model that does not accept the dtypes of a table."""
 
@@ -93,6 +95,8 @@ class BlackBox:
     dtypes : mapping of str to dtype, or DataFrame, optional
         Dtypes of columns that the model expects, for instance the table that it was trained on. They take precedence
         over those that the model itself knows (`Model.dtypes`). People are cast to them before every query.
+    clock : callable, default time.perf_counter
+        Returns seconds since some moment, to time the calls of the model.
 
     Attributes
     ----------
@@ -100,6 +104,8 @@ class BlackBox:
         Number of rows sent to the model.
     cached : int
         Number of cache hits.
+    clock : callable
+        Returns seconds since some moment.
 
     Raises
     ------
@@ -129,6 +135,7 @@ class BlackBox:
         cache_size: int = CACHE_SIZE,
         batch: int | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.model: Model = adapt(model)
         if favourable is None:
@@ -150,6 +157,10 @@ class BlackBox:
         self.batch = min(batch, self.model.batch) if batch else self.model.batch
         self.queries = 0
         self.cached = 0
+        self.clock = clock
+        self._timed_rows, self._timed_seconds, self._timed_overhead = 0, 0.0, 0.0
+        """Rows that the model has answered, how long its calls took, and how much of that does not depend on rows."""
+        self._known_speed: float | None = None
         self._identity: str | None = None
         self._answer_listeners: list[AnswerListener] = []
         self._query_listeners: list[QueryListener] = []
@@ -181,6 +192,28 @@ class BlackBox:
     def remaining_budget(self) -> int | None:
         """Number of rows that may still be sent to the model; None without a budget."""
         return None if self.budget is None else max(0, self.budget - self.queries)
+
+    @property
+    def seconds_per_row(self) -> float | None:
+        """Mean time in which the model answered one row so far; None if it is not known.
+
+        Assign a value that was measured before, to be used until the model is called.
+        """
+        return self._timed_seconds / self._timed_rows if self._timed_rows else self._known_speed
+
+    @seconds_per_row.setter
+    def seconds_per_row(self, seconds: float | None) -> None:
+        self._known_speed = seconds
+
+    @property
+    def marginal_seconds(self) -> float | None:
+        """Estimated time in which the model answers one more row in a call; None if it is not known.
+
+        Up to 10 ms of each call, but no more than nine tenths, do not count: conversions, lazy imports, a connection.
+        """
+        if not self._timed_rows:
+            return self._known_speed
+        return (self._timed_seconds - self._timed_overhead) / self._timed_rows
 
     @property
     def model_id(self) -> str:
@@ -372,8 +405,11 @@ class BlackBox:
         """Most rows in one call; while answers are recorded, few enough that a killed process loses little."""
         return min(self.batch, self._fast_rows) if self._answer_listeners else self.batch
 
-    def _adapt_rows(self, rows: int, seconds: float) -> None:
-        """Update the estimate of how many rows the model answers within `_CALL_SECONDS`."""
+    def _called(self, rows: int, seconds: float) -> None:
+        """Record the duration of a call, and how many rows the model is expected to answer in `_CALL_SECONDS`."""
+        self._timed_rows += rows
+        self._timed_seconds += seconds
+        self._timed_overhead += min(_OVERHEAD_SECONDS, 0.9 * seconds)
         if seconds > 2 * _CALL_SECONDS:
             self._fast_rows = max(1, int(rows * _CALL_SECONDS / seconds))
         elif seconds < _CALL_SECONDS / 2 and rows == self._fast_rows:
@@ -517,9 +553,9 @@ class OracleSession:
         found: dict[bytes, Answer] = {}
         while len(found) < len(keys):
             batch = slice(len(found), len(found) + self.box._rows_per_call)
-            started = time.monotonic()
+            started = self.box.clock()
             part = dict(zip(keys[batch], self._query_batch(states[batch], rows[batch]), strict=True))
-            self.box._adapt_rows(len(part), time.monotonic() - started)
+            self.box._called(len(part), self.box.clock() - started)
             self._store(part)
             found |= part
         return found

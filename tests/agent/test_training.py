@@ -358,7 +358,8 @@ def test_hard_cases() -> None:
     agent = hopeless.run()
     assert not len(hopeless.archive.solved)
     planner = Recourse(syn().problem, lambda f: ["refused"] * len(f), agent=agent)
-    assert planner.recommend(refused(3)).counts["not_found"] == 3
+    assert planner.recommend(refused(3), "cascade").counts["not_found"] == 3
+    assert planner.recommend(refused(3)).counts["infeasible"] == 3
 
 
 def test_agents_are_kept_and_damage_is_told(whole: AgentTrainer, tmp_path: Path) -> None:
@@ -397,7 +398,7 @@ def test_agents_are_kept_and_damage_is_told(whole: AgentTrainer, tmp_path: Path)
 def test_the_front_door(tmp_path: Path) -> None:
     recourse = Recourse(syn().problem, syn().model)
     with pytest.raises(NotFittedError, match="requires an agent"):
-        recourse.recommend(refused())
+        recourse.recommend(refused(), "cascade")
     with pytest.raises(NotFittedError, match="nothing to save"):
         recourse.save(tmp_path)
     with pytest.raises(SettingError, match="did you mean 'search'"):

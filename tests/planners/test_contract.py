@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan import (
+    AutoPlanner,
     BlackBox,
     CascadePlanner,
     EvolutionPlanner,
@@ -104,6 +105,7 @@ def cascade(problem: Problem, box: BlackBox) -> Planner:
 
 BRIEF = EvolutionSettings(generations=6, population=40, batch_size=256)
 PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
+    "auto": lambda problem, box: AutoPlanner(problem, box, learned={"surrogate": lambda: learned(problem)}),
     "exact": ExactPlanner,
     "evolution": lambda problem, box: EvolutionPlanner(problem, box, settings=BRIEF),
     "search": lambda problem, box: SearchPlanner(problem, box, trained(problem)),

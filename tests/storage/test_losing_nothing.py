@@ -288,7 +288,7 @@ def test_finished_plans_survive_an_interrupt(run, folder: Path, monkeypatch: pyt
         return plan(self, *arguments, **settings)
 
     monkeypatch.setattr(ExactPlanner, "plan", impatient)
-    ran = run("recommend", "german", "--json", "kept.json")
+    ran = run("recommend", "german", "--planner", "exact", "--json", "kept.json")
     assert ran.code == 130
     assert "2 of 78 people" in ran.err
     assert len(Plans.from_json((folder / "kept.json").read_text())) == 2
@@ -643,7 +643,7 @@ def test_asking_again_without_a_query_replaces_nothing(run, learned: Path) -> No
     assert run(*words, "--price", "0").code == 0
     wrong = run(*words, "--price", "1", "--planner", "exact")
     assert wrong.code == 2
-    assert "'price' applies to the planner 'guided' and to cascades" in wrong.err
+    assert "'price' applies to the planners 'auto' and 'guided' and to cascades" in wrong.err
 
 
 def test_distil_reports_an_unwritable_folder_before_any_query(run, learned: Path) -> None:

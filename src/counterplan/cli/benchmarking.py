@@ -12,8 +12,8 @@ from rich.table import Table
 
 from counterplan import benchmarks
 from counterplan.benchmarks.summary import COLUMNS, describe
-from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
+from counterplan.plans.progress import progress_bar
 
 
 def benchmarks_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +46,27 @@ def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recour
             err=True,
         )
     return recourse
+
+
+@contextmanager
+def printing_notices() -> Iterator[None]:
+    """Print those log records that are meant for users of the command line: their `notice` is True."""
+    log, handler = logging.getLogger("counterplan"), _NoticePrinter(logging.INFO)
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(min(logging.INFO, log.level or logging.INFO))
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+class _NoticePrinter(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "notice", False):
+            text = record.getMessage()
+            echo(f"{text[0].upper()}{text[1:]}.", err=True)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import typer
 
 from counterplan.benchmarks import NAMES
 from counterplan.cli.common import count
-from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
+from counterplan.plans.progress import progress_bar
 
 if TYPE_CHECKING:
     from counterplan.experiments.running import ExperimentProgress, ProgressCallback
@@ -127,10 +127,9 @@ def _progress() -> Iterator[ProgressCallback]:
 
         def show(progress: ExperimentProgress) -> None:
             nonlocal printed
-            if bar.shown:
-                detail = f"{_remaining(progress)}; {', '.join(progress.running)}"
-                bar.update(progress.done, progress.total, detail=detail)
-            elif progress.done > printed:
+            detail = f"{_remaining(progress)}; {', '.join(progress.running)}"
+            bar.update(progress.done, progress.total, detail=detail)
+            if not bar.shown and progress.done > printed:
                 printed = progress.done
                 echo(f"[{progress.done}/{progress.total}] {progress.last}; {_remaining(progress)}", err=True)
 

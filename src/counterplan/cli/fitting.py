@@ -9,14 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from counterplan import benchmarks
-from counterplan.cli.common import Like, ModelName, Threshold, count
-from counterplan.cli.progress import ProgressBar, progress_bar
+from counterplan.cli.common import Like, ModelName, Threshold, count, printing_notices
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import resolve
+from counterplan.plans.progress import progress_bar
 from counterplan.recourse import Recourse
+from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.workspace import (
     FIGURES,
@@ -53,6 +54,12 @@ def fit(
     answers: Annotated[
         Path | None, typer.Option(help="Known answers of the model: the answers.csv.gz of any folder.")
     ] = None,
+    quality: Annotated[
+        bool,
+        typer.Option(
+            "--quality/--no-quality", help="Compare guided plans with exact search on held-out people afterwards."
+        ),
+    ] = True,
     preset: Annotated[str, typer.Option(help="How to train an agent: default, or paper.")] = "default",
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the fit in the folder, also with another --budget.")
@@ -76,8 +83,8 @@ def fit(
     if resume:
         recourse = Recourse.resuming(out, inputs.problem, inputs.box, method)
     stopped: Stopped | None = None
-    with progress_bar("Learning") as bar:
-        display = _FitDisplay(bar)
+    with printing_notices(), progress_bar("Learning") as bar:
+        display = FitDisplay(bar)
         try:
             recourse.fit_into(
                 out,
@@ -91,6 +98,7 @@ def fit(
                 settings=preset,
                 budget=budget,
                 answers=answers,
+                quality=quality,
             )
         except (KeyboardInterrupt, CounterplanError) as error:
             stopped = error
@@ -103,22 +111,6 @@ def fit(
     if stopped is not None and not recourse.budget_spent_:
         echo("The results so far are usable; --resume continues.", err=True)
     _end(recourse, stopped)
-
-
-class _FitDisplay:
-    """Shows the reports of a fit; `reported` once there was one, which means that something was learned."""
-
-    def __init__(self, bar: ProgressBar) -> None:
-        self.bar = bar
-        self.reported = False
-
-    def __call__(self, report: Any) -> None:
-        self.reported = True
-        if hasattr(report, "round"):
-            self.bar.update(report.round + 1, detail=f"round {report.round + 1}: {report}")
-        else:
-            detail = f"{report.solved:.0%} with a plan, mean cost {report.cost:.1f}; {report.queries:,} queries"
-            self.bar.update(report.done, report.total, detail=detail)
 
 
 def _end(recourse: Recourse, stopped: Stopped | None) -> None:
@@ -157,6 +149,8 @@ def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: st
         _warn(rounds[-1]["success"], recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
         echo(f"{how} in {count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
         _print_reliability(recourse, workspace.path(RELIABILITY_FIGURE), title)
+    if recourse.quality_ is not None:
+        echo(recourse.quality_)
     if recourse.agent_ is not None and groups:
         _draw(draw_curve, groups, workspace.path(TRAINING_FIGURE), title)
         last = groups[-1]

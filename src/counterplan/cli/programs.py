@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, recording
-from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, resolve
+from counterplan.plans.progress import progress_bar, stage_display
 from counterplan.program import Program
 from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
@@ -63,7 +63,7 @@ def distil(
             preset=preset,
             protected=protected,
             seed=seed,
-            progress=lambda stage, done, total: bar.update(done, total, label=stage.capitalize()),
+            progress=stage_display(bar),
         )
     saved = recourse.save_program(path)
     echo(_card(program))

@@ -18,13 +18,13 @@ from counterplan.cli.common import (
     load_recourse,
     recording,
 )
-from counterplan.cli.progress import progress_bar
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import resolve
 from counterplan.planners import ProgramPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
+from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
 from counterplan.problem import People
 from counterplan.recourse import Recourse
@@ -49,7 +49,7 @@ def recommend(
     ] = None,
     planner: Annotated[
         str | None,
-        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: guided or cascade if fitted, else exact)."),
+        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: auto, exact where cheap, else guided)."),
     ] = None,
     people: Annotated[
         Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
@@ -112,7 +112,7 @@ def recommend(
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
-    method = recourse.planner(planner or ("exact" if inputs.workspace is None else None), price=price)
+    method = recourse.planner(planner, price=price)
     streams = isinstance(method, ProgramPlanner) and json_file is None
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
 
@@ -120,6 +120,7 @@ def recommend(
         """Plan for people chunk by chunk, and write the plans."""
         writer: _Writer = _StreamWriter(csv_file) if streams else _PlansWriter(json_file, csv_file, recourse)
         stopped: BaseException | None = None
+        method.expect(total)
         with writer:
             with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", total) as bar:
                 try:

@@ -228,7 +228,7 @@ def _train(
 def _surrogate(context: Context, record: CellRecord) -> None:
     recourse = context.fresh()
     with context.timed(record, SURROGATE, "training"):
-        recourse.fit(context.benchmark.train, settings=context.settings.learning, seed=context.seed)
+        recourse.fit(context.benchmark.train, settings=context.settings.learning, seed=context.seed, quality=False)
     context.save(recourse, SURROGATE)
     context.count_queries(record, SURROGATE, "training", recourse.n_queries_["guided"])
 

@@ -7,6 +7,8 @@ box, and the probabilities of a surrogate, which are reported as estimates; new 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from counterplan.blackbox import BlackBox
 from counterplan.errors import PlanError, SettingError
 from counterplan.explanation.arrays import groups, unexplained
@@ -26,6 +28,7 @@ def explain(
     surrogate: Surrogate | None = None,
     *,
     ask: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Plans:
     """Add a reason to every step of `plans`.
 
@@ -43,6 +46,8 @@ def explain(
         Model of the black box, for estimates where no answer is cached.
     ask : bool, default=False
         Whether to query the black box, at most once for each step that no rule explains.
+    progress : callable, optional
+        Called with the number of plans explained since the last call.
 
     Returns
     -------
@@ -65,7 +70,10 @@ def explain(
         )
     queries, cached = box.queries, box.cached
     explained = plans if program is None else with_rules(plans, program)
-    for group in groups(problem, explained, unexplained(explained)):
+    missing = unexplained(explained)
+    progress(int((~missing.any(axis=1)).sum()))
+    for group in groups(problem, explained, missing):
         rows, steps, reasons = Contrasts(problem, group, box, surrogate, ask).reasons()
         explained = explained.with_reasons(rows, steps, reasons)
+        progress(len(group.rows))
     return explained.with_queries(plans.queries + box.queries - queries, plans.cached + box.cached - cached)

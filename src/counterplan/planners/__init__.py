@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from counterplan.planners.auto import AutoDecision, AutoPlanner, AutoSettings
     from counterplan.planners.base import Planner
     from counterplan.planners.cascade import CascadePlanner
     from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from counterplan.planners.task import Goal, PlanningTask
 
 __all__ = [
+    "AutoDecision",
+    "AutoPlanner",
+    "AutoSettings",
     "CascadePlanner",
     "EvolutionPlanner",
     "EvolutionSettings",
@@ -33,6 +37,9 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "AutoDecision": "auto",
+    "AutoPlanner": "auto",
+    "AutoSettings": "auto",
     "Planner": "base",
     "CascadePlanner": "cascade",
     "EvolutionPlanner": "evolution",

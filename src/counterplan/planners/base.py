@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, no_progress
+from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 
@@ -43,10 +44,15 @@ class Planner(ABC):
     requires : tuple of str
         Learned objects that the planner needs, of "surrogate", "agent" and "program". Each is passed to the class as a
         keyword argument of that name.
+    chooses : bool
+        Whether the planner uses what was learned as far as it is available: the class gets the keyword arguments
+        `learned`, functions that return the surrogate, agent and program or None, by name, and `guide`, the settings
+        of guided planning or None.
     """
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
+    chooses: ClassVar[bool] = False
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem
@@ -61,7 +67,7 @@ class Planner(ABC):
         cost_weights: npt.ArrayLike | None = None,
         budget: int | None = None,
         refused: bool = False,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback | bool | None = None,
     ) -> Plans:
         """Plan for each of `people`.
 
@@ -81,8 +87,9 @@ class Planner(ABC):
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
             Whether all people are known to be refused; otherwise each is queried first as they are.
-        progress : callable, optional
-            Called with the number of people finished since the last call.
+        progress : bool or callable, optional
+            True for a progress bar, also in notebooks; or a function, which is called with the number of people
+            finished since the last call.
 
         Returns
         -------
@@ -98,16 +105,17 @@ class Planner(ABC):
         if budget is not None and not is_whole(budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
         read = self.problem.read(people)
-        task = PlanningTask(
-            read,
-            allowed_actions(self.problem, read, forbid, allowed),
-            checked_weights(self.problem, read, cost_weights),
-            budget=budget,
-            refused=refused,
-            progress=progress or no_progress,
-        )
         queries, cached = self.box.queries, self.box.cached
-        columns = self._plan(task)
+        with reporting(progress, "Planning", len(read), display=lambda bar: bar.advance) as callback:
+            task = PlanningTask(
+                read,
+                allowed_actions(self.problem, read, forbid, allowed),
+                checked_weights(self.problem, read, cost_weights),
+                budget=budget,
+                refused=refused,
+                progress=callback,
+            )
+            columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
@@ -126,7 +134,7 @@ class Planner(ABC):
                 columns.status = [unproved.get(status, status) for status in columns.status]
             return columns
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
-        known, favourable = self._query_as_they_are(people)
+        known, favourable = self._query_as_they_are(task)
         for row in np.flatnonzero(favourable).tolist():
             columns.status[row] = Status.ALREADY_FAVOURABLE
         columns.verified[favourable] = columns.optimal[favourable] = True
@@ -138,14 +146,18 @@ class Planner(ABC):
         columns.queries[known] += 1
         return columns
 
-    def _query_as_they_are(self, people: People) -> tuple[Bools, Bools]:
+    def _query_as_they_are(self, task: PlanningTask) -> tuple[Bools, Bools]:
         """Which people [B] could be queried, and which of them are favourable."""
+        people = task.people
         try:
             session = self.box.session(self.problem, people, scores=self.uses_scores)
             favourable = session(people.states, np.arange(len(people)))
             return np.ones(len(people), bool), favourable
         except QueryBudgetExceeded as stop:
             return stop.known, stop.answers
+
+    def expect(self, people: int) -> None:  # noqa: B027 -- most planners do not depend on it
+        """Announce how many people will be planned for, in one or more calls of `plan`."""
 
     @property
     def uses_scores(self) -> bool:

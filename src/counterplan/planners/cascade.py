@@ -81,7 +81,7 @@ class CascadePlanner(Planner):
             rows = np.flatnonzero(remaining == number)
             limit = None if budget is None else int(number)
             subtask = replace(task.take(rows), budget=limit, progress=no_progress)
-            with self._counting(subtask.people, [known[row] for row in rows.tolist()]) as repeated:
+            with counting_repeats(self.box, subtask.people, [known[row] for row in rows.tolist()]) as repeated:
                 found = planner.search(subtask)
             found.queries = np.maximum(found.queries - repeated, 0)
             part.put(rows, found)
@@ -93,28 +93,13 @@ class CascadePlanner(Planner):
             self._reject(part, out_of_budget)
             unverified = np.setdiff1d(unverified, out_of_budget)
         if len(unverified):
-            with self._counting(people, known) as repeated:
+            with counting_repeats(self.box, people, known) as repeated:
                 favourable = self._verify(people, unverified, part.actions[unverified])
             part.verify(unverified[favourable], lasting=NOT_WEIGHTED)
             part.queries[unverified] += 1
             part.queries -= repeated
             self._reject(part, unverified[~favourable])
         return part
-
-    @contextmanager
-    def _counting(self, people: People, known: Sequence[set[bytes]]) -> Iterator[Ints]:
-        """Count the `known` queries about each of `people` [B] within this context, and add the new ones."""
-        repeated = np.zeros(len(people), np.intp)
-
-        def watch(whom: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
-            if whom is not people or not self.box.cache_size:
-                return
-            for row, key in zip(rows.tolist(), keys, strict=True):
-                repeated[row] += key in known[row]
-                known[row].add(key)
-
-        with self.box.observing(watch):
-            yield repeated
 
     def _verify(self, people: People, rows: Ints, actions: Ints) -> Bools:
         """Whether the plans `actions` [n, T] of the people `rows` [n] lead to a favourable state."""
@@ -130,3 +115,22 @@ class CascadePlanner(Planner):
         part.actions[rows] = NO_ACTION
         for row in rows.tolist():
             part.status[row] = Status.NOT_FOUND
+
+
+@contextmanager
+def counting_repeats(box: BlackBox, people: People, known: Sequence[set[bytes]]) -> Iterator[Ints]:
+    """Count the queries about each of `people` [B] within this context whose keys are `known`, and add the new ones.
+
+    Without a cache, a repeated query is sent again, and is not counted here.
+    """
+    repeated = np.zeros(len(people), np.intp)
+
+    def watch(whom: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
+        if whom is not people or not box.cache_size:
+            return
+        for row, key in zip(rows.tolist(), keys, strict=True):
+            repeated[row] += key in known[row]
+            known[row].add(key)
+
+    with box.observing(watch):
+        yield repeated

@@ -37,6 +37,9 @@ class ExactPlanner(Planner):
         Most states queried for one person.
     batch_size : int, default=64
         People searched for at the same time.
+    scores : bool, default=False
+        Whether to obtain the model's scores, if it gives any. They are not used, but a later `fit` learns from cached
+        answers only if these have scores.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class ExactPlanner(Planner):
         *,
         state_limit: int = STATE_LIMIT,
         batch_size: int = BATCH_SIZE,
+        scores: bool = False,
     ) -> None:
         super().__init__(problem, box)
         if not is_whole(state_limit, 1) or not is_whole(batch_size, 1):
@@ -61,11 +65,17 @@ class ExactPlanner(Planner):
             )
         self.state_limit = state_limit
         self.batch_size = batch_size
+        self.scores = scores
+
+    @property
+    def uses_scores(self) -> bool:
+        """Whether scores are obtained."""
+        return self.scores
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
-        oracle = self.box.session(self.problem, task.people)
+        oracle = self.box.session(self.problem, task.people, scores=self.scores)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))

@@ -20,15 +20,17 @@ from counterplan.problem.values import did_you_mean
 if TYPE_CHECKING:
     from counterplan.surrogate.acquisition import GuideSettings
 
-BUILT_IN = ("guided", "program", "search", "policy", "exact", "evolution")
+BUILT_IN = ("auto", "guided", "program", "search", "policy", "exact", "evolution")
 """Classes that counterplan itself declares as entry points."""
-NAMES = ("guided", "program", "cascade", "search", "policy", "exact", "evolution")
-"""Planners to choose from."""
+NAMES = ("auto", "guided", "program", "cascade", "search", "policy", "exact", "evolution")
+"""Planners to choose from; the first is the default."""
 RESERVED = (*NAMES, "cascade+exact", "paper")
 """All names that other packages cannot use: built-in classes, and configurations of them."""
 
+HOW_TO_FIT = "call fit(people, method='guided') or run 'counterplan fit --method guided' first"
+"""How to get a surrogate."""
 _SOURCES = {
-    "surrogate": ("a surrogate", "call fit(people, method='guided') or run 'counterplan fit --method guided' first"),
+    "surrogate": ("a surrogate", HOW_TO_FIT),
     "agent": ("an agent", "call fit(people, method='search') or run 'counterplan fit --method search' first"),
     "program": ("a program", "call distil(people) or run 'counterplan distil DIR' first"),
 }
@@ -53,14 +55,14 @@ def create_planner(
     name : str, Planner class or None
         A built-in planner, "paper" (search with the settings of the paper), "cascade" (program or else policy, guided
         and search, as far as they are available), "cascade+exact" (with exact search at the end), the entry point of
-        another package, or a class. None: "guided" if there is a surrogate, else "cascade".
+        another package, or a class. None: "auto", which chooses among them.
     problem : Problem
     box : BlackBox or model
     learned : mapping of str to callable, optional
         Functions that return the "surrogate", the "agent" or the "program", or None. Each is called only if the
         planner requires it.
     guide : GuideSettings, optional
-        Settings of the guided planner, also in a cascade.
+        Settings of the guided planner, also in a cascade or chosen by "auto".
 
     Returns
     -------
@@ -83,18 +85,18 @@ def create_planner(
     learned = learned or {}
     box = box if isinstance(box, BlackBox) else BlackBox(box)
     if name is None:
-        name = "cascade" if _get(learned, "surrogate") is None else "guided"
-    if guide is not None and name not in ("guided", "cascade", "cascade+exact"):
-        raise SettingError(f"'price' applies to the planner 'guided' and to cascades, not to {name!r}")
+        name = NAMES[0]
+    if guide is not None and name not in ("auto", "guided", "cascade", "cascade+exact"):
+        raise SettingError(f"'price' applies to the planners 'auto' and 'guided' and to cascades, not to {name!r}")
     if name in ("cascade", "cascade+exact"):
         parts = _cascade_parts(problem, box, learned, guide)
         if not parts:
-            raise NotFittedError(f"planner '{name}' requires an agent or a surrogate: {_SOURCES['surrogate'][1]}")
+            raise NotFittedError(f"planner '{name}' requires an agent or a surrogate: {HOW_TO_FIT}")
         last = [create_planner("exact", problem, box)] if name == "cascade+exact" else []
         return CascadePlanner(problem, box, [*parts, *last])
     if name == "paper":
         return _create(planner_class("search"), "paper", problem, box, learned, settings="paper")
-    options = {} if guide is None else {"settings": guide}
+    options: dict[str, Any] = {} if guide is None else {"settings": guide}
     if isinstance(name, type) and issubclass(name, Planner):
         return _create(name, getattr(name, "name", name.__name__), problem, box, learned, **options)
     if not isinstance(name, str):
@@ -171,6 +173,8 @@ def _create(
         if required[resource] is None:
             what, way_out = _SOURCES[resource]
             raise NotFittedError(f"planner '{name}' requires {what}: {way_out}")
+    if planner.chooses:
+        options = {"learned": learned, "guide": options.get("settings")}
     return planner(problem, box, **required, **options)
 
 

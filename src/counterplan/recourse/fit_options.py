@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from counterplan.errors import SettingError
 from counterplan.planners.base import is_whole
 from counterplan.problem.values import did_you_mean
+from counterplan.recourse.quality import QualitySettings
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.workspace import METHODS
 
@@ -46,10 +47,30 @@ class FitOptions:
     budget: int | None
     """For both methods together; the budget of a single method is also in its settings."""
     seed: int
+    quality: QualitySettings | None
+    """How to assess the surrogate; None if it is not assessed."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods, one after the other."""
+        return ("guided", "search") if self.method == "both" else (self.method,)
+
+    def left(self, queries: int) -> int | None:
+        """What the budget leaves after `queries`; None if the user has set none."""
+        from counterplan.surrogate.active_learning import LearningSettings
+
+        if self.budget is not None:
+            return max(0, self.budget - queries)
+        return None if self.surrogate.budget == LearningSettings().budget else max(0, self.surrogate.budget - queries)
 
     @classmethod
     def validated(
-        cls, method: str | None, settings: Settings | tuple[Settings, ...], budget: int | None, seed: int
+        cls,
+        method: str | None,
+        settings: Settings | tuple[Settings, ...],
+        budget: int | None,
+        seed: int,
+        quality: bool | QualitySettings = True,
     ) -> FitOptions:
         """Validate parameters of `fit`; without a method, the settings determine it."""
         from counterplan.agent.training import TrainingSettings
@@ -78,7 +99,10 @@ class FitOptions:
         if budget is not None:
             budget = int(budget)
             surrogate, agent = replace(surrogate, budget=budget), replace(agent, budget=budget)
-        return cls(chosen, surrogate, agent, budget, int(seed))
+        if not isinstance(quality, (bool, QualitySettings)):
+            raise SettingError(f"'quality' must be True, False or QualitySettings, not {quality!r}")
+        assessed = quality if isinstance(quality, QualitySettings) else QualitySettings() if quality else None
+        return cls(chosen, surrogate, agent, budget, int(seed), assessed)
 
 
 def _split_settings(

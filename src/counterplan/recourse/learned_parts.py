@@ -10,6 +10,7 @@ from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.problem import Problem
 from counterplan.program import Program
 from counterplan.program.io import load as read_program
+from counterplan.recourse.quality import Quality
 from counterplan.storage.workspace import PROGRAM, SURROGATE, Workspace
 
 if TYPE_CHECKING:
@@ -44,6 +45,15 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     if problem is not None and program.problem.fingerprint != problem.fingerprint:
         raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
     return program
+
+
+def load_quality(workspace: Workspace) -> Quality | None:
+    """The assessment of the plans in a workspace; None if there is none, or it is damaged."""
+    facts = workspace.load_quality()
+    try:
+        return None if facts is None else Quality.from_dict(facts)
+    except (KeyError, ValueError):
+        return None
 
 
 def load_part(load: Callable[[Path, Problem], T], folder: Path, problem: Problem, damaged_ok: bool) -> T | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,25 +19,30 @@ from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFitte
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
+from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.values import visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
+from counterplan.recourse.fit_display import FitDisplay
 from counterplan.recourse.fit_options import FitOptions, FitRun
-from counterplan.recourse.learned_parts import load_part, load_program, load_surrogate_for
+from counterplan.recourse.learned_parts import load_part, load_program, load_quality, load_surrogate_for
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
-from counterplan.storage.workspace import AGENT, PROGRAM, SURROGATE, Origin, Workspace
+from counterplan.storage.workspace import AGENT, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
     from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
     from counterplan.recourse.fit_options import FitProgress, Settings
+    from counterplan.recourse.quality import Quality, QualitySettings
     from counterplan.surrogate import Surrogate
-    from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
+    from counterplan.surrogate.active_learning import ActiveLearner, LearningProgress, LearningSettings
+
+_log = logging.getLogger("counterplan")
 
 
 class Recourse:
@@ -70,7 +76,9 @@ class Recourse:
     agent_ : Agent or None
         A policy and value network, made by `fit(method="search")`.
     n_queries_ : dict of str to int
-        Number of queries that `fit` needed, by method.
+        Number of queries that `fit` needed, by method; "quality" are those of `quality_`.
+    quality_ : Quality or None
+        How good plans with the surrogate are on held-out people, compared with exact search.
     holdout_answers_ : LabelledStates or None
         Answers that arrived too late for the surrogate to be fitted on: an unbiased test set for it.
     budget_spent_ : bool
@@ -108,6 +116,7 @@ class Recourse:
         self._program = program
         self._unread_program: Workspace | None = None
         self.n_queries_: dict[str, int] = {}
+        self.quality_: Quality | None = None
         self.holdout_answers_: LabelledStates | None = None
         self.budget_spent_ = False
         self._recorder = AnswerRecorder(problem, self.box)
@@ -154,6 +163,8 @@ class Recourse:
         }
         if self.n_queries_:
             rows["Queries to fit"] = ", ".join(f"{method}: {count:,}" for method, count in self.n_queries_.items())
+        if self.quality_ is not None:
+            rows["Quality"] = str(self.quality_)
         if self.workspace is not None:
             rows["Folder"] = str(self.workspace)
         left = "style='text-align: left'"
@@ -211,6 +222,10 @@ class Recourse:
                 save_surrogate(self.surrogate_, workspace.folder)
             if self.n_queries_:
                 workspace.save_query_counts(self.n_queries_)
+            if self.quality_ is not None:
+                workspace.save_quality(asdict(self.quality_))
+            else:
+                workspace.remove(QUALITY)
             self._save_program(workspace)
             workspace.remove(*(AGENT if self.agent_ is None else ()), *(SURROGATE if self.surrogate_ is None else ()))
         except CounterplanError:
@@ -377,6 +392,9 @@ class Recourse:
 
             self.surrogate_ = load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
         self.n_queries_ = workspace.load_query_counts()
+        self.quality_ = load_quality(workspace)
+        if self.quality_ is not None and self.box.seconds_per_row is None:
+            self.box.seconds_per_row = self.quality_.seconds_per_row
 
     @contextmanager
     def recording_answers(self, folder: str | Path) -> Iterator[AnswerUpdate]:
@@ -410,7 +428,8 @@ class Recourse:
         folder: str | Path | None = None,
         resume: bool = False,
         answers: str | Path | LabelledStates | None = None,
-        progress: FitProgress | None = None,
+        quality: bool | QualitySettings = True,
+        progress: FitProgress | bool | None = None,
     ) -> Self:
         """Learn about the model from people. The result is determined by seed, people, settings and answers.
 
@@ -436,8 +455,11 @@ class Recourse:
             Continue the fit in `folder`, possibly with another budget, but not with another model.
         answers : str, pathlib.Path or LabelledStates, optional
             Known answers of the model, which are learned from and not queried again.
-        progress : callable, optional
-            Called with a report after every round.
+        quality : bool or QualitySettings, default=True
+            Whether to assess the surrogate on held-out people: see `quality_`. It needs queries of its own, which are
+            bounded, and limited to what `budget` leaves.
+        progress : bool or callable, optional
+            True for a progress bar, also in notebooks; or a function, which is called with a report after every round.
 
         Returns
         -------
@@ -451,7 +473,7 @@ class Recourse:
         StorageError
             If `folder` cannot be written, or belongs to another model.
         """
-        options = FitOptions.validated(method, settings, budget, seed)
+        options = FitOptions.validated(method, settings, budget, seed, quality)
         table = self.problem.read(people)
         given = self._given_answers(answers)
         if folder is None and resume:
@@ -461,11 +483,14 @@ class Recourse:
             workspace.remove_checkpoints()
             self._recorder.discard_saved = resume = False
         self.workspace = workspace or self.workspace
-        with self._recorder.fitting(workspace, resume) as log:
+        with (
+            self._recorder.fitting(workspace, resume) as log,
+            reporting(progress, "Learning", display=FitDisplay) as callback,
+        ):
             if given is not None:
                 log(self.problem.query_fingerprint, given.by_key)
             where = None if workspace is None else workspace.folder
-            run = FitRun(options.seed, where, resume, given, progress or (lambda report: None))
+            run = FitRun(options.seed, where, resume, given, callback)
             self._fit(options, table, run)
         return self
 
@@ -477,7 +502,7 @@ class Recourse:
         resume: bool = False,
         force: bool = False,
         origin: Origin | None = None,
-        progress: FitProgress | None = None,
+        progress: FitProgress | bool | None = None,
         **options: Any,
     ) -> Self:
         """Fit and save everything in a folder, whose content is replaced only once something new was learned.
@@ -498,10 +523,10 @@ class Recourse:
             Replace the results of an earlier fit in the folder.
         origin : Origin, optional
             Provenance to save in the folder. Default: not a benchmark.
-        progress : callable, optional
+        progress : bool or callable, optional
             See `fit`.
         **options
-            Further parameters of `fit`: method, seed, settings, budget, answers.
+            Further parameters of `fit`: method, seed, settings, budget, answers, quality.
 
         Returns
         -------
@@ -541,11 +566,11 @@ class Recourse:
                 workspace.remove_outdated()
                 save()
             learned = True
-            if progress is not None:
-                progress(report)
+            callback(report)
 
         try:
-            self.fit(people, folder=folder, resume=resume, progress=report_progress, **options)
+            with reporting(progress, "Learning", display=FitDisplay) as callback:
+                self.fit(people, folder=folder, resume=resume, progress=report_progress, **options)
         except (KeyboardInterrupt, CounterplanError):
             if learned:
                 save()
@@ -561,12 +586,32 @@ class Recourse:
         if options.method == "search":
             self._train_agent(people, options.agent, run)
             return
-        queries = self._learn_surrogate(people, options.surrogate, run)
-        if options.method == "guided":
-            return
+        self.quality_ = None
+        learner = self._learn_surrogate(people, options.surrogate, run)
+        if options.method == "both":
+            self._train_agent_too(people, options, run)
+        if options.quality is not None:
+            self._assess(learner, options)
+
+    def _assess(self, learner: ActiveLearner, options: FitOptions) -> None:
+        """Assess the surrogate, with the queries that the budget leaves."""
+        assert self.surrogate_ is not None
+        assert options.quality is not None
+        from counterplan.recourse.assessment import assess_quality
+
+        before = self.box.queries
+        try:
+            left = options.left(sum(self.n_queries_.get(method, 0) for method in options.methods))
+            self.quality_ = assess_quality(learner, self.surrogate_, options.quality, left)
+            _log.info("quality: %s", self.quality_)
+        finally:
+            self.n_queries_["quality"] = self.box.queries - before
+
+    def _train_agent_too(self, people: People, options: FitOptions, run: FitRun) -> None:
+        """Train an agent after a surrogate, with the queries that the budget leaves."""
         settings = options.agent
         if options.budget is not None:
-            settings = replace(settings, budget=options.budget - queries)
+            settings = replace(settings, budget=options.budget - self.n_queries_["guided"])
             if settings.budget < 1:
                 self.budget_spent_ = True
                 raise SettingError(
@@ -582,8 +627,9 @@ class Recourse:
                 raise
             self._train_agent(trainees, settings, replace(run, resume=False))
 
-    def _learn_surrogate(self, people: People, settings: LearningSettings, run: FitRun) -> int:
-        """Learn a surrogate; return the number of queries."""
+    def _learn_surrogate(self, people: People, settings: LearningSettings, run: FitRun) -> ActiveLearner:
+        """Learn a surrogate; return the run."""
+        from counterplan.recourse.assessment import payback_note
         from counterplan.surrogate.active_learning import ActiveLearner
 
         context, answers = (self.problem, people, self.box, settings, run.seed), run.answers
@@ -594,17 +640,20 @@ class Recourse:
 
         def report(progress: LearningProgress) -> None:
             self.surrogate_ = learner.best
+            _log.info("round %d: %s", progress.round + 1, progress)
             run.progress(progress)
 
         self.program_ = None  # it was distilled from an earlier surrogate
         try:
+            if learner.best is None and (note := payback_note(learner)) is not None:
+                _log.info(note, extra={"notice": True})
             learner.run(report)
         finally:
             self.surrogate_ = learner.best or self.surrogate_
             self.n_queries_["guided"] = learner.queries
             self.budget_spent_ |= learner.stopped_by_budget
             self.holdout_answers_ = learner.holdout
-        return learner.queries
+        return learner
 
     def _train_agent(self, people: People, settings: TrainingSettings, run: FitRun) -> None:
         """Train an agent."""
@@ -617,6 +666,7 @@ class Recourse:
 
         def report(progress: TrainingProgress) -> None:
             self.agent_ = training.best_agent
+            _log.info("training: %.0f %% with a plan, %d queries", 100 * progress.solved, progress.queries)
             run.progress(progress)
 
         try:
@@ -649,7 +699,7 @@ class Recourse:
         preset: str = "default",
         protected: bool = False,
         seed: int = 0,
-        progress: DistilProgress | None = None,
+        progress: DistilProgress | bool | None = None,
     ) -> Program:
         """Distil a program: an automaton with a decision tree in each node. Same seed and people, same program.
 
@@ -675,8 +725,9 @@ class Recourse:
             Whether rules may test protected features.
         seed : int, default=0
             Seed of the random numbers.
-        progress : callable, optional
-            Called with the name of the stage, the steps done and their total.
+        progress : bool or callable, optional
+            True for a progress bar, also in notebooks; or a function, which is called with the name of the stage, the
+            steps done and their total.
 
         Returns
         -------
@@ -692,13 +743,15 @@ class Recourse:
         from counterplan.distillation.options import DistillOptions
 
         options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
-        table, report = self.problem.read(people), progress or (lambda stage, done, total: None)
-        learned = (self.problem, table, self.box, self.agent_, self.surrogate_)
-        distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_)
-        self.program_ = distiller.run()
+        learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
+        with reporting(progress, "Distilling", display=stage_display) as report:
+            distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_)
+            self.program_ = distiller.run()
         return self.program_
 
-    def explain(self, plans: Plans, *, ask: bool = False) -> Plans:
+    def explain(
+        self, plans: Plans, *, ask: bool = False, progress: Callable[[int], None] | bool | None = None
+    ) -> Plans:
         """Add a reason to every step: the program's rule if it takes the same step, otherwise a contrast.
 
         A contrast states the outcome without the step. It is based on known answers of the model.
@@ -709,6 +762,9 @@ class Recourse:
             Plans for this problem.
         ask : bool, default=False
             Allow one query per step for contrasts that are not known.
+        progress : bool or callable, optional
+            True for a progress bar, also in notebooks; or a function, which is called with the number of plans
+            explained since the last call.
 
         Returns
         -------
@@ -717,7 +773,9 @@ class Recourse:
         """
         from counterplan.explanation.explain import explain
 
-        return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask)
+        total = len(plans) if isinstance(plans, Plans) else None
+        with reporting(progress, "Explaining", total, display=lambda bar: bar.advance) as report:
+            return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=report)
 
     def recommend(
         self,
@@ -734,7 +792,8 @@ class Recourse:
         people : DataFrame or People
             The people.
         planner : str, Planner or type, optional
-            A planner, or the name of one: see `planner`. Default: "guided" with a surrogate, otherwise "cascade".
+            A planner, or the name of one: see `planner`. Default: "auto", which works without `fit` where exact search
+            is affordable.
         price : float, optional
             Cost of a query: see `planner`.
         **options
@@ -762,13 +821,13 @@ class Recourse:
         Parameters
         ----------
         name : str or type, optional
-            One of guided, program, search, policy, exact, evolution, paper, cascade, cascade+exact; the name of an
-            entry point in the group `counterplan.planners`; or a subclass of `Planner`. "cascade" is program (policy
-            if there is none), guided and search, as far as they are available; "cascade+exact" ends with exact.
-            Default: "guided" with a surrogate, otherwise "cascade".
+            One of auto, guided, program, search, policy, exact, evolution, paper, cascade, cascade+exact; the name of
+            an entry point in the group `counterplan.planners`; or a subclass of `Planner`. "cascade" is program
+            (policy if there is none), guided and search, as far as they are available; "cascade+exact" ends with
+            exact. Default: "auto": exact where that is cheap, otherwise guided.
         price : float, optional
-            Cost of a query in units of plan cost, for "guided", also in a cascade: a query is sent only if it may
-            save more.
+            Cost of a query in units of plan cost, for "guided", also in a cascade or chosen by "auto": a query is
+            sent only if it may save more.
 
         Returns
         -------

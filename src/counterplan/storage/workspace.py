@@ -20,6 +20,7 @@ from counterplan.storage.serialization import artifact_files
 PROBLEM = "problem.json"
 PROGRAM = "program.json"
 QUERY_COUNTS = "questions.json"
+QUALITY = "quality.json"
 ORIGIN = "origin.json"
 ANSWERS = answer_cache.FILE
 WRITE_AHEAD = write_ahead.FILE
@@ -32,13 +33,16 @@ CHECKPOINTS = (LEARNING[0], TRAINING[0])
 LEARNING_METRICS, TRAINING_METRICS = LEARNING[1], TRAINING[1]
 LEARNING_FIGURE, RELIABILITY_FIGURE, TRAINING_FIGURE = FIGURES = ("learning.png", "reliability.png", "training.png")
 LEARNED = (
-    *(PROBLEM, PROGRAM, QUERY_COUNTS, ORIGIN, ANSWERS, WRITE_AHEAD),
+    *(PROBLEM, PROGRAM, QUERY_COUNTS, QUALITY, ORIGIN, ANSWERS, WRITE_AHEAD),
     *(*AGENT, *SURROGATE, *LEARNING, *TRAINING),
 )
 """Files that another fit in the same folder replaces."""
-OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, *FIGURES)
+OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, QUALITY, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
+_COUNTED = (*METHODS, "quality")
+_SMALL = 100_000
+"""Most bytes of a file with a few facts."""
 
 _REPAIR = "'counterplan fit' with your problem's own file and --resume writes it again"
 
@@ -278,7 +282,7 @@ class Workspace:
         return Origin(benchmark, seed)
 
     def save_query_counts(self, counts: Mapping[str, int]) -> None:
-        """Save the number of queries that each method of `fit` needed.
+        """Save the number of queries that each method of `fit`, and its assessment, needed.
 
         Parameters
         ----------
@@ -297,9 +301,21 @@ class Workspace:
         """
         try:
             facts = read_json(self.path(QUERY_COUNTS), follow_links=False)
-            return {method: int(facts[method]) for method in METHODS if method in facts}
+            return {method: int(facts[method]) for method in _COUNTED if method in facts}
         except (StorageError, TypeError, ValueError):
             return {}
+
+    def save_quality(self, facts: Mapping[str, Any]) -> None:
+        """Save the assessment of the plans, as plain data."""
+        self.write(QUALITY, json.dumps(dict(facts), indent=1))
+
+    def load_quality(self) -> dict[str, Any] | None:
+        """Load the assessment of the plans, which is only a record; None if there is none, or it is damaged."""
+        try:
+            facts = read_json(self.path(QUALITY), limit=_SMALL, follow_links=False)
+        except StorageError:
+            return None
+        return facts if isinstance(facts, dict) else None
 
     def load_metrics(self, name: str) -> list[dict[str, Any]]:
         """Load the metrics of the rounds of a fit; none if there is no such file.
