@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,9 @@ from counterplan.storage.workspace import (
     WRITE_AHEAD,
     Workspace,
 )
+
+if TYPE_CHECKING:
+    from counterplan.surrogate.active_learning import LearningSettings
 
 Stopped = KeyboardInterrupt | CounterplanError
 
@@ -60,6 +63,9 @@ def fit(
             "--quality/--no-quality", help="Compare guided plans with exact search on held-out people afterwards."
         ),
     ] = True,
+    labels_only: Annotated[
+        bool, typer.Option("--labels-only", help="Learn from decisions, not from the scores that the model may give.")
+    ] = False,
     preset: Annotated[str, typer.Option(help="How to train an agent: default, or paper.")] = "default",
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the fit in the folder, also with another --budget.")
@@ -76,6 +82,9 @@ def fit(
         workspace.require_unused()
     replaces = workspace.in_use and not resume
     method = method or ("search" if preset == "paper" else "guided")
+    if labels_only and method == "search":
+        raise SettingError("--labels-only is about a surrogate, which --method search does not learn")
+    settings = (preset, _labels_only()) if labels_only else preset
     split = "refused_train" if method == "search" else "train"
     inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split, like=like)
     table = inputs.people()
@@ -95,7 +104,7 @@ def fit(
                 progress=display,
                 method=method,
                 seed=seed,
-                settings=preset,
+                settings=settings,
                 budget=budget,
                 answers=answers,
                 quality=quality,
@@ -137,6 +146,12 @@ def _print_saved_answers(recourse: Recourse, workspace: Workspace, replaces: boo
         before = recourse.agent_ or recourse.surrogate_
         nothing = "Nothing was learned yet" if before is None else "Nothing new was learned"
         echo(f"{nothing}; {count(known, 'answer')} saved in {workspace}: --resume does not query them again.", err=True)
+
+
+def _labels_only() -> LearningSettings:
+    from counterplan.surrogate.active_learning import LearningSettings
+
+    return LearningSettings(scores=False)
 
 
 def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: str) -> None:
