@@ -34,7 +34,12 @@ def fitted(model: Any = SYN.model, **options: Any) -> Recourse:
     return Recourse(SYN.problem, model).fit(PEOPLE, settings=options.pop("settings", HASTY), **options)
 
 
-def test_it_is_about_held_out_people_and_counted_apart() -> None:
+@pytest.fixture(scope="module")
+def unassessed() -> Recourse:
+    return fitted(quality=False)
+
+
+def test_it_is_about_held_out_people_and_counted_apart(unassessed: Recourse) -> None:
     queried: list[pd.DataFrame] = []
 
     def watched(frame: pd.DataFrame) -> np.ndarray:
@@ -50,23 +55,23 @@ def test_it_is_about_held_out_people_and_counted_apart() -> None:
     assert quality.cost_ratio >= 1
     assert recourse.n_queries_["quality"] == quality.queries <= 2_000
     assert sum(map(len, queried)) == recourse.box.queries == recourse.n_queries_["guided"] + quality.queries
-    without = fitted(quality=False)
-    assert without.quality_ is None
-    assert "quality" not in without.n_queries_
+    assert unassessed.quality_ is None
+    assert "quality" not in unassessed.n_queries_
     states = SYN.problem.read(SYN.refused_test).states
-    assert (without.surrogate_.logit(states) == recourse.surrogate_.logit(states)).all(), "it changes nothing"  # type: ignore[union-attr]
+    assert (unassessed.surrogate_.logit(states) == recourse.surrogate_.logit(states)).all(), "it changes nothing"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("left", [0, 150, 700])
-def test_a_budget_is_kept(left: int) -> None:
-    needed = fitted(quality=False).n_queries_["guided"]
+def test_a_budget_is_kept(left: int, unassessed: Recourse) -> None:
+    needed = unassessed.n_queries_["guided"]
     recourse = fitted(settings=replace(HASTY, budget=needed + left))
     assert recourse.box.queries <= needed + left
     quality = recourse.quality_
     assert quality is not None
     assert quality.skipped
-    assert (quality.people > 0) == (left > 0 and quality.queries > 0)
-    assert str(quality.queries + needed) if quality.people else "not assessed" in str(quality)
+    assert (quality.people > 0) == (quality.queries > 0) == (left == 700)
+    assert ("were not assessed" in str(quality)) == (left < 700)
+    assert f"limited to {left} queries" in str(quality)
 
 
 def test_a_slow_model_is_queried_less() -> None:
@@ -121,8 +126,8 @@ def test_it_is_saved_loaded_and_shown(tmp_path: Path) -> None:
         for change in ({"helped": 41}, {"people": "50"}, {"cost_ratio": -1}, {"skipped": 3})
     ],
 )
-def test_a_damaged_record_is_ignored(damage: str, tmp_path: Path) -> None:
-    fitted(quality=False).save(tmp_path)
+def test_a_damaged_record_is_ignored(damage: str, tmp_path: Path, unassessed: Recourse) -> None:
+    unassessed.save(tmp_path)
     Workspace(tmp_path).write("quality.json", damage)
     assert Recourse.load(tmp_path, SYN.model).quality_ is None
 
@@ -133,12 +138,13 @@ def test_settings_are_checked() -> None:
             QualitySettings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="'quality' must be True, False or QualitySettings"):
         fitted(quality=3)
-    assert fitted(quality=QualitySettings(people=10)).quality_.people == 10  # type: ignore[union-attr]
 
 
 def test_a_fit_that_does_not_pay_is_announced(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "counterplan"):
-        fitted()
+        recourse = fitted(quality=QualitySettings(people=10))
+    assert recourse.quality_ is not None
+    assert recourse.quality_.people == 10
     messages = [record.getMessage() for record in caplog.records if record.name == "counterplan"]
     assert "refused people here would take at most" in messages[0]
     assert messages[1].startswith("round 1: ")

