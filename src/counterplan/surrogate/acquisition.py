@@ -319,12 +319,23 @@ class _GuidedSearch:
         needed[needed] = possible > self.best_value[needed]
         return needed
 
+    def min_gain(self) -> Floats:
+        """[B] smallest expected saving that is worth a query; 0 without a plan, which is worth any query."""
+        given = self.settings.min_gain
+        solved = np.isfinite(self.cost)
+        relative = self.settings.min_relative_gain * np.where(solved, self.cost, 0.0)
+        return relative if given is None else np.where(solved, given, 0.0)
+
     def query_cost(self) -> Floats:
-        """[B] what a query costs, λ: a share of the cost of the plan, or of the cheapest confident state."""
-        if self.settings.min_gain is not None:
-            return np.where(np.isfinite(self.target), self.settings.min_gain, 0.0)
-        cost = np.where(np.isfinite(self.cost), self.cost, self.target / _HORIZON)
-        return self.settings.min_relative_gain * np.where(np.isfinite(cost), cost, 0.0)
+        """[B] what a query costs in the index, λ: a share of the cost of the plan, or of the cheapest confident state.
+
+        `min_gain` replaces it if the number of queries is not limited.
+        """
+        reference = np.where(np.isfinite(self.cost), self.cost, self.target / _HORIZON)
+        relative = self.settings.min_relative_gain * np.where(np.isfinite(reference), reference, 0.0)
+        given = self.settings.min_gain
+        unlimited = self.max_queries == np.iinfo(np.intp).max
+        return relative if given is None or not unlimited else np.full(len(relative), float(given))
 
     def add(self, labels: Labels) -> None:
         """Add enumerated states to the pool; the first confident one sets a target."""
@@ -365,12 +376,17 @@ class _GuidedSearch:
         return best
 
     def acquisition(self, part: slice) -> Floats:
-        """[n] by how much the index in a `part` of the pool is below the target; 0 for queried states."""
+        """[n] by how much the index in a `part` of the pool is below the target; 0 where a query is not worth its cost.
+
+        States that are worth a query although their index is above the target come last, by expected saving.
+        """
         pool = self.pool
-        person, chance = pool.person[part], np.maximum(pool.probability[part], _TINY)
+        person, chance = pool.person[part], pool.probability[part]
         target = np.where(np.isinf(self.target), 0.0, self.target)[person]
-        below = np.maximum(target - pool.cost[part] - self.query_cost()[person] / chance, 0.0)
-        value: Floats = np.where(pool.open[part], below, 0.0)
+        saving = np.maximum(target - pool.cost[part], 0.0)
+        below = saving - self.query_cost()[person] / np.maximum(chance, _TINY)
+        worth = pool.open[part] & (chance * saving > self.min_gain()[person])
+        value: Floats = np.where(worth, np.where(below > 0, below, _TINY * chance * saving), 0.0)
         return value
 
     def propose(self) -> None:
@@ -422,6 +438,9 @@ class _GuidedSearch:
             self.active &= not self.oracle.exhausted
         self.update_target(self.active)
         self.best_value = self.values(_ALL)
+        queried = np.zeros(len(self.active), bool)
+        queried[person] = True
+        self.active &= queried | (self.needs_expansion() & ~self.full)
 
     def answers(self, states: Floats, rows: Ints, favourable: Bools) -> Answers:
         """Answers about `states` [n, F] of the people `rows` [n], with margins where scores are known and agree."""
