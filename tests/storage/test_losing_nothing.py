@@ -111,10 +111,10 @@ def test_a_fit_that_exhausted_its_budget_resumes_with_a_larger_one(run, folder: 
     problem = Problem.load(worlds.benchmark_file("german"))
     kept = len(LabelledStates.load(folder / "learned" / "answers.csv.gz", problem))
     assert 100 < kept <= 600
-    both = run("fit", "german", "--out", "learned", "--budget", "600", "--resume", "--method", "both")
-    assert both.code == 2
-    assert "spent on the surrogate" in both.err
-    assert "--resume with a larger --budget continues" in both.err
+    spent = run("fit", "german", "--out", "learned", "--budget", str(kept), "--resume", "--method", "both")
+    assert spent.code == 2
+    assert "spent on the surrogate" in spent.err
+    assert "--resume with a larger --budget continues" in spent.err
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -44,4 +44,4 @@ def test_nested_settings_are_converted_and_nothing_is_lost() -> None:
         stored, plain = settings_to_dict(settings), asdict(settings)
         assert len(stored) == len(plain)
         assert stored["budget"] == plain["budget"]
-    assert settings_to_dict(LearningSettings())["teach"]["share"] == 0.005
+    assert settings_to_dict(LearningSettings())["teach"]["share"] == 0.03
