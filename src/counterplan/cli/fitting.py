@@ -31,7 +31,7 @@ from counterplan.storage.workspace import (
 )
 
 if TYPE_CHECKING:
-    from counterplan.surrogate.active_learning import LearningSettings
+    from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
 
 Stopped = KeyboardInterrupt | CounterplanError
 
@@ -161,26 +161,27 @@ def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: st
     rounds, groups = (_metrics(workspace, name) for name in (LEARNING_METRICS, TRAINING_METRICS))
     if recourse.surrogate_ is not None and rounds:
         _draw(draw_learning, rounds, workspace.path(LEARNING_FIGURE), title)
-        _warn(rounds[-1]["success"], recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
-        echo(f"{how} in {count(len(rounds), 'round')}: {LearningProgress(**rounds[-1])}.")
+        last = LearningProgress(**rounds[-1])
+        _warn(last, recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
+        echo(f"{how} in {count(len(rounds), 'round')}: {last}.")
         _print_reliability(recourse, workspace.path(RELIABILITY_FIGURE), title)
     if recourse.quality_ is not None:
         echo(recourse.quality_)
     if recourse.agent_ is not None and groups:
         _draw(draw_curve, groups, workspace.path(TRAINING_FIGURE), title)
-        last = groups[-1]
-        if not last["solved"]:
+        latest = groups[-1]
+        if not latest["solved"]:
             echo("Warning: no plan was found for anybody in training: the agent has learned nothing.", err=True)
         echo(
-            f"{how} by search: {last['solved']:.1%} of the people in training have a plan, mean cost "
-            f"{last['cost']:.1f}; {last['queries']:,} {'query' if last['queries'] == 1 else 'queries'}."
+            f"{how} by search: {latest['solved']:.1%} of the people in training have a plan, mean cost "
+            f"{latest['cost']:.1f}; {latest['queries']:,} {'query' if latest['queries'] == 1 else 'queries'}."
         )
     drawn = [name for name in FIGURES if workspace.holds(name)]
     if drawn:
         echo(f"Look at {', '.join(drawn)}.")
 
 
-def _warn(success: float | None, budget_spent: bool, favourable: bool) -> None:
+def _warn(report: LearningProgress, budget_spent: bool, favourable: bool) -> None:
     """Print a warning if the surrogate could not be validated, or failed validation."""
     if not favourable and not budget_spent:
         echo(
@@ -190,10 +191,10 @@ def _warn(success: float | None, budget_spent: bool, favourable: bool) -> None:
         )
         return
     hint = "raise --budget" if budget_spent else "add more people who were refused"
-    if success is None:
+    if report.success is None and report.error is None:
         few = "queries" if budget_spent else "refused people"
         echo(f"Warning: too few {few} to validate the surrogate: plans may fail, or be unverified; {hint}.", err=True)
-    elif success == 0:
+    elif report.success == 0:
         echo(
             f"Warning: no plan was found for anybody in the validation set, so the surrogate may be poor; {hint}.",
             err=True,

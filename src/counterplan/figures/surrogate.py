@@ -12,10 +12,13 @@ from counterplan.surrogate.surrogate import Surrogate, reliability_of, sigmoid
 
 FEWEST_ANSWERS = 50
 """Minimum number of answers to estimate calibration from."""
+_VALIDATION_LABELS = {"success": "success rate", "cost": "mean cost of plans", "questions": "queries per person"}
 
 
 def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
-    """Draw success rate, cost and queries per validation person against queries, round by round.
+    """Draw what each round achieved against the number of queries.
+
+    Success rate, cost and queries per validation person; if scores were learned from, the error of their prediction.
 
     Parameters
     ----------
@@ -26,17 +29,20 @@ def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) 
     title : str
         Title of the figure.
     """
-    figure = new_figure(7, 6)
-    axes = figure.subplots(3, 1, sharex=True)
-    labels = {"success": "success rate", "cost": "mean cost of plans", "questions": "queries per person"}
+    if any(row.get("error") is not None for row in metrics):
+        labels, about = {"error": "standard error of the log odds"}, "out-of-fold error near the boundary"
+    else:
+        labels, about = _VALIDATION_LABELS, "validation people"
+    figure = new_figure(7, 1 + 5 * len(labels) / 3)
+    axes = figure.subplots(len(labels), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (key, label) in zip(axes, labels.items(), strict=True):
-        axis.plot([row["queries"] for row in metrics], [row[key] for row in metrics], "o-", color=ORANGE, markersize=4)
+        known = [row for row in metrics if row.get(key) is not None]
+        axis.plot([row["queries"] for row in known], [row[key] for row in known], "o-", color=ORANGE, markersize=4)
         axis.set_ylabel(label)
+        axis.set_ylim(*((-0.05, 1.05) if key == "success" else (0, None)))
         axis.grid(alpha=0.3)
-    axes[0].set_title(f"{title}: validation people")
-    axes[0].set_ylim(-0.05, 1.05)
-    axes[2].set_ylim(bottom=0)
-    axes[2].set_xlabel("queries to the black box")
+    axes[0].set_title(f"{title}: {about}")
+    axes[-1].set_xlabel("queries to the black box")
     write_figure(figure, path)
 
 

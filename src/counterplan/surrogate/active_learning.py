@@ -1,7 +1,8 @@
 """Learn a surrogate in rounds of queries, fits and validations.
 
 With decisions only, learning is active: people and random plans are labelled first, then the states that the planner
-would query. A model that also gives scores is learned from people and random plans alone, with far fewer queries.
+would query, until plans for validation people no longer improve. A model that also gives scores is learned from people
+and random plans alone, with far fewer queries, until the out-of-fold error no longer decreases.
 
 A checkpoint holds everything that determines what comes next, so an interrupted run resumes to the same surrogate.
 """
@@ -30,6 +31,7 @@ from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
 from counterplan.surrogate.acquisition import GuideSettings, guide
+from counterplan.surrogate.belief import PROBIT
 from counterplan.surrogate.fitting import FitSettings, fit
 from counterplan.surrogate.labelled_set import LabelledSet
 from counterplan.surrogate.score_fitting import ScoreFitSettings, fit_scores
@@ -39,6 +41,9 @@ from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_ar
 CHECKPOINT, METRICS = LEARNING
 _MIN_ROUND = 16
 """A round plans for at least this many people."""
+_PLANS_EACH = 3
+_MIN_SCORE_ROUNDS = 3
+"""Errors of fewer rounds are too noisy to compare."""
 _RESERVE = 1.5
 """This many times the queries of a validation are reserved for the last one and for the choice of parts."""
 _FORMAT = CheckpointFormat(
@@ -88,6 +93,8 @@ class LearningSettings:
         Whether to learn from the model's scores, if it gives any that agree with its decisions.
     score_growth : float, default=1.0
         The same as `growth` if scores are learned from.
+    score_tolerance : float, default=0.17
+        Learning from scores ends after a round that decreased the standard error by less than this share.
     max_answers : int, default=20_000
         Maximum number of answers to fit on; the last ones are used.
     anchors : int, default=1_000
@@ -97,7 +104,7 @@ class LearningSettings:
     rounds : int, default=20
         Maximum number of rounds.
     patience : int, default=4
-        Learning ends after this many rounds without improvement; half as many when scores or synthetic people are used.
+        Learning from decisions ends after this many rounds without improvement; half as many with synthetic people.
     tolerance : float, default=0.004
         Minimum improvement of the validation score, in shares of the least cost known.
     query_cost : float, default=0.02
@@ -127,6 +134,7 @@ class LearningSettings:
     growth: float = 0.3
     scores: bool = True
     score_growth: float = 1.0
+    score_tolerance: float = 0.17
     max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
     examples: int = 200
@@ -151,28 +159,34 @@ class LearningProgress:
     queries: int
     known: int
     """Size of the labelled set, provided answers included."""
-    success: float | None
-    """Share of validation people with a plan; None if there are none, or they could not be queried."""
-    cost: float
+    success: float | None = None
+    """Share of validation people with a plan; None if there are none, or they were not queried."""
+    cost: float = 0.0
     """Mean cost of these plans."""
-    questions: float
+    questions: float = 0.0
     """Mean number of queries about a validation person."""
+    error: float | None = None
+    """Out-of-fold standard error of the margins near the decision boundary, if scores are learned from."""
 
     def __str__(self) -> str:
-        asked = f"{self.queries:,} question{'' if self.queries == 1 else 's'} asked"
-        if self.success is None:
-            return f"nothing could be validated; {asked}"
-        return (
-            f"{self.success:.0%} of validation people have a plan, mean effort {self.cost:.1f}, "
-            f"{self.questions:.1f} questions each; {asked}"
-        )
+        found = []
+        if self.error is not None:
+            found.append(f"scores are predicted with a standard error of {self.error:.2g} in log odds")
+        if self.success is not None:
+            found.append(
+                f"{self.success:.0%} of validation people have a plan, mean cost {self.cost:.1f}, "
+                f"{self.questions:.1f} queries each"
+            )
+        queries = f"{self.queries:,} {'query' if self.queries == 1 else 'queries'}"
+        return "; ".join([*(found or ["nothing could be validated"]), queries])
 
 
 class ActiveLearner:
     """Learns a surrogate in rounds: query, fit, validate.
 
     The first round labels people as they are and the ends of random plans. Each later round plans for people not
-    planned for before, with the current surrogate, and adds the queries of these plans to the labelled set.
+    planned for before, with the current surrogate, and adds the queries of these plans to the labelled set. If the
+    model gives scores, later rounds label more people and random plans instead, and only the last one is validated.
 
     Parameters
     ----------
@@ -290,20 +304,41 @@ class ActiveLearner:
         if self.surrogate is None:
             self._initialize()
         elif self.link is not None:
-            self._sample()
+            self._sample(round(self.settings.score_growth * len(self.labelled_set)))
         else:
             self._plan(self._next_people(), self.settings.acquisition, self.surrogate)
         self.surrogate = replace(self._fitted(), hints=self._hints())
-        report = self._validate(self.surrogate)
+        error = self._compare_errors(self.surrogate)
+        report = self._validate(self.surrogate) if error is None else self._report(error=error)
         self.metrics.append(asdict(report))
         self.round += 1
         self.finished = self.converged or self.out_of_budget
         if self.finished:
-            if self.link is None:
+            if error is None:
                 self._choose_parts()
-            report = replace(report, queries=self.queries, known=len(self.labelled_set))
+                report = replace(report, queries=self.queries, known=len(self.labelled_set))
+            else:
+                report = replace(self._validate(self.surrogate), round=report.round, error=error)
             self.metrics[-1] = asdict(report)
         return report
+
+    def _compare_errors(self, surrogate: Surrogate) -> float | None:
+        """The standard error of a surrogate of scores, which becomes the best one; None if it is not one of scores.
+
+        A round multiplies the answers, so a single one without a clear decrease of the error ends learning.
+        """
+        if surrogate.link is None:
+            return None
+        error = PROBIT / surrogate.link.unit
+        before = self.metrics[-1].get("error") if self.round >= _MIN_SCORE_ROUNDS - 1 else None
+        if before is not None and error > (1 - self.settings.score_tolerance) * before:
+            self.stale_rounds = self.settings.patience
+        self.best, self.n_fitted = surrogate, self._n_fitted_last
+        return error
+
+    def _report(self, **measures: Any) -> LearningProgress:
+        """A report of this round."""
+        return LearningProgress(round=self.round, queries=self.queries, known=len(self.labelled_set), **measures)
 
     def _fitted(self) -> Surrogate:
         """A surrogate fitted to the latest answers: to their scores, if all have one that agrees."""
@@ -332,6 +367,8 @@ class ActiveLearner:
     @property
     def out_of_budget(self) -> bool:
         """Whether too few queries are left for another round."""
+        if self.link is not None:
+            return self.settings.budget - self.queries < _MIN_ROUND
         return self.labelled_set.out_of_budget or self._affordable_people() < _MIN_ROUND
 
     @property
@@ -347,15 +384,15 @@ class ActiveLearner:
         scored = self._link() is not None
         if not scored and few < settings.people:
             refused = np.concatenate([refused, self._query_as_they_are(settings.people - few)])
-        plans = settings.plans + settings.people - few if scored else settings.plans
         held = min(settings.validation, len(refused) // 3)
         self.validation, self.query_pool = refused[:held], refused[held:]
         self.least_cost = self.best_cost = np.full(held, np.inf)
         self.best_queries = np.zeros(held)
         if len(self.query_pool):
-            rows = self.query_pool[self.random.integers(len(self.query_pool), size=plans)]
-            ends = random_walk(self.problem, self.people.states[rows], self.random)
-            self.labelled_set.oracle(self.people).query(ends, rows)
+            if scored:
+                self._sample(settings.people - few + settings.plans)
+            else:
+                self._query_random_plans(settings.plans)
             if len(self.problem.transitions) > settings.probe_above:
                 self._probe()
         self.initialization_truncated = self.labelled_set.out_of_budget
@@ -375,12 +412,21 @@ class ActiveLearner:
         favourable, known = self.labelled_set.oracle(self.people).query(self.people.states[rows], rows)
         return rows[known & ~favourable]
 
-    def _sample(self) -> None:
-        """Query more people as they are, and ends of random plans of those known to be refused."""
-        settings, before = self.settings, self.queries
-        count = int(min(settings.score_growth * len(self.labelled_set), settings.budget - before))
-        self.query_pool = np.concatenate([self.query_pool, self._query_as_they_are(count // 4)])
-        rows = self.query_pool[self.random.integers(len(self.query_pool), size=count - (self.queries - before))]
+    def _sample(self, count: int) -> None:
+        """Query people as they are, and about `_PLANS_EACH` ends of random plans of each of those refused.
+
+        `count` is the number of queries, or all that are left if these are hardly more.
+        """
+        left = self.settings.budget - self.queries
+        count = left if left < 1.5 * count else count
+        before, refused = self.queries, len(self.query_pool) + len(self.validation)
+        people = round(count * min(0.5, 1 / (1 + _PLANS_EACH * refused / max(1, self.next_person))))
+        self.query_pool = np.concatenate([self.query_pool, self._query_as_they_are(people)])
+        self._query_random_plans(count - (self.queries - before))
+
+    def _query_random_plans(self, count: int) -> None:
+        """Query the ends of so many random plans of people who are known to be refused, the same number for each."""
+        rows = np.resize(self.random.permutation(self.query_pool), max(0, count))
         ends = random_walk(self.problem, self.people.states[rows], self.random)
         self.labelled_set.oracle(self.people).query(ends, rows)
 
@@ -477,12 +523,9 @@ class ActiveLearner:
                 self.best, self.n_fitted = surrogate, self._n_fitted_last
             if score < before:
                 self.best_cost, self.best_queries = found.cost, found.queries.astype(float)
-            stale = 2 if self.link is not None or self.next_person == len(self.people) else 1
+            stale = 2 if self.next_person == len(self.people) else 1
             self.stale_rounds = 0 if score < before - self.settings.tolerance else self.stale_rounds + stale
-        return LearningProgress(
-            round=self.round,
-            queries=self.queries,
-            known=len(self.labelled_set),
+        return self._report(
             success=float(solved.mean()) if validated else None,
             cost=float(found.cost[solved].mean()) if solved.any() else 0.0,
             questions=float(found.queries.mean()) if len(solved) else 0.0,

@@ -1,8 +1,9 @@
 """Correct a surrogate's predictions for one person by the answers about that person.
 
 The errors of a surrogate belong to people more than to states: if it is too optimistic about one state of a person, it
-is so about most of them. The latent log odds of a person's states are therefore modelled as a Gaussian process around
-the surrogate's, and every answer about the person, favourable or not, conditions it. S answers, M mutable features.
+is so about most of them. The latent log odds of a person's states are therefore modelled as a Gaussian or Student's t
+process around the surrogate's, and every answer about the person, favourable or not, conditions it. S answers, M
+mutable features.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from counterplan.errors import SettingError
 from counterplan.problem.transitions import Floats, Ints
@@ -22,6 +25,7 @@ _NOISE = 1e-3
 """Variance of the noise of an observed margin, as a share of the prior variance."""
 _LOCAL_LENGTH = 2.0
 """Length scale of the similarity of whole states."""
+_MIN_PROBABILITY = 1e-12
 _SQRT_2 = math.sqrt(2.0)
 
 
@@ -29,8 +33,9 @@ _SQRT_2 = math.sqrt(2.0)
 class ErrorModel:
     """The covariance of a surrogate's errors about the states of one person.
 
-    The correlation of two different states is ``shared + additive * a + local * l``, where `a` is the mean of
-    ``exp(-distance)`` over the mutable features, and `l` is ``exp(-total distance / 2)``.
+    The correlation of two different states is ``(shared + additive * a + local * l) * exp(-decay * d)``, where `a` is
+    the mean of ``exp(-distance)`` over the mutable features, `l` is ``exp(-total distance / 2)``, and `d` is the
+    distance of the predicted log odds in units of `sd`.
 
     Parameters
     ----------
@@ -42,6 +47,14 @@ class ErrorModel:
         states. The rest is independent.
     scale : tuple of float
         For each feature, the distance that counts as 1; 0 for categories, where different values have distance 1.
+    growth : float, default=0.0
+        Growth of the standard deviation with the distance from the decision boundary: at a distance of z standard
+        deviations it is ``sqrt(1 + (growth * z)**2)`` times as large.
+    decay : float, default=0.0
+        How fast the correlation of two states decreases with the distance of their predictions.
+    tail : float, default=0.0
+        Weight of the tails: the reciprocal of the degrees of freedom of Student's t distribution, below 0.5. With 0,
+        errors are Gaussian.
 
     Raises
     ------
@@ -54,23 +67,61 @@ class ErrorModel:
     additive: float = 0.2
     local: float = 0.4
     scale: tuple[float, ...] = ()
+    growth: float = 0.0
+    decay: float = 0.0
+    tail: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = (self.sd, self.shared, self.additive, self.local, *self.scale)
+        numbers = (self.sd, self.shared, self.additive, self.local, *self.scale, self.growth, self.decay, self.tail)
         if not (np.isfinite(numbers).all() and self.sd > 0 and min(numbers) >= 0):
             raise SettingError("an error model has a positive 'sd', and no negative shares or scales")
         if self.shared + self.additive + self.local > 1 + 1e-6:
             raise SettingError("the shares of an error model, 'shared', 'additive' and 'local', add up to 1 at most")
+        if self.tail >= 0.5:
+            raise SettingError(f"the 'tail' of an error model lies below 0.5, got {self.tail!r}")
 
     def of_features(self, indices: Ints) -> ErrorModel:
         """The model for states that consist of the features `indices` [M]."""
         return replace(self, scale=tuple(self.scale[index] for index in indices.tolist()))
 
-    def covariance(self, states: Floats, others: Floats) -> Floats:
-        """The covariance [n] of the errors about `states` [n, M] and others [n, M], row by row, if they differ."""
+    def sd_at(self, logit: Floats) -> Floats:
+        """Standard deviations [n] of the errors about states with the predicted `logit` [n]."""
+        spread: Floats = self.sd * np.sqrt(1 + (self.growth * logit / self.sd) ** 2)
+        return spread
+
+    def covariance(self, states: Floats, logit: Floats, others: Floats, other_logit: Floats) -> Floats:
+        """The covariance [n] of the errors about two different states each, row by row.
+
+        Parameters
+        ----------
+        states, others : ndarray of shape (n, M)
+        logit, other_logit : ndarray of shape (n,)
+            Predicted for them.
+        """
         additive, local = similarity(states, others, self.scale)
         correlation: Floats = self.shared + self.additive * additive + self.local * local
-        return self.sd**2 * correlation
+        if self.decay:
+            correlation *= np.exp(-self.decay * np.abs(logit - other_logit) / self.sd)
+        return correlation * self.sd_at(logit) * self.sd_at(other_logit)
+
+
+class StateBeliefs(NamedTuple):
+    """Beliefs about n states, each of one person, given the S answers so far.
+
+    Attributes
+    ----------
+    logit : ndarray of shape (n,)
+        The surrogate's.
+    mean, variance : ndarray of shape (n,)
+        Of the latent log odds.
+    loadings : ndarray of shape (n, S)
+        Covariance with the state of each answer, given the answers before it.
+    """
+
+    logit: Floats
+    mean: Floats
+    variance: Floats
+    loadings: Floats
 
 
 def similarity(states: Floats, others: Floats, scale: Sequence[float]) -> tuple[Floats, Floats]:
@@ -91,7 +142,7 @@ def _distance(one: Floats, other: Floats, scale: float) -> Floats:
 
 
 class Belief:
-    """Gaussian beliefs about the states of B people, conditioned on answers one after the other.
+    """Beliefs about the states of B people, conditioned on answers one after the other.
 
     Every answer is a rank-one update, which is stored, so that states which are enumerated later can be conditioned on
     earlier answers.
@@ -109,7 +160,11 @@ class Belief:
         width = len(errors.scale)
         self.count = np.zeros(people, np.intp)
         """[B] number of answers."""
+        self._margins, self._surprise = np.zeros(people), np.zeros(people)
+        """[B] number of answers with a margin, and the sum of their squared standardized innovations."""
         self._states = np.empty((people, 0, width))
+        self._logit = np.empty((people, 0))
+        """[B, S] what the surrogate predicted for the answered states."""
         self._gain, self._shrinkage = np.empty((people, 0)), np.empty((people, 0))
         """[B, S] change of the mean, and of the covariance, for each unit of a state's loading."""
         self._loadings = np.empty((people, 0, 0))
@@ -119,7 +174,7 @@ class Belief:
         """S, the largest number of answers about one person."""
         return self._gain.shape[1]
 
-    def prior(self, states: Floats, person: Ints, logit: Floats) -> tuple[Floats, Floats, Floats]:
+    def prior(self, states: Floats, person: Ints, logit: Floats) -> StateBeliefs:
         """Condition states that are new on all answers so far.
 
         Parameters
@@ -131,30 +186,37 @@ class Belief:
 
         Returns
         -------
-        mean, variance : ndarray of shape (n,)
-        loadings : ndarray of shape (n, S)
+        StateBeliefs
         """
-        mean, variance = logit.astype(float), np.full(len(states), self.errors.sd**2)
-        loadings = np.zeros((len(states), len(self)))
+        logit = logit.astype(float)
+        made = StateBeliefs(
+            logit, logit.copy(), self.errors.sd_at(logit) ** 2, np.zeros((len(states), len(self)))
+        )  # fmt: skip
         for answer in range(len(self)):
             rows = np.flatnonzero(self.count[person] > answer)
-            loadings[rows, answer] = self._loading(states[rows], person[rows], loadings[rows], answer)
-            self._condition(mean, variance, loadings[:, answer], person, answer)
-        return mean, variance, loadings
+            self._condition(made, states, person, answer, rows)
+        return made
 
-    def _loading(self, states: Floats, person: Ints, loadings: Floats, answer: int) -> Floats:
-        """Covariance [n] of `states` with the state of an answer, given the answers before it."""
-        covariance = self.errors.covariance(states, self._states[person, answer])
-        earlier = self._shrinkage[person, :answer] * self._loadings[person, answer, :answer]
-        explained: Floats = np.einsum("ij,ij->i", earlier, loadings[:, :answer])
-        return covariance - explained
+    def update(self, states: Floats, person: Ints, beliefs: StateBeliefs) -> None:
+        """Condition known `states` [n, M] of `person` [n], in place, on the latest answer about their person."""
+        latest = self.count[person] - 1
+        for answer in np.unique(latest).tolist():
+            self._condition(beliefs, states, person, answer, np.flatnonzero(latest == answer))
 
-    def _condition(self, mean: Floats, variance: Floats, loading: Floats, person: Ints, answer: int) -> None:
-        mean += self._gain[person, answer] * loading
-        variance -= self._shrinkage[person, answer] * loading**2
-        np.maximum(variance, _NOISE * self.errors.sd**2, out=variance)
+    def _condition(self, beliefs: StateBeliefs, states: Floats, person: Ints, answer: int, rows: Ints) -> None:
+        """Condition the states `rows`, in place, on the answer with this number about their person."""
+        who = person[rows]
+        covariance = self.errors.covariance(
+            states[rows], beliefs.logit[rows], self._states[who, answer], self._logit[who, answer]
+        )
+        earlier = self._shrinkage[who, :answer] * self._loadings[who, answer, :answer]
+        loading = covariance - np.einsum("ij,ij->i", earlier, beliefs.loadings[rows, :answer])
+        beliefs.loadings[rows, answer] = loading
+        beliefs.mean[rows] += self._gain[who, answer] * loading
+        variance = beliefs.variance[rows] - self._shrinkage[who, answer] * loading**2
+        beliefs.variance[rows] = np.maximum(variance, _NOISE * self.errors.sd**2)
 
-    def observe(self, person: Ints, states: Floats, belief: tuple[Floats, Floats, Floats], answers: Answers) -> None:
+    def observe(self, person: Ints, states: Floats, beliefs: StateBeliefs, answers: Answers) -> None:
         """Condition on one answer about each of the people `person` [n].
 
         Parameters
@@ -163,50 +225,47 @@ class Belief:
             Different people.
         states : ndarray of shape (n, M)
             The states that were answered.
-        belief : tuple of ndarray
-            Mean [n], variance [n] and loadings [n, S] of these states, as `prior` returns them.
+        beliefs : StateBeliefs
+            About these states, as `prior` returns them.
         answers : Answers
         """
         if not len(person):
             return
-        mean, variance, loadings = belief
         at = self.count[person]
         if at.max() >= len(self):
             self._grow()
-        width = loadings.shape[1]
-        self._states[person, at] = states
-        self._loadings[person, at, :width] = loadings
-        gain, shrinkage = answers.update(mean, variance, self.errors.sd)
+        self._states[person, at], self._logit[person, at] = states, beliefs.logit
+        self._loadings[person, at, : beliefs.loadings.shape[1]] = beliefs.loadings
+        noise = _NOISE * self.errors.sd**2
+        gain, shrinkage = answers.update(beliefs.mean, beliefs.variance, noise)
         self._gain[person, at], self._shrinkage[person, at] = gain, shrinkage
+        scored = np.isfinite(answers.margin)
+        innovation = (answers.margin - beliefs.mean)[scored]
+        self._surprise[person[scored]] += innovation**2 / (beliefs.variance[scored] + noise)
+        self._margins[person[scored]] += 1
         self.count[person] += 1
 
     def _grow(self) -> None:
         self._states = np.pad(self._states, ((0, 0), (0, 1), (0, 0)))
+        self._logit = np.pad(self._logit, ((0, 0), (0, 1)))
         self._gain = np.pad(self._gain, ((0, 0), (0, 1)))
         self._shrinkage = np.pad(self._shrinkage, ((0, 0), (0, 1)))
         self._loadings = np.pad(self._loadings, ((0, 0), (0, 1), (0, 1)))
 
-    def update(
-        self, states: Floats, person: Ints, mean: Floats, variance: Floats, loadings: Floats, columns: Ints
-    ) -> None:
-        """Condition known states, in place, on the latest answer about their person.
+    def odds(self, person: Ints, mean: Floats, variance: Floats) -> Floats:
+        """Log odds [n] that states of `person` [n] are favourable.
 
-        Parameters
-        ----------
-        states : ndarray of shape (n, M)
-        person : ndarray of shape (n,)
-        mean, variance : ndarray of shape (n,)
-        loadings : ndarray of shape (n, S)
-        columns : ndarray of shape (n,)
-            The number of the answer, for each state.
+        With heavy tails, margins far from the predicted ones widen the belief about all other states of the person.
         """
-        for answer in np.unique(columns).tolist():
-            rows = np.flatnonzero(columns == answer)
-            new = self._loading(states[rows], person[rows], loadings[rows], answer)
-            loadings[rows, answer] = new
-            part_mean, part_variance = mean[rows], variance[rows]
-            self._condition(part_mean, part_variance, new, person[rows], answer)
-            mean[rows], variance[rows] = part_mean, part_variance
+        z = mean / np.sqrt(variance)
+        if not self.errors.tail:
+            return PROBIT * z
+        freedom = 1 / self.errors.tail
+        after = freedom + self._margins[person]
+        widening = (freedom - 2 + self._surprise[person]) / after  # scales have the variance of the Gaussian case
+        probability = np.clip(stdtr(after, z / np.sqrt(widening)), _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
+        odds: Floats = np.log(probability) - np.log1p(-probability)
+        return odds
 
 
 @dataclass(frozen=True)
@@ -224,9 +283,12 @@ class Answers:
     favourable: np.ndarray[tuple[int], np.dtype[np.bool_]]
     margin: Floats
 
-    def update(self, mean: Floats, variance: Floats, sd: float) -> tuple[Floats, Floats]:
-        """Gain [n] and shrinkage [n] of conditioning beliefs `mean` [n], `variance` [n] on these answers."""
-        noisy = variance + _NOISE * sd**2
+    def update(self, mean: Floats, variance: Floats, noise: float) -> tuple[Floats, Floats]:
+        """Gain [n] and shrinkage [n] of conditioning beliefs `mean` [n], `variance` [n] on these answers.
+
+        Margins are observed with some `noise`, a variance.
+        """
+        noisy = variance + noise
         sign, deviation = np.where(self.favourable, 1.0, -1.0), np.sqrt(variance)
         z = sign * mean / deviation
         hazard = _hazard(z)

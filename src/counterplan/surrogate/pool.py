@@ -6,9 +6,11 @@ import numpy as np
 
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels
-from counterplan.surrogate.belief import PROBIT, Answers, Belief, ErrorModel
+from counterplan.surrogate.belief import Answers, Belief, ErrorModel, StateBeliefs
 
-_COLUMNS = ("_person", "_cost", "_odds", "_probability", "_open", "_mean", "_variance", "_loadings")
+_BELIEFS = ("_logit", "_mean", "_variance", "_loadings")
+"""Columns with the fields of `StateBeliefs`."""
+_COLUMNS = ("_person", "_cost", "_odds", "_probability", "_open", *_BELIEFS)
 
 
 class Pool:
@@ -32,7 +34,12 @@ class Pool:
         self._odds = np.empty(0)
         self._probability = np.empty(0)
         self._open = np.empty(0, bool)
-        self._mean, self._variance, self._loadings = np.empty(0), np.empty(0), np.empty((0, 0))
+        self._logit, self._mean, self._variance, self._loadings = (
+            np.empty(0),
+            np.empty(0),
+            np.empty(0),
+            np.empty((0, 0)),
+        )
 
     def __len__(self) -> int:
         return self._count
@@ -82,12 +89,20 @@ class Pool:
         if self._belief is None:
             self._set_odds(new, odds)
         else:
-            mean, variance, loadings = self._belief.prior(labels.states, labels.person, odds)
-            self._mean[new], self._variance[new], self._loadings[new] = mean, variance, loadings
-            self._set_odds(new, PROBIT * mean / np.sqrt(variance))
+            self._set_beliefs(new, self._belief.prior(labels.states, labels.person, odds))
 
     def _set_odds(self, rows: slice | Ints, odds: Floats) -> None:
         self._odds[rows], self._probability[rows] = odds, 1 / (1 + np.exp(-odds))
+
+    def _set_beliefs(self, rows: slice | Ints, beliefs: StateBeliefs) -> None:
+        assert self._belief is not None
+        for name, column in zip(_BELIEFS, beliefs, strict=True):
+            getattr(self, name)[rows] = column
+        self._set_odds(rows, self._belief.odds(self._person[rows], beliefs.mean, beliefs.variance))
+
+    def _beliefs(self, rows: Ints) -> StateBeliefs:
+        """Beliefs about the states `rows` [n], copied."""
+        return StateBeliefs(*(getattr(self, name)[rows] for name in _BELIEFS))
 
     def observe_starts(self, logit: Floats, answers: Answers) -> None:
         """Condition on the answers about the people as they are [B], with the surrogate's `logit` [B]."""
@@ -103,17 +118,14 @@ class Pool:
         if belief is None or not len(at):
             return
         people, states = self.person[at], self._all_labels().states
-        prior = self._mean[at], self._variance[at], self._loadings[at]
-        belief.observe(people, states[at], prior, answers)
+        belief.observe(people, states[at], self._beliefs(at), answers)
         self._add_loadings()
         concerned = np.zeros(len(belief.count), bool)
         concerned[people] = True
         rows = np.flatnonzero(concerned[self.person])
-        mean, variance, loadings = self._mean[rows], self._variance[rows], self._loadings[rows]
-        person = self.person[rows]
-        belief.update(states[rows], person, mean, variance, loadings, belief.count[person] - 1)
-        self._mean[rows], self._variance[rows], self._loadings[rows] = mean, variance, loadings
-        self._set_odds(rows, PROBIT * mean / np.sqrt(variance))
+        beliefs = self._beliefs(rows)
+        belief.update(states[rows], self.person[rows], beliefs)
+        self._set_beliefs(rows, beliefs)
 
     def _add_loadings(self) -> None:
         """Make room for the loadings of another answer."""

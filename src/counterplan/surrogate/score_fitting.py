@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,8 @@ from counterplan.surrogate.trees import LEAVES, Trees, histogram_boosted, tree_i
 _SHARES = np.linspace(0, 1, 11)
 """Candidate weights of the trees against the networks."""
 _MIN_SD = 0.02
-_CLIPPED = 0.99
-"""Residuals beyond this quantile are clipped before they are correlated."""
-_SHARED = (0.4, 0.75)
-"""Bounds of the share of the error variance that is common to all states of a person."""
+_ERRORS = ErrorModel(shared=0.2, additive=0.4, local=0.4, growth=0.2, decay=0.05, tail=1 / 3)
+"""Residuals of scores have heavy tails, are larger far from the boundary, and are correlated in similar states most."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +125,7 @@ def fit_scores(
     held_out = fold[rows], rows
     by_networks = scale * np.asarray(forward(np, params, x), float)[held_out]
     by_trees = np.array([model.predict(tree_inputs(problem.features, states)) for model in forests])[held_out]
-    calibrations, share, sd = _calibrations(margins[rows], by_networks, by_trees, weight[rows], scale)
-    residual = margins[rows] - (1 - share) * by_networks - share * by_trees
-    shared = float(np.clip(_within_person(residual, states[rows][:, by]), *_SHARED))
-    rest = (1 - shared) / 3
-    errors = ErrorModel(shared=shared, additive=rest, local=2 * rest, scale=spreads(problem, states))
+    calibrations, sd = _calibrations(margins[rows], by_networks, by_trees, weight[rows], scale)
     return Surrogate(
         problem,
         features,
@@ -141,7 +135,7 @@ def fit_scores(
         folds=folds,
         forests=settings.forests,
         fold_features=by,
-        errors=errors,
+        errors=replace(_ERRORS, scale=spreads(problem, states)),
         link=link.with_unit(PROBIT / sd),
     )
 
@@ -169,8 +163,8 @@ def _fit_forests(
 
 def _calibrations(
     margins: Floats, by_networks: Floats, by_trees: Floats, weight: Floats, scale: float
-) -> tuple[dict[str, Calibration], float, float]:
-    """Calibrations in units of the held-out standard error; the share of the trees that has the least one; and it."""
+) -> tuple[dict[str, Calibration], float]:
+    """Calibrations in units of the held-out standard error, and that of the best mean of networks and trees."""
 
     def error(share: float) -> float:
         residual = margins - (1 - share) * by_networks - share * by_trees
@@ -181,14 +175,4 @@ def _calibrations(
     for parts, part in (("networks", 0.0), ("trees", 1.0), ("both", share)):
         unit = PROBIT / error(part)
         made[parts] = Calibration((1 - part) * scale * unit, part * unit)
-    return made, share, error(share)
-
-
-def _within_person(residual: Floats, people: Floats) -> float:
-    """Correlation of the residuals [n] of different states of one person; `people` [n, k] are equal for these."""
-    person = np.unique(people, axis=0, return_inverse=True)[1].ravel()
-    limit = float(np.quantile(np.abs(residual), _CLIPPED))
-    clipped = np.clip(residual, -limit, limit)
-    total, squares, size = np.bincount(person, clipped), np.bincount(person, clipped**2), np.bincount(person)
-    pairs, variance = float((size * (size - 1)).sum()), float((clipped**2).mean())
-    return float((total**2 - squares).sum()) / pairs / variance if pairs and variance else 0.0
+    return made, error(share)
