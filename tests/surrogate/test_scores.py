@@ -23,7 +23,8 @@ from counterplan import (
 from counterplan.search.synthetic import random_walk
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
-from counterplan.surrogate.belief import ErrorModel
+from counterplan.surrogate.active_learning import ActiveLearner, LearningProgress
+from counterplan.surrogate.belief import PROBIT, ErrorModel
 from counterplan.surrogate.score_fitting import ScoreFitSettings, fit_scores
 from counterplan.surrogate.score_link import MAX_MARGIN, ScoreLink
 from counterplan.surrogate.surrogate import Calibration
@@ -154,6 +155,34 @@ def test_learning_from_scores_plans_with_few_queries(tmp_path: Path) -> None:
     assert other.surrogate_ is not None
     assert other.surrogate_.link is None
     assert np.isnan(other.answers_.scores).all()
+
+
+def test_all_queries_of_learning_from_scores_go_to_people_and_random_plans() -> None:
+    """With a small budget nothing is spent on validation; a few plans are queried for each refused person."""
+    german = benchmarks.load("german")
+    people, box = german.problem.read(german.train), BlackBox(german.model)
+    learner = ActiveLearner(german.problem, people, box, LearningSettings(budget=600, score_fit=QUICK), seed=0)
+    reports: list[LearningProgress] = []
+    surrogate = learner.run(reports.append)
+    assert surrogate.link is not None
+    assert learner.queries == box.queries == 600
+    assert reports[-1].success is None
+    assert reports[-1].error == pytest.approx(PROBIT / surrogate.link.unit)
+    as_they_are = {state.tobytes() for state in people.states}
+    plans = sum(state.tobytes() not in as_they_are for state in learner.labelled_set.states)
+    refused = len(learner.query_pool)
+    assert refused < plans < 6 * refused
+
+
+def test_learning_from_scores_ends_when_the_error_no_longer_falls() -> None:
+    german = benchmarks.load("german")
+    settings = LearningSettings(people=60, plans=60, validation=9, score_tolerance=0.999, score_fit=QUICK)
+    learner = ActiveLearner(german.problem, german.problem.read(german.train), BlackBox(german.model), settings, seed=0)
+    learner.run()
+    assert learner.round == 3, "errors of two rounds are not compared"
+    assert learner.queries < 1_500
+    assert learner.metrics[-1]["success"] > 0.5, "what is left of the budget pays for a validation"
+    assert all(row["success"] is None for row in learner.metrics[:-1])
 
 
 def test_a_run_on_scores_resumes_to_the_same_surrogate(tmp_path: Path) -> None:

@@ -14,9 +14,12 @@ from counterplan.search.change_sets import Hints
 from counterplan.surrogate.acquisition import GuideSettings, Logit, guide
 from counterplan.surrogate.surrogate import Surrogate
 
+_LABELS_GAIN = 0.01
+"""`min_relative_gain` for surrogates of decisions, which are less certain: more queries pay."""
+
 
 class GuidedPlanner(Planner):
-    """Query the state with the largest expected saving, until no query is worth its cost.
+    """Query the state with the least cost plus expected cost of queries, until no query is worth its cost.
 
     A surrogate models the black box, not the actions: one that was fitted for other costs, actions or limits over the
     same features and outcome serves as well. A wrong surrogate costs queries, never correctness. With a budget of 0,
@@ -30,6 +33,7 @@ class GuidedPlanner(Planner):
         A surrogate fitted on the same features and outcome, or a function that returns the log odds [n] of states
         [n, F].
     settings : GuideSettings, optional
+        The default has a `min_relative_gain` of 0.01 if the surrogate was not fitted to scores.
 
     Raises
     ------
@@ -50,7 +54,8 @@ class GuidedPlanner(Planner):
     ) -> None:
         super().__init__(problem, box)
         self.surrogate = surrogate.with_problem(problem) if isinstance(surrogate, Surrogate) else surrogate
-        self.settings = settings or GuideSettings()
+        default = GuideSettings() if self.uses_scores else GuideSettings(min_relative_gain=_LABELS_GAIN)
+        self.settings = settings or default
 
     @property
     def uses_scores(self) -> bool:
