@@ -1,9 +1,11 @@
 """Guided planning for models that nothing was tuned on: `python bench/strangers.py [CASE …] [--seeds 3] [--out FILE]`.
 
-A case is a benchmark and a kind of model, such as `adult/forest`; `own` is the benchmark's model. For each seed, a
+A case is a benchmark and a kind of model, such as `adult/forest`; `own` is the benchmark's model. The case `hmda` is a
+table and a model that no setting was tuned on; see `hmda/table.py` for the packages that it needs. For each seed, a
 surrogate is learned from the training people, once from scores and once from decisions only, within a query budget.
-Plans are made for the first 200 refused test people. Everybody is queried as they are first, and that query counts.
-People with a plan according to exact search are reported apart from people without one. Every plan is replayed.
+Plans are made for the first 200 refused test people by the guided planner, and by `auto` with its defaults. Everybody
+is queried as they are first, and that query counts. People with a plan according to exact search are reported apart
+from people without one. Every plan is replayed.
 """
 
 from __future__ import annotations
@@ -18,14 +20,22 @@ import common  # first: it sets the number of threads
 import guided
 import numpy as np
 import pandas as pd
+from hmda import table
 
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, benchmarks
+from counterplan import AutoPlanner, BlackBox, ExactPlanner, GuidedPlanner, Plans, Problem, benchmarks
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
 PEOPLE = 200
 BUDGETS = {
-    "scores": {"taiwan/own": 1_000, "german/own": 2_000, "adult/own": 5_000, "syn/own": 5_000, "syn_long/own": 10_000},
-    "labels": {"taiwan/own": 5_000},
+    "scores": {
+        "taiwan/own": 1_000,
+        "german/own": 2_000,
+        "adult/own": 5_000,
+        "syn/own": 5_000,
+        "syn_long/own": 10_000,
+        "hmda": 2_000,
+    },
+    "labels": {"taiwan/own": 5_000, "hmda": 5_000},
 }
 """Query budgets of learning by mode and case; others have `DEFAULT_BUDGET`."""
 DEFAULT_BUDGET = {"scores": 3_000, "labels": 10_000}
@@ -42,27 +52,32 @@ CASES = (
 )
 
 
-def one(case: str, mode: str, seed: int, budget: int | None) -> dict[str, Any]:
-    """All measures of one case, mode and seed."""
+def load(case: str, seed: int) -> tuple[Problem, object, pd.DataFrame, pd.DataFrame]:
+    """The problem, the model, and the training and test people of a case."""
+    if case == "hmda":
+        return table.load(seed)
     name, kind = case.split("/")
     benchmark = benchmarks.load(name, seed)
-    problem = benchmark.problem
     model = benchmark.model if kind == "own" else guided.another_model(benchmark, kind)
-    refused = _refused(problem, model, benchmark.test)
+    return benchmark.problem, model, benchmark.train, benchmark.test
+
+
+def one(case: str, mode: str, seed: int, budget: int | None) -> dict[str, Any]:
+    """All measures of one case, mode and seed."""
+    problem, model, train, test = load(case, seed)
+    refused = _refused(problem, model, test)
     optimum = np.array([plan.cost for plan in ExactPlanner(problem, BlackBox(model)).plan(refused, refused=True)])
+    feasible = np.isfinite(optimum)
     budget = budget or BUDGETS[mode].get(case, DEFAULT_BUDGET[mode])
     settings = LearningSettings(budget=budget, scores=mode == "scores")
     started = time.process_time()
-    learner = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(model), settings, seed)
+    learner = ActiveLearner(problem, problem.read(train), BlackBox(model), settings, seed)
     surrogate = learner.run()
     learning = time.process_time() - started
     started = time.process_time()
     plans = GuidedPlanner(problem, BlackBox(model), surrogate).plan(refused)
     planning = time.process_time() - started
-    cost, queries = np.array([plan.cost for plan in plans]), np.array([plan.queries for plan in plans])
-    held = np.array([plan.status == "found" and plan.replay(problem, BlackBox(model)).ok for plan in plans])
-    feasible = np.isfinite(optimum)
-    solved = held & feasible
+    auto = AutoPlanner(problem, BlackBox(model), learned={"surrogate": surrogate}).plan(refused)
     return {
         "case": case,
         "mode": mode,
@@ -70,18 +85,30 @@ def one(case: str, mode: str, seed: int, budget: int | None) -> dict[str, Any]:
         "scored": surrogate.link is not None,
         "feasible": int(feasible.sum()),
         "infeasible": int((~feasible).sum()),
-        "success": float(solved.sum() / max(1, feasible.sum())),
-        "ratio": float((cost[solved] / optimum[solved]).mean()),
-        "queries": float(queries[feasible].mean()),
-        "infeasible_queries": float(queries[~feasible].mean()) if (~feasible).any() else float("nan"),
-        "replayed": float(held[np.isfinite(cost)].mean()),
+        **_measures(plans, problem, model, optimum),
+        "auto": _measures(auto, problem, model, optimum),
         "training_queries": learner.queries,
         "training_cpu": learning,
         "milliseconds": 1000 * planning / len(refused),
     }
 
 
-def _refused(problem: Any, model: object, people: pd.DataFrame) -> pd.DataFrame:
+def _measures(plans: Plans, problem: Problem, model: object, optimum: np.ndarray) -> dict[str, float]:
+    """Success, cost ratio and queries for people with a plan, queries for people without one, and replayed plans."""
+    cost, queries = np.array([plan.cost for plan in plans]), np.array([plan.queries for plan in plans])
+    held = np.array([plan.status == "found" and plan.replay(problem, BlackBox(model)).ok for plan in plans])
+    feasible = np.isfinite(optimum)
+    solved = held & feasible
+    return {
+        "success": float(solved.sum() / max(1, feasible.sum())),
+        "ratio": float((cost[solved] / optimum[solved]).mean()),
+        "queries": float(queries[feasible].mean()),
+        "infeasible_queries": float(queries[~feasible].mean()) if (~feasible).any() else float("nan"),
+        "replayed": float(held[np.isfinite(cost)].mean()),
+    }
+
+
+def _refused(problem: Problem, model: object, people: pd.DataFrame) -> pd.DataFrame:
     """The first refused people."""
     return people[~BlackBox(model).favourable(problem, people)].head(PEOPLE)
 
@@ -95,7 +122,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return (
         f"{success} / {ratio} / {queries}; without a plan {stuck} "
         f"@ {rest['training_queries']:,.0f} queries, {rest['training_cpu']:.0f} s; {rest['milliseconds']:.0f} ms; "
-        f"replayed {np.mean([row['replayed'] for row in rows]):.3f}"
+        f"replayed {np.mean([row['replayed'] for row in rows]):.3f}; "
+        f"auto {np.mean([row['auto']['success'] for row in rows]):.3f} / "
+        f"{np.mean([row['auto']['ratio'] for row in rows]):.3f}"
     )
 
 

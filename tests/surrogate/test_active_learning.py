@@ -226,7 +226,7 @@ def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) 
     assert (
         kept | {f"ledger.{name}" for name in ["states", "answers", "lengths", "keys", "paid", "given"]} <= arrays.keys()
     )
-    first = "budget people plans probes many validation growth scores score_growth score_tolerance"
+    first = "budget people plans probes many validation growth scores score_growth score_tolerance score_precision"
     rest = "most anchors examples rounds patience better price"
     assert list(facts["settings"]) == [*first.split(), *rest.split(), "guide", "teach", "fit", "score_fit"]
     fit = "members hidden steps refit_steps batch learning_rate weight_decay cuts forests trees shrinkage rows_share"

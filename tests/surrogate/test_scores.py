@@ -183,6 +183,10 @@ def test_learning_from_scores_ends_when_the_error_no_longer_falls() -> None:
     assert learner.queries < 1_500
     assert learner.metrics[-1]["success"] > 0.5, "what is left of the budget pays for a validation"
     assert all(row["success"] is None for row in learner.metrics[:-1])
+    precise = replace(settings, score_precision=10.0)
+    learner = ActiveLearner(german.problem, german.problem.read(german.train), BlackBox(german.model), precise, seed=0)
+    learner.run()
+    assert learner.round == 1
 
 
 def test_a_run_on_scores_resumes_to_the_same_surrogate(tmp_path: Path) -> None:

@@ -95,6 +95,8 @@ class LearningSettings:
         The same as `growth` if scores are learned from.
     score_tolerance : float, default=0.17
         Learning from scores ends after a round that decreased the standard error by less than this share.
+    score_precision : float, default=0.1
+        Learning from scores ends at this standard error, in log odds: smaller ones hardly improve plans.
     max_answers : int, default=20_000
         Maximum number of answers to fit on; the last ones are used.
     anchors : int, default=1_000
@@ -135,6 +137,7 @@ class LearningSettings:
     scores: bool = True
     score_growth: float = 1.0
     score_tolerance: float = 0.17
+    score_precision: float = 0.1
     max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
     examples: int = 200
@@ -325,14 +328,16 @@ class ActiveLearner:
     def _compare_errors(self, surrogate: Surrogate) -> float | None:
         """The standard error of a surrogate of scores, which becomes the best one; None if it is not one of scores.
 
-        A round multiplies the answers, so a single one without a clear decrease of the error ends learning.
+        Learning ends if it is precise, or after a round that did not clearly decrease the error: a round multiplies the
+        answers, so that one suffices to tell.
         """
         if surrogate.link is None:
             return None
-        error = PROBIT / surrogate.link.unit
+        error, settings = PROBIT / surrogate.link.unit, self.settings
         before = self.metrics[-1].get("error") if self.round >= _MIN_SCORE_ROUNDS - 1 else None
-        if before is not None and error > (1 - self.settings.score_tolerance) * before:
-            self.stale_rounds = self.settings.patience
+        stale = before is not None and error > (1 - settings.score_tolerance) * before
+        if stale or error <= settings.score_precision:
+            self.stale_rounds = settings.patience
         self.best, self.n_fitted = surrogate, self._n_fitted_last
         return error
 
