@@ -77,7 +77,7 @@ def one(case: str, mode: str, seed: int, budget: int | None) -> dict[str, Any]:
     started = time.process_time()
     plans = GuidedPlanner(problem, BlackBox(model), surrogate).plan(refused)
     planning = time.process_time() - started
-    auto = AutoPlanner(problem, BlackBox(model), learned={"surrogate": surrogate}).plan(refused)
+    auto = AutoPlanner(problem, BlackBox(model), learned={"surrogate": lambda: surrogate}).plan(refused)
     return {
         "case": case,
         "mode": mode,
