@@ -58,7 +58,7 @@ def recommend(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first so many people only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first people only, at most this many.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
     ] = None,
