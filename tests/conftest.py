@@ -209,6 +209,15 @@ def blank_figures() -> Iterator[None]:
 
 
 @pytest.fixture
+def quick_fits() -> Iterator[None]:
+    """Commands fit with small settings, in this process."""
+    import quick
+
+    with quick.quick_fits():
+        yield
+
+
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a problem, a model and people in it."""
     monkeypatch.chdir(tmp_path)
