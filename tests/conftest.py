@@ -25,7 +25,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 # The same examples on every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
-settings.register_profile("same", max_examples=40, derandomize=True, **usual)
+settings.register_profile("same", max_examples=20, derandomize=True, **usual)
 settings.register_profile("explore", max_examples=2000, database=None, **usual)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 

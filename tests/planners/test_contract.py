@@ -154,7 +154,8 @@ def test_plans_are_legal_priced_right_and_favourable(make, benchmark: Benchmark)
             assert [step.after[name] for name in immutable] == [plan.start[name] for name in immutable]
 
 
-def test_the_same_again(make, benchmark: Benchmark) -> None:
+def test_the_same_again(make) -> None:
+    benchmark = benchmarks.load("german")
     people = benchmark.refused_test.head(10)
     first = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
     second = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
@@ -162,7 +163,7 @@ def test_the_same_again(make, benchmark: Benchmark) -> None:
 
 
 def test_one_by_one_as_together(make, benchmark: Benchmark) -> None:
-    people = benchmark.refused_test.head(6)
+    people = benchmark.refused_test.head(4)
     together = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
     planner = make(benchmark.problem, BlackBox(benchmark.model))
     for row, plan in enumerate(together):
@@ -175,7 +176,8 @@ def test_one_by_one_as_together(make, benchmark: Benchmark) -> None:
         )
 
 
-def test_questions_are_counted_by_the_meter(make, benchmark: Benchmark) -> None:
+def test_questions_are_counted_by_the_meter(make) -> None:
+    benchmark = benchmarks.load("german")
     rows = 0
 
     def counting(frame: pd.DataFrame) -> np.ndarray:
@@ -194,7 +196,7 @@ def test_questions_are_counted_by_the_meter(make, benchmark: Benchmark) -> None:
 
 
 def test_what_is_forbidden_is_not_done(make, benchmark: Benchmark) -> None:
-    people = benchmark.refused_test.head(12)
+    people = benchmark.refused_test.head(8)
     planner = make(benchmark.problem, BlackBox(benchmark.model))
     free = planner.plan(people)
     often = pd.Series([action for plan in free for action in plan.actions]).value_counts().index[0]
@@ -234,7 +236,8 @@ def test_nobody_somebody_and_the_already_favourable(make, benchmark: Benchmark) 
         planner.plan(pd.DataFrame({"nothing": [1]}))
 
 
-def test_people_known_to_be_refused_are_not_asked_about(make, benchmark: Benchmark) -> None:
+def test_people_known_to_be_refused_are_not_asked_about(make) -> None:
+    benchmark = benchmarks.load("german")
     people = benchmark.refused_test.head(10)
     asked = make(benchmark.problem, BlackBox(benchmark.model)).plan(people)
     known = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, refused=True)
@@ -298,7 +301,7 @@ def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
 
 
 def test_costs_are_weighted(make, benchmark: Benchmark) -> None:
-    people, transitions = benchmark.refused_test.head(6), benchmark.problem.transitions
+    people, transitions = benchmark.refused_test.head(4), benchmark.problem.transitions
     random = np.random.default_rng(0)
     weights = random.choice([0.2, 0.5, 1.0, 2.0, 7.0], (len(people), len(transitions)))
     planner = make(benchmark.problem, BlackBox(benchmark.model))

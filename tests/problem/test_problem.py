@@ -41,7 +41,7 @@ def test_the_benchmarks_survive_a_dict_and_json(benchmark_problem):
 
 
 @given(worlds.problem_dicts())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_any_problem_survives_a_dict_and_json(file):
     before = copy.deepcopy(file)
     problem = Problem.from_dict(file)
@@ -156,7 +156,7 @@ def test_a_state_from_values_and_back():
 
 
 @given(st.data())
-@settings(max_examples=24)
+@settings(max_examples=12)
 def test_any_state_from_values_and_back(data):
     problem = data.draw(worlds.problems())
     for state in problem.read(data.draw(worlds.people(problem))).states:
@@ -364,7 +364,7 @@ def test_the_schema_accepts_the_benchmark_files(benchmark_problem):
 
 
 @given(worlds.problem_dicts())
-@settings(max_examples=24)
+@settings(max_examples=12)
 def test_the_schema_accepts_any_problem(file):
     schema = json_schema()
     assert fits(Problem.from_dict(file).to_dict(), schema, schema)
