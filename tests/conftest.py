@@ -48,7 +48,7 @@ GROUPS = {
 
 SLOW = Path(__file__).with_name("slow.txt")
 """The tests that `make check` leaves out: a file, or `file::test` for all cases of one test, on each line."""
-SLOW_SECONDS = 0.5
+SLOW_SECONDS = 0.25
 """CPU time of a case from which on `--update-slow` lists its test; one such test lists a whole file in `SHARING`."""
 REPORTED_SECONDS = 0.5
 

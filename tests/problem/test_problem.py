@@ -146,6 +146,9 @@ def test_a_state_from_values_and_back():
     assert state.tolist() == [40, 3, 5, 12.5, 2, 5000, 1, 0, 0]
     assert problem.describe(state) == person
     assert type(problem.describe(state)["age"]) is int
+    assert problem.states([person, person | {"age": 41}])[:, 0].tolist() == [40, 41]
+    with pytest.raises(PeopleError, match="column 'job', row 1: 'cto'"):
+        problem.states([person, person | {"job": "cto"}])
     with pytest.raises(
         PeopleError, match="column 'job', row 0: 'cto' is not a value of this feature; did you mean 'ceo'"
     ):
