@@ -33,8 +33,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 SHARING = {
     "test_contract",
     "test_experiment",
+    "test_links",
     "test_many_actions",
+    "test_mlflow",
+    "test_page",
+    "test_quality",
     "test_recourse",
+    "test_report",
     "test_site",
     "test_training",
     "test_trial",
