@@ -16,7 +16,7 @@ demo: $(READY)
 	@echo "What was learned, written down as a program that people can read, and its card:"
 	$(BIN)/counterplan distil demo
 	@echo
-	@echo "What is recommended to person $(PERSON), for whom one step is not enough:"
+	@echo "What is recommended to person $(PERSON), who needs more than one step:"
 	$(BIN)/counterplan recommend demo --person $(PERSON) --json demo/plan.json --csv demo/plan.csv
 	@echo
 	@echo "The least possible effort, proved by exact search:"

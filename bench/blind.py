@@ -1,7 +1,7 @@
 """The cost of ignoring protected features: `python bench/blind.py [BENCHMARK …] [--seeds 3] [--first 3]`.
 
 For each refused, feasible test person, all reachable states are enumerated and evaluated by the model with the
-protected features of other people: the twins of a person, whom a program without protected features cannot
+protected features of other people: the twins of a person, which a program without protected features cannot
 distinguish. The plan with the least expected loss over all twins, weighted by their frequency, bounds what such a
 program can achieve with full knowledge of the model, if protected features are independent of the others. Another
 penalty for failures gives another point between success and cost.

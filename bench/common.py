@@ -22,11 +22,11 @@ class Refused(NamedTuple):
     """Refused people, by whether a plan exists for them."""
 
     feasible: pd.DataFrame
-    """The first 100 people for whom a plan exists."""
+    """The first 100 people who have a plan."""
     optimum: np.ndarray
     """The optimal cost of each of these."""
     infeasible: pd.DataFrame
-    """The people among the first 130 for whom exact search proves that no plan exists."""
+    """The people among the first 130 without a plan, as exact search proves."""
 
     def __str__(self) -> str:
         return f"{len(self.feasible)} people with a plan, {len(self.infeasible)} without any"

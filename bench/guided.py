@@ -1,9 +1,9 @@
 """Success, cost and queries of the guided planner: `python bench/guided.py [BENCHMARK …] [--seeds 3] [--out FILE]`.
 
 Fits a surrogate for each benchmark and seed on its training people, and plans for the first 100 refused, feasible test
-people with at most five queries each; people for whom exact search proves that there is no plan are reported apart. The
-same settings for all. `--others` replaces the models of the benchmarks by
-gradient boosting, a random forest and a logistic regression, on german and adult.
+people with at most five queries each; people who are infeasible, as exact search proves, are reported apart. The same
+settings for all. `--others` replaces the models of the benchmarks by gradient boosting, a random forest and a logistic
+regression, on german and adult.
 """
 
 import argparse

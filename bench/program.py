@@ -22,7 +22,7 @@ from counterplan.program import Program, leaves
 from counterplan.program.rule_lengths import longest_rule, mean_rule_length
 
 FORBIDDEN = 20
-"""Maximal number of people to whom a function is forbidden: a proof of infeasibility takes seconds."""
+"""Maximal number of people with a forbidden function: a proof of infeasibility takes seconds."""
 PREFER = ("success", "balanced", "effort", "short")
 
 
@@ -87,8 +87,8 @@ def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distill
 
 
 def constrained(benchmark: Benchmark, program: Program, people: pd.DataFrame) -> tuple[float, float]:
-    """Success with each function forbidden in turn to people whose plan uses it: of those for whom a plan without it
-    exists, and of those for whom the program returns one."""
+    """Success with each function forbidden in turn to people whose plan uses it: among those who have a plan without
+    it, and among those who get one from the program."""
     problem, model = benchmark.problem, benchmark.model
     unconstrained = program.recommend(people)
     successes = existing = returned = 0

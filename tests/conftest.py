@@ -25,7 +25,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 # The same examples on every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
-settings.register_profile("same", max_examples=40, derandomize=True, **usual)
+settings.register_profile("same", max_examples=20, derandomize=True, **usual)
 settings.register_profile("explore", max_examples=2000, database=None, **usual)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
@@ -33,8 +33,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 SHARING = {
     "test_contract",
     "test_experiment",
+    "test_links",
     "test_many_actions",
+    "test_mlflow",
+    "test_page",
+    "test_quality",
     "test_recourse",
+    "test_report",
     "test_site",
     "test_training",
     "test_trial",
@@ -48,7 +53,7 @@ GROUPS = {
 
 SLOW = Path(__file__).with_name("slow.txt")
 """The tests that `make check` leaves out: a file, or `file::test` for all cases of one test, on each line."""
-SLOW_SECONDS = 0.5
+SLOW_SECONDS = 0.25
 """CPU time of a case from which on `--update-slow` lists its test; one such test lists a whole file in `SHARING`."""
 REPORTED_SECONDS = 0.5
 
@@ -205,6 +210,15 @@ def blank_figures() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", savefig)
+        yield
+
+
+@pytest.fixture
+def quick_fits() -> Iterator[None]:
+    """Commands fit with small settings, in this process."""
+    import quick
+
+    with quick.quick_fits():
         yield
 
 

@@ -16,14 +16,11 @@ from counterplan import BlackBox, Quality, QualitySettings, Recourse, SettingErr
 
 pytest.importorskip("jax")
 from counterplan.surrogate.active_learning import LearningSettings
-from counterplan.surrogate.fitting import FitSettings
+from quick import FIT
 
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(300)
-HASTY = LearningSettings(
-    people=40, plans=40, rounds=1, validation=8, scores=False,
-    fit=FitSettings(members=2, hidden=(8, 8), steps=60, refit_steps=30, trees=8),
-)  # fmt: skip
+HASTY = LearningSettings(people=40, plans=40, rounds=1, validation=8, scores=False, fit=FIT)
 GOOD = Quality(
     people=50, decided=50, feasible=40, helped=40, max_queries=15, cost_ratio=1.01, guided_queries=3.0,
     infeasible_queries=4.0, exact_queries=300.0, exact_seconds=0.1, seconds_per_row=5e-6, queries=9_000,
@@ -39,14 +36,25 @@ def unassessed() -> Recourse:
     return fitted(quality=False)
 
 
-def test_it_is_about_held_out_people_and_counted_apart(unassessed: Recourse) -> None:
-    queried: list[pd.DataFrame] = []
+QUERIED: list[int] = []
+"""Number of rows of each call of `watched`."""
 
-    def watched(frame: pd.DataFrame) -> np.ndarray:
-        queried.append(frame)
-        return SYN.model.labels(frame)
 
-    recourse = fitted(watched)
+def watched(frame: pd.DataFrame) -> np.ndarray:
+    QUERIED.append(len(frame))
+    return SYN.model.labels(frame)
+
+
+watched.identity = ""  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def assessed() -> Recourse:
+    return fitted(watched)
+
+
+def test_it_is_about_held_out_people_and_counted_apart(unassessed: Recourse, assessed: Recourse) -> None:
+    recourse = assessed
     quality = recourse.quality_
     assert quality is not None
     assert quality.people == 50
@@ -54,7 +62,7 @@ def test_it_is_about_held_out_people_and_counted_apart(unassessed: Recourse) -> 
     assert quality.cost_ratio is not None
     assert quality.cost_ratio >= 1
     assert recourse.n_queries_["quality"] == quality.queries <= 2_000
-    assert sum(map(len, queried)) == recourse.box.queries == recourse.n_queries_["guided"] + quality.queries
+    assert sum(QUERIED) == recourse.box.queries == recourse.n_queries_["guided"] + quality.queries
     assert unassessed.quality_ is None
     assert "quality" not in unassessed.n_queries_
     states = SYN.problem.read(SYN.refused_test).states
@@ -104,18 +112,17 @@ def test_the_sentence_is_honest() -> None:
     assert "20 of 50 synthetic" in str(replace(GOOD, synthetic=20))
 
 
-def test_it_is_saved_loaded_and_shown(tmp_path: Path) -> None:
-    recourse = fitted()
-    recourse.save(tmp_path)
-    loaded = Recourse.load(tmp_path, SYN.model)
-    assert loaded.quality_ == recourse.quality_
-    assert loaded.n_queries_ == recourse.n_queries_
-    assert loaded.box.seconds_per_row == recourse.quality_.seconds_per_row  # type: ignore[union-attr]
+def test_it_is_saved_loaded_and_shown(assessed: Recourse, tmp_path: Path) -> None:
+    assessed.save(tmp_path)
+    loaded = Recourse.load(tmp_path, watched)
+    assert loaded.quality_ == assessed.quality_
+    assert loaded.n_queries_ == assessed.n_queries_
+    assert loaded.box.seconds_per_row == assessed.quality_.seconds_per_row  # type: ignore[union-attr]
     assert "held-out refused people" in loaded._repr_html_()
-    recourse.quality_ = None
-    recourse.save(tmp_path)
+    loaded.quality_ = None
+    loaded.save(tmp_path)
     assert not (tmp_path / "quality.json").exists()
-    assert Recourse.load(tmp_path, SYN.model).quality_ is None
+    assert Recourse.load(tmp_path, watched).quality_ is None
 
 
 @pytest.mark.parametrize(
@@ -151,6 +158,7 @@ def test_a_fit_that_does_not_pay_is_announced(caplog: pytest.LogCaptureFixture) 
     assert messages[2].startswith("quality: ")
 
 
+@pytest.mark.usefixtures("blank_figures", "quick_fits")
 def test_the_command_prints_it(run, folder: Path) -> None:
     people = pd.concat([pd.read_csv("people.csv")] * 3, ignore_index=True)
     people.assign(income=np.arange(len(people)) * 100 + 900).to_csv("many.csv", index=False)

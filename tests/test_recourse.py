@@ -35,7 +35,7 @@ from quick import FIT, TRAINING
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(400)
 REFUSED = SYN.refused_test.head(25)
-GUIDED = LearningSettings(people=60, plans=60, rounds=2, validation=12, fit=replace(FIT, trees=20))
+GUIDED = LearningSettings(people=60, plans=60, rounds=2, validation=12, fit=FIT)
 SEARCH = replace(TRAINING, passes=1)
 
 
@@ -188,7 +188,7 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_resumes(tmp_path: Path) -
 
     recourse = Recourse(SYN.problem, SYN.model)
     with pytest.raises(KeyboardInterrupt):
-        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), progress=impatient)
+        recourse.fit(PEOPLE, seed=1, settings=replace(GUIDED, rounds=1), progress=impatient, quality=False)
     assert recourse.recommend(REFUSED).counts["found"] > 10
     rows = 0
 
@@ -209,8 +209,10 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_resumes(tmp_path: Path) -
         return SYN.model.labels(frame)
 
     decide.__name__, decide.identity = "fragile", ""  # type: ignore[attr-defined]
-    resumed = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
-    whole = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED)
+    resumed = Recourse(SYN.problem, decide).fit(
+        PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True, quality=False
+    )
+    whole = Recourse(SYN.problem, decide).fit(PEOPLE, seed=1, settings=GUIDED, quality=False)
     assert resumed.surrogate_ is not None
     assert whole.surrogate_ is not None
     states = SYN.problem.read(REFUSED).states
@@ -238,11 +240,11 @@ def test_a_larger_budget_resumes_every_method(tmp_path: Path) -> None:
 
 
 def test_answers_given_when_resuming_are_learned_from(both: Recourse, tmp_path: Path) -> None:
-    settings = replace(GUIDED, rounds=1)
-    first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=settings, folder=tmp_path)
+    options = {"seed": 1, "settings": replace(GUIDED, rounds=1), "folder": tmp_path, "quality": False}
+    first = Recourse(SYN.problem, SYN.model).fit(PEOPLE, **options)
     answers = LabelledStates.from_cache(both.box, SYN.problem)
     later = Recourse(SYN.problem, SYN.model)
-    later.fit(PEOPLE, seed=1, settings=settings, folder=tmp_path, resume=True, answers=answers)
+    later.fit(PEOPLE, resume=True, answers=answers, **options)
     assert first.surrogate_ is not None
     assert later.surrogate_ is not None
     states = SYN.problem.read(REFUSED).states
@@ -266,7 +268,8 @@ def test_a_box_without_a_cache_saves_its_answers(tmp_path: Path) -> None:
 
 
 def test_discarded_answers_do_not_come_back_from_checkpoints(tmp_path: Path) -> None:
-    Recourse(SYN.problem, SYN.model).fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path).save(tmp_path)
+    options = {"seed": 1, "settings": GUIDED, "folder": tmp_path, "quality": False}
+    Recourse(SYN.problem, SYN.model).fit(PEOPLE, **options).save(tmp_path)
     assert (tmp_path / "learning.npz").exists()
     afresh = Recourse.load(tmp_path, SYN.model, answers=False)
     afresh.recommend(REFUSED)
@@ -274,7 +277,7 @@ def test_discarded_answers_do_not_come_back_from_checkpoints(tmp_path: Path) -> 
     assert not (tmp_path / "learning.npz").exists()
     assert len(LabelledStates.load(tmp_path / ANSWERS, SYN.problem)) == afresh.box.queries
     again = Recourse.load(tmp_path, SYN.model, answers=False)
-    again.fit(PEOPLE, seed=1, settings=GUIDED, folder=tmp_path, resume=True)
+    again.fit(PEOPLE, resume=True, **options)
     assert again.box.queries >= again.n_queries_["guided"] > 0
     again.save(tmp_path)
     assert (tmp_path / "learning.npz").exists(), "it is of the new run"
@@ -326,16 +329,17 @@ def test_the_budget_is_for_both_together() -> None:
 
 
 def test_odd_people() -> None:
+    options = {"settings": GUIDED, "quality": False}
     happy = Recourse(SYN.problem, lambda frame: ["granted"] * len(frame))
     with pytest.raises(PeopleError, match=r"nobody among 72 people asked about was refused.*hand in people who were"):
         happy.fit(PEOPLE, settings=GUIDED)
     assert happy.surrogate_ is None
-    sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), settings=GUIDED)
+    sad = Recourse(SYN.problem, lambda frame: ["refused"] * len(frame)).fit(PEOPLE.head(20), **options)
     assert sad.recommend(REFUSED.head(3), "guided").counts["not_found"] == 3
-    assert sad.recommend(REFUSED.head(3)).counts["infeasible"] == 3
-    two = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(2), settings=GUIDED)
+    assert sad.recommend(REFUSED.head(1)).counts["infeasible"] == 1
+    two = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(2), **options)
     assert len(two.recommend(REFUSED)) == len(REFUSED)
-    refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), settings=GUIDED)
+    refused = Recourse(SYN.problem, SYN.model).fit(SYN.refused_train.head(200), **options)
     assert refused.recommend(REFUSED).counts["found"] > 20
     with pytest.raises(PeopleError, match="nobody to learn from"):
         two.fit(PEOPLE.head(0), settings=GUIDED)
@@ -349,7 +353,7 @@ def test_queries_are_sent_in_batches() -> None:
         return SYN.model.labels(frame).tolist()
 
     box = BlackBox(service, batch=50)
-    recourse = Recourse(SYN.problem, box).fit(PEOPLE, settings=GUIDED)
+    recourse = Recourse(SYN.problem, box).fit(PEOPLE, settings=GUIDED, quality=False)
     plans = recourse.recommend(REFUSED)
     assert plans.counts["found"] > 15
     assert max(calls) <= 50
@@ -417,7 +421,8 @@ def test_other_features_need_a_new_fit(saved: Path) -> None:
 
 def test_fit_into_a_folder_saves_everything(tmp_path: Path) -> None:
     recourse = Recourse(SYN.problem, SYN.model)
-    recourse.fit_into(tmp_path, PEOPLE, settings=replace(GUIDED, rounds=1), origin=Origin("syn", 0))
+    options = {"settings": replace(GUIDED, rounds=1), "quality": False}
+    recourse.fit_into(tmp_path, PEOPLE, origin=Origin("syn", 0), **options)
     assert recourse.workspace is not None
     assert recourse.workspace.load_origin() == Origin("syn", 0)
     assert Recourse.load(tmp_path, SYN.model).recommend(REFUSED).counts["found"] > 15
@@ -431,7 +436,7 @@ def test_fit_into_a_folder_saves_everything(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="out of order"):
         Recourse(SYN.problem, fail).fit_into(tmp_path, PEOPLE, force=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    Recourse(SYN.problem, SYN.model).fit_into(tmp_path, PEOPLE, settings=replace(GUIDED, rounds=1), force=True)
+    Recourse(SYN.problem, SYN.model).fit_into(tmp_path, PEOPLE, force=True, **options)
     assert recourse.workspace.load_origin() == Origin(None, 0)
 
 

@@ -181,11 +181,11 @@ def test_states_and_tables_get_the_same_answer(name: str) -> None:
     other = [value for value in benchmark.problem.outcome.values if value not in benchmark.problem.outcome.favourable]
     assert benchmark.model.scores(people, other) == pytest.approx(1 - score)
     slow = BlackBox(lambda frame: benchmark.model.labels(frame))
-    refused = benchmark.refused_test.head(5)
+    refused = benchmark.refused_test.head(3)
     scored = BlackBox(benchmark.model, threshold=benchmark.model.threshold)
     assert (scored.favourable(benchmark.problem, people) == (score >= benchmark.model.threshold)).all()
-    exact = ExactPlanner(benchmark.problem, BlackBox(benchmark.model), state_limit=5_000).plan(refused)
-    assert ExactPlanner(benchmark.problem, slow, state_limit=5_000).plan(refused).plans == exact.plans
+    exact = ExactPlanner(benchmark.problem, BlackBox(benchmark.model), state_limit=1_000).plan(refused)
+    assert ExactPlanner(benchmark.problem, slow, state_limit=1_000).plan(refused).plans == exact.plans
 
 
 def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from counterplan.cli import recommending
 from counterplan.program import Choice, Leaf
 from loans import LOAN, MANY, PEOPLE
 
+pytestmark = pytest.mark.usefixtures("quick_fits")
+
 
 def test_recommends_for_ones_own_problem(run, folder: Path) -> None:
     words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:decide")

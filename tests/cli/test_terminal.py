@@ -13,7 +13,7 @@ import pytest
 from counterplan import Problem, Program, Recourse
 from counterplan.cli.app import COMMANDS
 from counterplan.program import Choice, Leaf
-from loans import LOAN, MODEL, PEOPLE
+from loans import LOAN, MODEL
 
 EVIL = "\x1b[2J\x1b[31mgone\u202e\r"
 
@@ -77,49 +77,59 @@ def test_a_full_disk_is_a_message(folder: Path, words: str) -> None:
     assert b"the output cannot be written" in ran.stderr
 
 
-@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii:strict"}])
-def test_characters_that_a_terminal_lacks_are_escaped(folder: Path, env: dict[str, str]) -> None:
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_characters_that_a_terminal_lacks_are_escaped(
+    run, folder: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    def written(*words: str) -> tuple[int, bytes, bytes]:
+        """Exit code, output and messages of a command with streams of this encoding."""
+        out, err = folder / "stdout", folder / "stderr"
+        with (
+            monkeypatch.context() as patch,
+            out.open("w", encoding=encoding) as output,
+            err.open("w", encoding=encoding, errors="backslashreplace") as messages,
+        ):
+            patch.setattr(sys, "stdout", output)
+            patch.setattr(sys, "stderr", messages)
+            code = run(*words).code
+        return code, out.read_bytes(), err.read_bytes()
+
     save_program(folder)
-    ran = command("show", "program.json", stdout=subprocess.PIPE, env=env)
-    assert ran.returncode == 0
-    assert ran.stderr == b""
-    assert b"\\u20ac" in ran.stdout, "the unit of incomes"
-    exact = command("show", "program.json", "--json", stdout=subprocess.PIPE, env=env)
-    assert exact.returncode == 0 or b"set PYTHONIOENCODING=utf-8" in exact.stderr, "data are exact or refused"
-    if exact.returncode == 0:
-        assert json.loads(exact.stdout)["problem"]["features"]["income"]["unit"] == "€"
-    failed = command("show", "nothing-€.json", stdout=subprocess.PIPE, env=env)
-    assert failed.returncode == 2
-    assert b"nothing-\\u20ac.json" in failed.stderr
+    code, out, err = written("show", "program.json")
+    assert (code, err) == (0, b"")
+    assert b"\\u20ac" in out, "the unit of incomes"
+    code, out, err = written("show", "program.json", "--json")
+    assert code == 0 or b"set PYTHONIOENCODING=utf-8" in err, "data are exact or refused"
+    if code == 0:
+        assert json.loads(out)["problem"]["features"]["income"]["unit"] == "€"
+    code, out, err = written("show", "nothing-€.json")
+    assert code == 2
+    assert b"nothing-\\u20ac.json" in err
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout here")
-def test_plans_are_written_to_devices_and_pipes(folder: Path) -> None:
-    (folder / "loan.yaml").write_text(LOAN)
-    (folder / "bank.py").write_text(MODEL)
-    (folder / "people.csv").write_text(PEOPLE)
+def test_plans_are_written_to_devices_and_pipes(run, folder: Path) -> None:
     words = ("recommend", "loan.yaml", "--people", "people.csv", "--model", "bank:decide")
-    assert command(*words, "--csv", "plans.csv", stdout=subprocess.DEVNULL).returncode == 0
+    assert run(*words, "--csv", "plans.csv").code == 0
     plans = (folder / "plans.csv").read_bytes()
     assert command(*words, "--csv", "/dev/stdout", stdout=subprocess.PIPE).stdout == plans
     both = command(*words, "--csv", "/dev/stderr", stdout=subprocess.PIPE)
     assert both.returncode == 0
     assert both.stderr == plans
     assert b"3 people: 2 found" in both.stdout
-    full = command(*words, "--csv", "/dev/full", stdout=subprocess.PIPE)
-    assert full.returncode == 2
-    assert b"/dev/full: cannot be written" in full.stderr
+    full = run(*words, "--csv", "/dev/full")
+    assert full.code == 2
+    assert "/dev/full: cannot be written" in full.err
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout here")
-def test_a_programs_plans_are_streamed_to_pipes(folder: Path) -> None:
+def test_a_programs_plans_are_streamed_to_pipes(run, folder: Path) -> None:
     save_program(folder)
     (folder / "learned").mkdir()
     loaded = Problem.load(folder / "loan.yaml")
     Recourse(loaded, lambda people: ["no"] * len(people), program=Program.load(folder / "program.json")).save("learned")
-    (folder / "people.csv").write_text(PEOPLE)
     words = ("recommend", "learned", "--people", "people.csv", "--planner", "program")
-    assert command(*words, "--csv", "plans.csv", stdout=subprocess.DEVNULL).returncode == 0
+    assert run(*words, "--csv", "plans.csv").code == 0
     plans = (folder / "plans.csv").read_bytes()
     assert command(*words, "--csv", "/dev/stdout", stdout=subprocess.PIPE).stdout == plans
     assert command(*words, "--csv", "/dev/stderr", stdout=subprocess.PIPE).stderr == plans

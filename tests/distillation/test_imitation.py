@@ -22,7 +22,7 @@ def some_pairs(problem: Problem, seed: int, count: int) -> Pairs:
     return Pairs(np.zeros(count, np.intp), states, np.abs(odd) % len(problem.transitions))
 
 
-@settings(max_examples=32)
+@settings(max_examples=16)
 @given(worlds.problems(), st.integers(0, 5))
 def test_says_what_scikit_learn_says(problem: Problem, seed: int) -> None:
     pairs = some_pairs(problem, seed, 60)

@@ -10,9 +10,12 @@ import pytest
 
 from counterplan import BlackBox, benchmarks
 from counterplan.distillation.demonstrations import Demonstrations, DemonstrationSettings, demonstrate, refused_states
+from counterplan.distillation.evaluation import Evaluator
 from counterplan.distillation.policy_search import PolicySearch, PolicySearchSettings
 from counterplan.distillation.tree_grower import TreeGrower
+from counterplan.distillation.visits import Visits
 from counterplan.errors import PeopleError
+from counterplan.problem import transitions
 from counterplan.program import INTERVENE, Leaf, Program, Split, Test, leaves
 from counterplan.search.orders import NO_ACTION, rollout
 
@@ -170,6 +173,21 @@ def test_losses_are_what_happens(demonstrations: Demonstrations) -> None:
             continue
         first = {**made.trees, 0: Leaf((choice,))}
         assert np.allclose(losses[can, number], made.evaluator.rollout(first, rows.take(can)).loss)
+
+
+def test_picks_are_the_same_in_chunks(demonstrations: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluator = begun(demonstrations).evaluator
+    visits = evaluator.begin().take(np.arange(40))
+    picks, sizes, legal = evaluator.picks(visits), [], Evaluator.legal
+
+    def recorded(self: Evaluator, part: Visits) -> np.ndarray:
+        sizes.append(len(part.person))
+        return legal(self, part)
+
+    monkeypatch.setattr(Evaluator, "legal", recorded)
+    monkeypatch.setattr(transitions, "MAX_CELLS", 7 * len(PROBLEM.transitions))
+    np.testing.assert_array_equal(evaluator.picks(visits), picks)
+    assert sizes == [7] * 5 + [5]
 
 
 def test_the_best_of_the_trees_for_a_node_is_kept(

@@ -247,7 +247,7 @@ def test_a_refined_tree_tells_nobody_apart_of_whom_there_are_none() -> None:
     assert (first_choices(refined, STATES[old]) == best[old]).all()
 
 
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_every_leaf_is_about_somebody(seed: int) -> None:
     random = np.random.default_rng(seed)

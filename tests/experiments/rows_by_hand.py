@@ -8,14 +8,14 @@ from typing import Any
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentSettings
 from counterplan.surrogate.active_learning import LearningSettings
-from quick import FIT, TRAINING
+from quick import FIT, SCORE_FIT, TRAINING
 
 TINY = ExperimentSettings(
     people=6,
     training=replace(TRAINING, people=60, min_people=60, validation=8, validate_every=2),
     learning=LearningSettings(
         people=80, plans=80, validation=8, rounds=1, budget=400,
-        fit=replace(FIT, steps=100, refit_steps=50, forests=1),
+        fit=replace(FIT, steps=100, refit_steps=50, forests=1), score_fit=replace(SCORE_FIT, forests=1),
     ),
     program_people=60,
     program_rounds=1,

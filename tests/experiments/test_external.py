@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from rows_by_hand import by_hand
+from rows_by_hand import TINY, by_hand
 
 from counterplan import CounterplanError
 from counterplan.benchmarks.registry import load_benchmark
-from counterplan.experiments import cells, figures, report
+from counterplan.experiments import cells, figures, report, running
 from counterplan.experiments.budgets import query_usage
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.drawing import ReportFigure, report_style
@@ -111,7 +113,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells run in threads of this process, which imported everything already."""
+    monkeypatch.setattr(running, "ProcessPoolExecutor", lambda jobs, **_: ThreadPoolExecutor(jobs))
+
+
+@pytest.mark.usefixtures("in_threads")
 def test_a_planner_gets_what_it_requires(here: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExperimentSettings, "of", classmethod(lambda cls, options: replace(TINY, people=20)))
     monkeypatch.setattr(cells, "_KINDS", {kind: KINDS[kind] for kind in ("people", "surrogate")})
     ran = run("experiment", *words("phones:phone", "phones:Needs"))
     assert ran.code == 0, ran.err
@@ -160,6 +170,7 @@ def test_what_others_changed_is_not_believed(here: Path) -> None:
     assert [one == other for one, other in zip(before, prints(), strict=True)] == [False, False, True]
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(
     ("benchmark", "planner", "message"),
     [

@@ -319,7 +319,7 @@ def test_foreign_plans_are_refused(plans: Plans) -> None:
     assert len(explain(Plans(()), GERMAN.problem, BlackBox(GERMAN.model))) == 0
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_holds_in_random_worlds(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

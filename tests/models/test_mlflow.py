@@ -19,8 +19,15 @@ from counterplan.models import adapt, dtypes_of, labels_and_scores
 from packages import required
 from services import answering
 
-mlflow = required("mlflow")
-required("mlflow.sklearn")
+mlflow: Any = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported() -> None:
+    """MLflow, whose import takes a second, is imported only where these tests run."""
+    global mlflow
+    mlflow = required("mlflow")
+    required("mlflow.sklearn")
 
 
 def people(rows: int = 40) -> pd.DataFrame:

@@ -160,7 +160,7 @@ def test_it_is_the_default() -> None:
     assert recourse.recommend(REFUSED).plans == recourse.recommend(REFUSED, "exact").plans
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.data())
 def test_in_random_worlds(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

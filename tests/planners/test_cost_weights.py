@@ -57,7 +57,7 @@ def check_costs(problem: Problem, people: pd.DataFrame, plans: Plans, weights: n
         assert plan.cost == pytest.approx(np.nan if without_plan else total, abs=1e-6, nan_ok=True)
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_exact_agrees_with_brute_force(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -93,7 +93,7 @@ def untrained(problem: Problem) -> Agent:
     return Agent.new(problem, people, NetworkConfig(8, 8), np.random.default_rng(0))
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_the_other_planners_are_consistent_with_exact_search(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -130,7 +130,7 @@ def test_the_other_planners_are_consistent_with_exact_search(data: st.DataObject
                 assert plan.cost == pytest.approx(best.cost, abs=1e-6, nan_ok=True)
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_weights_of_1_are_no_weights_and_a_common_factor_scales_costs(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -15,7 +15,7 @@ from counterplan import BlackBox, ExactPlanner, Problem, ProblemError, SettingEr
 from planners.brute_force import brute_force, indices
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_agrees_with_brute_force(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -109,7 +109,7 @@ def test_asks_in_order_of_cost_and_never_beyond_the_answer() -> None:
 
 
 @given(st.data())
-@settings(max_examples=24)
+@settings(max_examples=12)
 def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))

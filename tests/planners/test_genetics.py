@@ -118,7 +118,7 @@ def gower(problem: Problem, trails: np.ndarray) -> list[float]:
     return (far.sum(axis=1) / (len(mutable) * trails.shape[1])).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_candidates_are_worth_what_a_reference_says(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -20,7 +20,7 @@ from counterplan.search.change_sets import Hints
 from counterplan.surrogate.acquisition import GuideSettings, Logit
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
-from quick import FIT
+from quick import FIT, SCORE_FIT
 
 EXHAUSTIVE = GuideSettings(min_gain=0.0, min_chance=0.0, max_queries=None, max_expansions=None)
 
@@ -47,7 +47,7 @@ def liar_of(kind: str, problem: Problem, people: pd.DataFrame, model: object) ->
     return lambda states: np.where(ask(states, np.zeros(len(states), np.intp)), -5.0, 5.0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data())
 def test_without_limits_it_is_exact_whatever_the_surrogate_says(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -64,7 +64,7 @@ def test_without_limits_it_is_exact_whatever_the_surrogate_says(data: st.DataObj
             assert plan.replay(problem, BlackBox(model)).ok, kind
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data())
 def test_bounds_are_true_and_budgets_kept(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -143,7 +143,7 @@ GERMAN = benchmarks.load("german")
 @pytest.fixture(scope="module")
 def surrogate() -> Surrogate:
     """A surrogate of german's model, fitted for german's actions and costs."""
-    settings = LearningSettings(people=120, plans=120, rounds=2, validation=12, fit=FIT)
+    settings = LearningSettings(people=120, plans=120, rounds=2, validation=12, fit=FIT, score_fit=SCORE_FIT)
     people = GERMAN.problem.read(GERMAN.train)
     return ActiveLearner(GERMAN.problem, people, BlackBox(GERMAN.model), settings, 0).run()
 
@@ -167,7 +167,7 @@ def test_a_surrogate_serves_other_costs_limits_and_actions(surrogate: Surrogate)
         "fewer": changed(functions={name: functions[name] for name in others}),
         "more": changed(functions=functions | {"ANOTHER": functions[first] | {"cost": 0.5}}),
     }
-    people = GERMAN.refused_test.head(40)
+    people = GERMAN.refused_test.head(20)
     for change, problem in problems.items():
         assert problem.fingerprint != surrogate.problem.fingerprint
         box = BlackBox(GERMAN.model)

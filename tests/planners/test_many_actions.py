@@ -21,9 +21,10 @@ from counterplan.surrogate import acquisition
 from counterplan.surrogate.acquisition import GuideSettings
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
+from quick import FIT, SCORE_FIT
 
 PEOPLE = 15
-SMALL = LearningSettings(budget=900, people=110, plans=80, validation=8, rounds=2)
+SMALL = LearningSettings(budget=900, people=110, plans=80, validation=8, rounds=2, fit=FIT, score_fit=SCORE_FIT)
 
 
 @dataclass(frozen=True)

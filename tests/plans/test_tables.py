@@ -59,7 +59,7 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
     )
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_tables_are_made_from_columns_as_from_objects(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -210,7 +210,7 @@ def test_a_warning_names_the_divisor():
 
 
 @given(st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_conditions_mean_on_arrays_what_they_mean_for_one_person(data):
     file = data.draw(worlds.problem_dicts())
     problem, world = Problem.from_dict(file), World(file)

@@ -41,7 +41,7 @@ TREES = st.recursive(LEAVES, branches, max_leaves=25)
 
 
 @given(TREES)
-@settings(max_examples=120)
+@settings(max_examples=40)
 def test_what_is_printed_is_read_back(tree):
     assert parse(str(tree)) == tree
     assert str(parse(str(tree))) == str(tree)
@@ -54,7 +54,7 @@ def test_a_tree_goes_through_json(tree):
 
 
 @given(st.one_of(st.text(), st.text(alphabet="ab1.'\"`()[]<>=!+-*/, \\andortif\n", max_size=60)))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_any_text_is_read_or_refused_at_a_place_in_it(text):
     refusal, tree = None, None
     try:

@@ -85,7 +85,7 @@ def test_each_bit_is_what_its_name_says_in_the_benchmarks(benchmark_problem):
 
 
 @given(st.data())
-@settings(max_examples=48)
+@settings(max_examples=20)
 def test_each_bit_is_what_its_name_says(data):
     problem = data.draw(worlds.problems())
     check_names(problem, data.draw(worlds.people(problem)))
@@ -146,7 +146,7 @@ def test_auto_bins_need_people():
     st.lists(st.floats(-1e12, 1e12, allow_subnormal=False) | st.just(math.nan), max_size=40),
     st.booleans(),
 )
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_auto_bins_rise_and_each_end_holds_somebody(numbers, integer):
     column = np.array([float(round(n)) if integer and not math.isnan(n) else n for n in numbers], float)
     cuts = quantile_cuts(column, integer)

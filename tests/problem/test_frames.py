@@ -233,7 +233,7 @@ def test_nobody():
 
 
 @given(st.data())
-@settings(max_examples=48)
+@settings(max_examples=20)
 def test_valid_people_survive_a_round_trip(data):
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))
@@ -246,7 +246,7 @@ def test_valid_people_survive_a_round_trip(data):
 
 
 @given(st.data())
-@settings(max_examples=48)
+@settings(max_examples=20)
 def test_wherever_a_plan_leads_the_table_says_so(data):
     problem = data.draw(worlds.problems())
     table = data.draw(worlds.people(problem))

@@ -41,7 +41,7 @@ def test_the_benchmarks_survive_a_dict_and_json(benchmark_problem):
 
 
 @given(worlds.problem_dicts())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_any_problem_survives_a_dict_and_json(file):
     before = copy.deepcopy(file)
     problem = Problem.from_dict(file)
@@ -146,6 +146,9 @@ def test_a_state_from_values_and_back():
     assert state.tolist() == [40, 3, 5, 12.5, 2, 5000, 1, 0, 0]
     assert problem.describe(state) == person
     assert type(problem.describe(state)["age"]) is int
+    assert problem.states([person, person | {"age": 41}])[:, 0].tolist() == [40, 41]
+    with pytest.raises(PeopleError, match="column 'job', row 1: 'cto'"):
+        problem.states([person, person | {"job": "cto"}])
     with pytest.raises(
         PeopleError, match="column 'job', row 0: 'cto' is not a value of this feature; did you mean 'ceo'"
     ):
@@ -156,7 +159,7 @@ def test_a_state_from_values_and_back():
 
 
 @given(st.data())
-@settings(max_examples=24)
+@settings(max_examples=12)
 def test_any_state_from_values_and_back(data):
     problem = data.draw(worlds.problems())
     for state in problem.read(data.draw(worlds.people(problem))).states:
@@ -364,7 +367,7 @@ def test_the_schema_accepts_the_benchmark_files(benchmark_problem):
 
 
 @given(worlds.problem_dicts())
-@settings(max_examples=24)
+@settings(max_examples=12)
 def test_the_schema_accepts_any_problem(file):
     schema = json_schema()
     assert fits(Problem.from_dict(file).to_dict(), schema, schema)

@@ -220,7 +220,7 @@ def test_invalid_yaml_is_reported_with_its_line(text, message):
 
 
 @given(st.text(max_size=80) | st.text(alphabet="ab:-[]{}'\"&*!|>%@`,#?~<= \n\t01\\xU", max_size=60))
-@settings(max_examples=160)
+@settings(max_examples=60)
 def test_any_text_is_read_or_refused(text):
     source = read(text)
     assert build(source) is None

@@ -635,7 +635,7 @@ def test_an_action_in_words():
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_batch_is_as_good_as_one_by_one(data):
     problem = data.draw(worlds.problems())
     states = problem.read(data.draw(worlds.people(problem))).states
@@ -655,7 +655,7 @@ def test_a_batch_is_as_good_as_one_by_one(data):
 
 
 @given(st.data())
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_every_action_is_as_legal_and_as_dear_and_leads_where_the_file_says(data):
     file = data.draw(worlds.problem_dicts())
     problem, world = Problem.from_dict(file), World(file)
@@ -685,7 +685,7 @@ def test_functions_of_syn_that_have_nothing_to_do_with_each_other():
     assert pairs == {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]} - depend
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(75))
 def test_independent_functions_can_be_done_in_either_order(seed):
     problem = Problem.from_dict(worlds.random_problem(seed))
     transitions, states = problem.transitions, problem.read(worlds.random_people(problem, seed, 25)).states
@@ -762,17 +762,17 @@ def check_invariants(problem, plans):
     np.testing.assert_array_equal(same.all(axis=2), ~moved)  # STOP changes nothing, and everything else something
 
 
-def test_twenty_thousand_random_plans_in_random_worlds_hold_no_illegal_step():
+def test_thousands_of_random_plans_in_random_worlds_hold_no_illegal_step():
     plans, steps = 0, 0
-    for seed in range(160):
+    for seed in range(60):
         file = worlds.random_problem(seed)
         problem = Problem.from_dict(file)
         rolled = plans_of(problem, 130, seed)
         check_invariants(problem, rolled)
         steps += check_plans(problem, World(file), rolled)
         plans += len(rolled.actions)
-    assert plans >= 20_000
-    assert steps >= 25_000
+    assert plans >= 7_500
+    assert steps >= 9_000
 
 
 def test_random_plans_in_the_benchmarks_hold_no_illegal_step(benchmark_problem):

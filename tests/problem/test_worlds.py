@@ -49,17 +49,17 @@ def test_the_worlds_hold_everything_that_a_problem_can_hold():
 
 def test_people_fit_their_problem_and_can_do_something():
     busy = 0
-    for seed in SEEDS:
+    for seed in SEEDS[:100]:
         problem = Problem.from_dict(worlds.random_problem(seed))
         states = problem.read(worlds.random_people(problem, seed, 10)).states
         plans = worlds.random_plan_actions(problem, states, np.random.default_rng(seed))
         busy += (plans.actions != problem.transitions.stop).any()
-    assert busy > 0.8 * len(SEEDS)
+    assert busy > 80
 
 
 def test_black_boxes_favour_a_few_and_sometimes_nobody():
     shares = []
-    for seed in range(120):
+    for seed in range(60):
         problem = Problem.from_dict(worlds.random_problem(seed))
         box = worlds.random_black_box(problem, seed)
         shares.append(box.favourable(worlds.random_people(problem, seed + 1, 300)).mean())

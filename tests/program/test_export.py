@@ -72,7 +72,7 @@ def wishes(problem: Problem) -> list[tuple[list[str], int]]:
     """What may be forbidden, and to how many people: nothing, several things, one function, a part of one."""
     second = problem.transitions.functions[1].name
     part = [str(action) for action in problem.transitions.actions if action.function == second][1:]
-    return [([], 2000), (some_forbidden(problem), 400), ([second], 400), (part, 400)]
+    return [([], 400), (some_forbidden(problem), 150), ([second], 150), (part, 150)]
 
 
 @pytest.mark.parametrize("name", worlds.BENCHMARKS)
@@ -81,21 +81,21 @@ def test_python_agrees_on_every_benchmark(name: str) -> None:
     found = 0
     for seed, forbid in ((1, []), (2, some_forbidden(problem))):
         program = random_program(problem, seed, depth=4, stops=0.9)
-        people = worlds.random_people(problem, seed, 1000)
+        people = worlds.random_people(problem, seed, 300)
         recommend = module_of(program).recommend
         wanted = expected(program, people, forbid)
         assert [answered(recommend(row, set(forbid))) for row in rows(problem, people)] == wanted
         found += sum(status == "found" for status, *_ in wanted)
-    assert found > 200
+    assert found > 60
 
 
 def test_python_agrees_on_a_real_program() -> None:
     program = programs.imitated()
-    people = worlds.random_people(program.problem, 3, 2000)
+    people = worlds.random_people(program.problem, 3, 500)
     recommend = module_of(program).recommend
     wanted = expected(program, people)
     assert [answered(recommend(row)) for row in rows(program.problem, people)] == wanted
-    assert sum(status == "found" for status, *_ in wanted) > 1000
+    assert sum(status == "found" for status, *_ in wanted) > 250
 
 
 @pytest.mark.parametrize("name", worlds.BENCHMARKS)

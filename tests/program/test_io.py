@@ -115,7 +115,7 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["again.json", "program.json"]
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_any_program_comes_back(data: st.DataObject) -> None:
     program = data.draw(programs(data.draw(worlds.problems())))

@@ -169,7 +169,7 @@ def test_knows_which_protected_features_it_asks_about() -> None:
     assert repr(PROGRAM) == "Program('loan': 3 nodes, 5 leaves)"
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_runs_as_it_reads(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
@@ -192,7 +192,7 @@ def test_runs_as_it_reads(data: st.DataObject) -> None:
     assert (run.ranks[:, :-1][taken] >= 0).all()
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_every_step_has_a_reason(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

@@ -225,7 +225,7 @@ def check_rules(program: Program, states: np.ndarray, rng: np.random.Generator) 
     return checked
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(worlds.problems(), st.integers(0, 10**6))
 def test_a_rule_is_true_where_its_way_is_taken(problem: Problem, seed: int) -> None:
     states = problem.read(worlds.random_people(problem, seed, 60)).states

@@ -29,7 +29,7 @@ def count(program: Program) -> int:
     return sum(1 for tree in program.trees.values() for _ in leaves(tree))
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(worlds.problems(), st.integers(0, 10**6))
 def test_does_the_same_in_random_worlds(problem: Problem, seed: int) -> None:
     assert same(random_program(problem, seed), seed, 40) >= 0

@@ -196,7 +196,7 @@ def test_lines_fit_the_page() -> None:
     assert max(len(line) for line in text.splitlines()) <= WIDTH
 
 
-@settings(max_examples=24)
+@settings(max_examples=12)
 @given(st.data())
 def test_every_program_has_a_listing(data: st.DataObject) -> None:
     program = data.draw(programs(data.draw(worlds.problems())))

@@ -42,9 +42,12 @@ STRANGE: list[Any] = [
 
 
 def altered_facts(facts: Any) -> Iterator[Any]:
-    """`facts` with one part removed or replaced; of a list, the first two and the last item."""
-    for path in _paths(facts):
-        for value in STRANGE:
+    """`facts` with one part removed, or replaced by a third of `STRANGE`, the next part by the next third.
+
+    Of a list, the first two and the last item.
+    """
+    for number, path in enumerate(_paths(facts)):
+        for value in STRANGE[number % 3 :: 3]:
             changed = copy.deepcopy(facts)
             _parent(changed, path)[path[-1]] = value
             yield changed
@@ -138,7 +141,7 @@ def test_an_altered_surrogate_predicts_or_is_refused(surrogate: Surrogate, tmp_p
 
     load()
     loaded, refused = damaged_loads(tmp_path, "surrogate", load)
-    assert refused > 300, (loaded, refused)
+    assert refused > 100, (loaded, refused)
 
 
 def test_an_altered_agent_predicts_or_is_refused(tmp_path: Path) -> None:
@@ -155,11 +158,11 @@ def test_an_altered_agent_predicts_or_is_refused(tmp_path: Path) -> None:
 
     load()
     loaded, refused = damaged_loads(tmp_path, "agent", load)
-    assert refused > 300, (loaded, refused)
+    assert refused > 100, (loaded, refused)
 
 
 def few(cases: list[Any], most: int) -> list[Any]:
-    """At most so many of `cases`, from all over the list."""
+    """About `most` of `cases`, from all over the list."""
     return cases[:: max(1, len(cases) // most)]
 
 
@@ -190,8 +193,8 @@ def test_an_altered_checkpoint_resumes_or_is_refused(kind: str, tmp_path: Path) 
                 read.best_agent(people.states, read.best_agent.start(len(people)), legal)
 
     resume()
-    cases = [(arrays, changed) for changed in few(list(altered_facts(facts)), 80)]
-    cases += [(changed, facts) for changed in few(list(altered_arrays(arrays)), 120)]
+    cases = [(arrays, changed) for changed in few(list(altered_facts(facts)), 40)]
+    cases += [(changed, facts) for changed in few(list(altered_arrays(arrays)), 60)]
     refused = 0
     for changed_arrays, changed_facts in cases:
         write_arrays(path, changed_arrays, changed_facts)

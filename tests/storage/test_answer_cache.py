@@ -18,7 +18,7 @@ from counterplan.storage.write_ahead import FILE as JOURNAL
 from counterplan.storage.write_ahead import WriteAheadLog
 
 
-@settings(max_examples=24, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_what_is_kept_is_never_asked_again(tmp_path: Path, data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())

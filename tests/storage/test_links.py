@@ -16,6 +16,7 @@ from counterplan import Problem, Recourse, StorageError
 from counterplan.experiments.folder import LOCK, locked
 from counterplan.storage.workspace import LEARNED
 from loans import MANY, MODEL
+from quick import quick_fits
 
 FIGURES = ("learning.png", "reliability.png", "training.png")
 READ = (
@@ -34,7 +35,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-pytestmark = pytest.mark.usefixtures("blank_figures")
+pytestmark = pytest.mark.usefixtures("blank_figures", "quick_fits")
 
 followed: list[str] = []
 """Links that were opened without O_NOFOLLOW, as long as `watched` is set."""
@@ -67,7 +68,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         for words in (COMMANDS["resume"][:-1], COMMANDS["distil"]):
             patch.setattr(sys, "argv", ["counterplan", *words])
-            with pytest.raises(SystemExit) as stop:
+            with quick_fits(), pytest.raises(SystemExit) as stop:
                 main()
             assert not stop.value.code
     finally:

@@ -24,7 +24,11 @@ from counterplan.program import Choice, Leaf
 from counterplan.storage.files import write_whole
 from loans import IMPATIENT, LOAN, MANY, MODEL, SLOW
 
-pytestmark = pytest.mark.usefixtures("blank_figures")
+pytestmark = pytest.mark.usefixtures("blank_figures", "quick_fits")
+COMMAND = [sys.executable, "-c", "import quick; from counterplan.cli import main\nwith quick.quick_fits(): main()"]
+"""Runs `counterplan` with small settings, in a process of its own."""
+TESTS = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+"""The environment of such processes, which import `quick`."""
 
 
 def test_no_query_is_sent_twice(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,9 +161,7 @@ def test_kill_9_in_the_first_round_loses_next_to_nothing(run, folder: Path, meth
     (folder / "bank.py").write_text(MODEL + SLOW)
     words = ["fit", "loan.yaml", "--people", "many.csv", "--model", "bank:slow", "--out", "learned"]
     words += ["--budget", "100", "--method", method]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "counterplan", *words], cwd=folder, env=os.environ | {"PAUSE": "0.03"}
-    )
+    process = subprocess.Popen([*COMMAND, *words], cwd=folder, env=os.environ | TESTS | {"PAUSE": "0.03"})
     deadline = time.monotonic() + 60
     while len(asked()) < 2 and time.monotonic() < deadline:  # the first answers are there
         time.sleep(0.01)
@@ -218,7 +220,7 @@ def test_a_retrained_model_is_queried_again(run, folder: Path) -> None:
     assert run("fit", "loan.yaml", *words, "--out", "learned", "--budget", "200").code == 0
     same = run("recommend", "learned", *words)
     assert same.err == ""
-    (folder / "bank.py").write_text(TRAINED.format(limit=5_000))
+    (folder / "bank.py").write_text(TRAINED.format(limit=5_000) + "# retrained\n")  # another size: no stale bytecode
     sys.modules.pop("bank")
     other = run("recommend", "learned", *words)
     assert "they are not used" in other.err
@@ -365,8 +367,7 @@ PLANNED = ("--people", "many.csv", "--model", "bank:decide")
 
 def killed(folder: Path, *words: str, asked: int = 3) -> int:
     """Run a command whose model is slow, and kill it; gives how many answers it got."""
-    env = os.environ | {"PAUSE": "0.03"}
-    process = subprocess.Popen([sys.executable, "-m", "counterplan", *words], cwd=folder, env=env)
+    process = subprocess.Popen([*COMMAND, *words], cwd=folder, env=os.environ | TESTS | {"PAUSE": "0.03"})
     rows: list[int] = []
     deadline = time.monotonic() + 60
     while len(rows) < asked and time.monotonic() < deadline:

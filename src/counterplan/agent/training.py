@@ -201,7 +201,7 @@ class AgentTrainer:
     problem : Problem
         The problem.
     people : People
-        People whom the black box refuses.
+        People refused by the black box.
     box : BlackBox
         The model.
     settings : TrainingSettings
@@ -272,7 +272,7 @@ class AgentTrainer:
         self.queue = np.empty(0, np.intp)
         """The people that are still to be searched for in this pass."""
         self.n_active = min(settings.min_people, len(starts))
-        """The first so many people are in training."""
+        """Number of people in training, the first ones."""
         self.stale_searches = np.zeros(len(starts), np.intp)
         """[P] searches since each person's plan last became cheaper."""
         self.groups = 0

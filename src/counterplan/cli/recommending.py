@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -57,7 +58,7 @@ def recommend(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first so many people only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first people only, at most this many.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
     ] = None,
@@ -165,13 +166,13 @@ class _Writer(AbstractContextManager[None]):
     def __exit__(self, *_: object) -> None:
         """Remove temporary files."""
 
+    @abstractmethod
     def add(self, plans: Plans) -> None:
         """Receive the plans of a chunk."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self) -> None:
         """Write and print the plans; raise a StorageError at the end if a file could not be written."""
-        raise NotImplementedError
 
 
 class _PlansWriter(_Writer):

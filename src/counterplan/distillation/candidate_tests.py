@@ -14,7 +14,7 @@ from counterplan.program.parts import Test
 
 
 def candidate_tests(features: Sequence[Feature], states: Floats, max_thresholds: int) -> list[Test]:
-    """The tests that distinguish some of `states` [n, F], with at most so many thresholds for a number."""
+    """The tests that distinguish some of `states` [n, F], with at most `max_thresholds` for a number."""
     tests: list[Test] = []
     for feature in features:
         column = states[:, feature.index]

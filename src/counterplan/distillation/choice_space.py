@@ -13,7 +13,7 @@ from counterplan.program.parts import Choice
 from counterplan.search.orders import NO_ACTION
 
 Sample = Callable[[Ints, int], Ints]
-"""Samples at most so many of some rows."""
+"""Samples rows: called with the rows and the largest size of the sample."""
 
 _INTERPOLATED = 33
 """Values tried between the initial one of a feature and that at the end of a plan."""
@@ -64,7 +64,7 @@ class NodeOrder:
 def candidate_choices(
     problem: Problem, starts: Floats, plans: Ints, logit: Callable[[Floats], Floats], targets: int, sample: Sample
 ) -> list[Choice]:
-    """Every action, and at most so many `targets` for each function that only raises, or only lowers, a number.
+    """Every action, and at most `targets` targets for each function that only raises, or only lowers, a number.
 
     Targets are values at which demonstrated plans [P, B, T] of people in `starts` [B, F] start to hold.
     """

@@ -53,7 +53,7 @@ class Demonstrations(NamedTuple):
 
 
 _ATTEMPTS = 20
-"""Times that synthetic people are drawn, of whom the refused ones are used."""
+"""Draws of synthetic people; the refused ones are used."""
 _BATCH_SIZE = 16_000
 """People × actions planned for at the same time."""
 
@@ -99,7 +99,7 @@ def demonstrate(
 def refused_states(
     problem: Problem, people: People, surrogate: Surrogate, most: int, random: np.random.Generator
 ) -> tuple[Floats, int]:
-    """At most so many states [n, F] that the surrogate predicts to be refused, and how many, the first, are real.
+    """At most `most` states [n, F] that the surrogate predicts to be refused, and how many, the first, are real.
 
     If there are too few people, synthetic ones are added.
     """

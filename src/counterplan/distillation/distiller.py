@@ -57,7 +57,7 @@ class _Made:
 
 
 class ProgramDistiller:
-    """Distils one program from `people`, some of whom are held out for a trial.
+    """Distils one program from `people`; some of them are held out for a trial.
 
     `queries` is the number of queries of the fit, by method.
     """
@@ -85,7 +85,7 @@ class ProgramDistiller:
         """Computed before any query: some models change as they answer."""
         self.people = people
         if not len(people):
-            raise PeopleError("there is nobody to distil a program from: pass people whom the model refuses")
+            raise PeopleError("there is nobody to distil a program from: pass people refused by the model")
 
     def run(self) -> Program:
         """The program with its card; on one thread, as the arrays are too small for more."""
@@ -180,7 +180,7 @@ class ProgramDistiller:
         return answers, known
 
     def sample(self, agent: Agent, people: People, wanted: int) -> tuple[Floats, Ints]:
-        """At most so many starts [n, F] and traces [n, T] of the agent that the black box accepts."""
+        """At most `wanted` starts [n, F] and traces [n, T] of the agent that the black box accepts."""
         starts, traces, count = [], [], 0
         size = min(len(people), max(wanted, 1))
         for _ in range(-(-ATTEMPTS * wanted // size)):

@@ -132,10 +132,14 @@ class Evaluator:
 
     def picks(self, visits: Visits, open_: Bools | None = None) -> Ints:
         """[n, C] the action that each choice, or each one `open_` [C], means; NO_ACTION where it is not legal."""
-        legal = self.legal(visits)
-        picks = np.full((len(visits.person), len(self.choices)), NO_ACTION, np.intp)
-        for number in range(len(self.choices)) if open_ is None else np.flatnonzero(open_).tolist():
-            picks[:, number] = self.choices[number].pick(self.problem.transitions, visits.states, legal)
+        transitions, count = self.problem.transitions, len(visits.person)
+        picks = np.full((count, len(self.choices)), NO_ACTION, np.intp)
+        numbers = range(len(self.choices)) if open_ is None else np.flatnonzero(open_).tolist()
+        for first in range(0, count, transitions.rows_at_once):
+            part = visits.take(np.arange(first, min(count, first + transitions.rows_at_once)))
+            legal = self.legal(part)
+            for number in numbers:
+                picks[first : first + len(legal), number] = self.choices[number].pick(transitions, part.states, legal)
         return picks
 
     def outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> RolloutOutcome:

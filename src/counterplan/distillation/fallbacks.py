@@ -35,7 +35,7 @@ class FallbackSettings:
     forbidden_weight : float
         Weight of people who cannot use some function.
     min_success : float
-        Smallest share of people who cannot use some function for whom a fallback has to succeed.
+        Smallest success rate of a fallback among the people who cannot use some function.
     leaf_penalty : float
         Loss that a choice has to save to replace the fallbacks that a leaf has already.
     """

@@ -251,5 +251,5 @@ class PolicySearch:
         return add_fallbacks(self.evaluator, self.order, self.trees, fallback, self.random)
 
     def sample(self, rows: Ints, most: int) -> Ints:
-        """At most so many of `rows` [n], in order."""
+        """A sample of at most `most` of `rows` [n], in order."""
         return sample_rows(self.random, rows, most)

@@ -34,7 +34,7 @@ class TreeSettings:
     Parameters
     ----------
     feature_penalty : float, default=0.02
-        Penalty of a feature that a rule tests, per person to whom the rule applies.
+        Penalty of a feature that a rule tests, per person covered by the rule.
     leaf_penalty : float, default=0.0005
         Penalty of a leaf.
     digit_penalty : float, default=0.0005
@@ -177,7 +177,7 @@ class TreeGrower:
         return total
 
     def _grow_from(self, tree: Tree, branch: Branch, depth: int) -> Branch:
-        """`branch` with the tests of `tree`, and trees grown at its leaves, of so many levels in all."""
+        """`branch` with the tests of `tree`, and trees grown at its leaves, of `depth` levels in all."""
         if isinstance(tree, Leaf) or not len(branch.rows):
             return self._grow(branch, max(depth, 0), lookahead=False)
         passed = tree.test.passes(self.states[branch.rows, tree.test.feature])
@@ -197,7 +197,7 @@ class TreeGrower:
         return root
 
     def _grow(self, branch: Branch, depth: int, lookahead: bool) -> Branch:
-        """`branch` grown by at most so many levels.
+        """`branch` grown by at most `depth` levels.
 
         With `lookahead`, the best tests of several features are tried, each with a small tree on either side.
         """

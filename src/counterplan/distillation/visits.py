@@ -53,5 +53,5 @@ class Visits(NamedTuple):
 
 
 def sample_rows(random: np.random.Generator, rows: Ints, most: int) -> Ints:
-    """At most so many of `rows` [n], in order."""
+    """A sample of at most `most` of `rows` [n], in order."""
     return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))

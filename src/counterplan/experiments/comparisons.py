@@ -38,7 +38,7 @@ class PairedComparison:
 
     success: Both
     people: int
-    """Number of people whom both solve."""
+    """Number of people solved by both."""
     cost: Both
     """Mean cost of these people."""
     optimal_cost: float

@@ -120,7 +120,7 @@ def _cut_off(figure: Figure) -> bool:
 
 
 def panels(rows: ExperimentRows, height: float, lines: int = 1, **options: Any) -> tuple[Figure, list[str], Any]:
-    """A figure with a column for each benchmark and so many lines: axes [lines, columns]."""
+    """A figure with a column for each benchmark and `lines` lines: axes [lines, columns]."""
     names = benchmarks_in(rows)
     figure = new_figure(WIDE, height)
     axes = figure.subplots(lines, len(names), squeeze=False, **options)

@@ -393,7 +393,7 @@ FIGURES: tuple[FigureSpec, ...] = (
         _everybody,
     ),
     FigureSpec(
-        "in_common", "People whom every method solves", "Steps and cost on the same people. {intervals}", _in_common
+        "in_common", "People solved by every method", "Steps and cost on the same people. {intervals}", _in_common
     ),
     FigureSpec("questions", "Queries to the model", "On a log scale; zero is not drawn.", _queries),
     FigureSpec(
@@ -411,14 +411,14 @@ FIGURES: tuple[FigureSpec, ...] = (
     FigureSpec(
         "time",
         "Time",
-        "Above: CPU time per person, all people in one batch. {intervals} Below: for so many people, with learning.",
+        "Above: CPU time per person, all people in one batch. {intervals} Below: by number of people, with learning.",
         _time,
     ),
     FigureSpec(
         "trade_off",
         "Cost against queries",
         "Large markers: each method by default. Lines: guided, search and exact with other query budgets (guided with "
-        "large ones also with a smaller relative gain). The cost ratio is over the people whom a method solves, so "
+        "large ones also with a smaller relative gain). The cost ratio is over the people solved by a method, so "
         "that it has to be read with success; it is at least 1. Left is fewer queries, down is lower cost.",
         _trade_off,
     ),

@@ -182,7 +182,7 @@ def _against(comparisons: Sequence[PairedComparison]) -> list[str]:
     optimal = " (or both are optimal)" if "cost" in tied else ""
     claims = {
         "success": f"succeeds more often{always}",
-        "cost": f"has a lower cost on the people whom both solve{optimal}",
+        "cost": f"has a lower cost on the people solved by both{optimal}",
         "queries": "sends less than a hundredth of its queries",
         "time": "takes less than a hundredth of its time",
     }

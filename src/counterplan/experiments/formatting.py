@@ -38,7 +38,7 @@ class ReportTable:
 
 
 def number(value: float | None, digits: int) -> str:
-    """A number with so many digits, or a dash.
+    """A number with `digits` decimals, or a dash.
 
     Examples
     --------

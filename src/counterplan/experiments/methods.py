@@ -25,7 +25,7 @@ class Method:
     marker: str = "o"
     hollow: bool = False
     compared: bool = True
-    """Whether it takes part in the intersection of people whom every method solves."""
+    """Whether it takes part in the intersection of people solved by every method."""
     optional: bool = False
 
 
@@ -135,7 +135,7 @@ METHODS = (
 BY_NAME = {method.name: method for method in METHODS}
 ABLATION = ("search", "policy", "untrained")
 COMPARED = tuple(method.name for method in METHODS if method.compared)
-"""The methods of the intersection of people whom every method solves."""
+"""The methods of the intersection of people solved by every method."""
 _EXTERNAL_MARKERS = ("<", ">", "H", "8", "1", "2")
 
 

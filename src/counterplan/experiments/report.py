@@ -57,8 +57,8 @@ FOLDED = ("failed_people", "groups", "traces", "in_common")
 COMPARABLE = (
     "All methods of this report planned for the same people, were evaluated with the same model outside of any meter, "
     "and have their queries counted in the same way: they are comparable. The cost ratio (cost ÷ optimal cost) is the "
-    "fairest single measure, because each person is compared with their own optimum; it is over the people whom a "
-    "method solves, so that it has to be read together with success.",
+    "fairest single measure, because each person is compared with their own optimum; it is over the people solved "
+    "by a method, so that it has to be read together with success.",
     "The published figures are not measured here and belong to other problems. The paper’s public versions of the four "
     "benchmarks contain errors that are corrected here (an inverted precondition, a decision rule that is never used, "
     "a misspelt job in a rule, men who are advised to become wives), so that other plans are legal and other people "

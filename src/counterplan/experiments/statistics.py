@@ -82,7 +82,7 @@ def by_seed(results: pd.DataFrame, by: tuple[str, ...] = ("benchmark", "method")
     """One row for each of `by` and seed: people, success, and means over the successes.
 
     Success and `feasible_queries` are of people without a proof of infeasibility. The ratio is to the optimal cost,
-    over people whom both the method and exact search solved. The rule length is a mean over steps.
+    over people solved by both the method and exact search. The rule length is a mean over steps.
     """
     frame = results.assign(
         ratio=(results["cost"] / results["least_effort"]).where(results["success"] & (results["least_effort"] > 0)),
@@ -148,7 +148,7 @@ def benchmarks_in(rows: ExperimentRows) -> list[str]:
 
 
 def intersection(results: pd.DataFrame, methods: Iterable[str]) -> pd.Series:
-    """Mask [n] of the rows of people whom every one of `methods` solves."""
+    """Mask [n] of the rows of people solved by every one of `methods`."""
     wanted = set(methods) & set(results["method"])
     counted = results[results["method"].isin(wanted)]
     solved = counted.groupby(KEY)["success"].agg(["all", "size"])

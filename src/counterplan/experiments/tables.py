@@ -100,7 +100,7 @@ def against_baseline(rows: ExperimentRows) -> ReportTable:
     return ReportTable(
         "baseline",
         "Against the evolutionary baseline",
-        "Search and guided compared with CSCF. Targets: higher success; lower cost on the people whom both solve (✓ "
+        "Search and guided compared with CSCF. Targets: higher success; lower cost on the people solved by both (✓ "
         f"also if both are optimal); CSCF sends more than {TIMES} times the queries per person, and takes more than "
         f"{TIMES} "
         "times the CPU time (all people in one batch). Queries are those that the meter counts; candidates are those "
@@ -180,7 +180,7 @@ def everybody(rows: ExperimentRows) -> ReportTable:
 
 
 def in_common(rows: ExperimentRows) -> ReportTable:
-    """Cost and length on the people whom every compared method solves."""
+    """Cost and length on the people solved by every compared method."""
     found = summary(rows, intersection(rows.results, COMPARED))
 
     def cells(name: str, method: str, stats: MethodStats) -> tuple[str, ...]:
@@ -190,8 +190,8 @@ def in_common(rows: ExperimentRows) -> ReportTable:
     also = f" For {_quoted(others)}, which are not among them: the people of these that it solves." if others else ""
     return ReportTable(
         "in_common",
-        "People whom every method solves",
-        "Cost and steps on the same people, who are the easier ones: people on whom one method fails are left out."
+        "People solved by every method",
+        "Cost and steps on the same people, who are the easier ones: people not solved by some method are left out."
         f"{also} {over_seeds(rows)}",
         ("", "people", "cost ratio", "cost", "steps"),
         sections(found, benchmarks_in(rows), cells),
@@ -264,9 +264,9 @@ def traces(rows: ExperimentRows) -> ReportTable:
     return ReportTable(
         "traces",
         "Programs by number of traces",
-        "The paper’s construction: scikit-learn trees that imitate so many verified traces of the agent. Below it the "
-        "default program, found by policy search on a surrogate. Rule length: features in the rule of a step, mean "
-        "over steps; published: literals, over the published programs.",
+        "The paper’s construction: scikit-learn trees that imitate verified traces of the agent, by their number. "
+        "Below it the default program, found by policy search on a surrogate. Rule length: features in the rule of a "
+        "step, mean over steps; published: literals, over the published programs.",
         ("", "success", "rule length", "cost ratio", "cost", "steps"),
         tuple(parts),
     )
@@ -344,7 +344,7 @@ def failures(rows: ExperimentRows) -> ReportTable:
     return ReportTable(
         "failures",
         "Failures",
-        "People, over all seeds. Those for whom exact search proved infeasibility count against no method; the queries "
+        "People, over all seeds. Those proved infeasible by exact search count against no method; the queries "
         "per person on them, as planned for, are beside their number. The others by the outcome of planning: "
         + "; ".join(f"{_words(kind)}: {OUTCOMES[kind]}" for kind in kinds)
         + ".",
@@ -358,7 +358,7 @@ def _words(outcome: str) -> str:
 
 
 def failed_people(rows: ExperimentRows) -> ReportTable:
-    """The people on whom each method failed."""
+    """The people not solved by each method."""
     failed = rows.results[~rows.results["success"] & (rows.results["reachable"] != "no")]
     parts = []
     for name in benchmarks_in(rows):
@@ -372,7 +372,7 @@ def failed_people(rows: ExperimentRows) -> ReportTable:
     none = [(str(name), "no plan exists", _people(part)) for name, part in infeasible.groupby("benchmark", sort=False)]
     return ReportTable(
         "failed_people",
-        "People on whom methods failed",
+        "People not solved",
         "Refused test people by number; results.csv has the plan of each.",
         ("", "outcome", "people"),
         (*parts, ("provably infeasible", tuple(none))),

@@ -44,14 +44,14 @@ class AutoSettings:
     Parameters
     ----------
     prefer : {"exact", "guided"}, optional
-        Plan with this planner, whatever the model's speed; None to choose.
+        Plan with this planner regardless of the model's speed; None to choose.
     cheap_seconds : float, default=1
         Plan with exact search if it is estimated to take at most this long for one person, and at most
         `affordable_seconds` for everybody.
     affordable_seconds : float, default=600
         If there is no surrogate, plan with exact search if it is estimated to take at most this long for everybody.
     proof_seconds : float, default=1
-        Time of exact search for one person for whom the chosen planner found no plan.
+        Time of exact search for one person without a plan from the chosen planner.
     proof_queries : int, default=50
         Queries of this search that are allowed even if they take longer; 0 for none.
     sample : int, default=20
@@ -234,7 +234,7 @@ class AutoPlanner(Planner):
         _log.info("auto: %s", decision)
 
     def _chosen(self) -> list[Planner]:
-        """The chosen planner, and those for people for whom it finds no plan."""
+        """The chosen planner, and those for people that it finds no plan for."""
         assert self.decision_ is not None
         name = self.decision_.planner
         if name == "exact":
@@ -280,7 +280,7 @@ class AutoPlanner(Planner):
                 run.plan(planner, np.arange(min(people, len(run.task))))
 
     def _decide(self, task: PlanningTask, people: int) -> AutoDecision:
-        """Choose a planner for `people`, of whom `task` has some."""
+        """Choose a planner for `people`; `task` has some of them."""
         settings, guided = self.settings, self._has("surrogate")
         people = max(people, self._expected)
         if settings.prefer is not None:

@@ -125,8 +125,8 @@ def counting_repeats(box: BlackBox, people: People, known: Sequence[set[bytes]])
     """
     repeated = np.zeros(len(people), np.intp)
 
-    def watch(whom: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
-        if whom is not people or not box.cache_size:
+    def watch(queried: People, rows: npt.NDArray[np.integer], keys: list[bytes]) -> None:
+        if queried is not people or not box.cache_size:
             return
         for row, key in zip(rows.tolist(), keys, strict=True):
             repeated[row] += key in known[row]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import Native
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -67,17 +67,16 @@ def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
 def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     """The faults of the steps, then those of the claims about the decision."""
     transitions = problem.transitions
-    state = problem.state(plan.start)
     by_name = {str(action): action.index for action in transitions.actions}
+    known = list(takewhile(lambda step: step.action in by_name, plan.steps))
+    start, *claimed = problem.states([plan.start, *(values for step in known for values in (step.before, step.after))])
+    state = start
     if len(plan.steps) > problem.max_actions:
         yield f"the plan has {len(plan.steps)} steps; the problem allows {problem.max_actions}"
-    for number, step in enumerate(plan.steps, 1):
+    for number, (step, before, after) in enumerate(zip(known, claimed[::2], claimed[1::2], strict=True), 1):
         place = f"step {number} ({step.action})"
-        action = by_name.get(step.action)
-        if action is None:
-            yield f"{place}: the problem has no such action"
-            return
-        if not _same_state(problem, state, step.before):
+        action = by_name[step.action]
+        if not _same_state(state, before):
             yield f"{place}: does not start where the step before ended"
         if not transitions.legal(state[None])[0, action]:
             yield f"{place}: is not legal in that state"
@@ -85,10 +84,13 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         if not math.isclose(cost, step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
             yield f"{place}: costs {cost:g}, not {step.cost:g}"
         state = transitions.apply(state[None], np.array([action]))[0]
-        if not _same_state(problem, state, step.after):
+        if not _same_state(state, after):
             yield f"{place}: leads to another state than the plan says"
+    if len(known) < len(plan.steps):
+        yield f"step {len(known) + 1} ({plan.steps[len(known)].action}): the problem has no such action"
+        return
     people = problem.read(_table(plan, problem))
-    if not _same_state(problem, people.states[0], plan.start):
+    if not _same_state(people.states[0], start):
         yield "the person's row is not the state that the plan starts from"
     favourable = bool(box.session(problem, people)(state[None], np.array([0]))[0])
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
@@ -111,6 +113,6 @@ def _table(plan: Plan, problem: Problem) -> pd.DataFrame:
     return pd.DataFrame([values], columns=[name for name, _ in row], dtype=object).infer_objects()
 
 
-def _same_state(problem: Problem, state: Floats, claimed: Mapping[str, Native | None]) -> bool:
-    """Whether `state` [F] is the state that a plan claims."""
-    return bool(np.allclose(state, problem.state(claimed), rtol=0, atol=TOLERANCE, equal_nan=True))
+def _same_state(state: Floats, claimed: Floats) -> bool:
+    """Whether `state` [F] is the state [F] that a plan claims."""
+    return bool(np.allclose(state, claimed, rtol=0, atol=TOLERANCE, equal_nan=True))

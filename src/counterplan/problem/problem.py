@@ -176,13 +176,17 @@ class Problem:
 
     def state(self, values: Mapping[str, Native | None]) -> Floats:
         """Encode a mapping of feature names to values as a state [F]; absent features are missing values."""
+        state: Floats = self.states([values])[0]
+        return state
+
+    def states(self, mappings: Sequence[Mapping[str, Native | None]]) -> Floats:
+        """Encode n mappings, as of `state`, as states [n, F]."""
         names = [feature.name for feature in self.features]
-        for name in values:
+        for name in dict.fromkeys(name for values in mappings for name in values):
             if name not in names:
                 raise PeopleError(f"there is no feature '{name}'{did_you_mean(name, names)}")
-        row = {name: [values.get(name)] for name in names}
-        state: Floats = self.read(pd.DataFrame(row, dtype=object)).states[0]
-        return state
+        columns = {name: [values.get(name) for values in mappings] for name in names}
+        return self.read(pd.DataFrame(columns, dtype=object)).states
 
     def describe(self, state: Floats) -> dict[str, Native | None]:
         """Decode a state [F] to a mapping of feature names to values; None for missing values."""

@@ -23,9 +23,9 @@ class TrialPeople(NamedTuple):
     """Refused people that a program was tried on."""
 
     with_plan: int
-    """People for whom some plan is known."""
+    """People with a known plan."""
     without_plan: int
-    """People for whom no plan is known at all, by any planner."""
+    """People without a plan that any planner found."""
 
 
 class GroupOutcome(NamedTuple):

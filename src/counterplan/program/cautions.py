@@ -22,7 +22,7 @@ class Cautions(NamedTuple):
     """Sentences for plans that differ from the plan without constraints."""
 
     without: tuple[str, ...]
-    """By function: for people to whom this function, all of it and no other, is forbidden."""
+    """By function: for people with this function forbidden, all of it and no other."""
     otherwise: str
     """For all other constraints."""
 

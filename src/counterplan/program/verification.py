@@ -30,11 +30,11 @@ class Verification:
     people : int
         Number of people.
     plans : int
-        Number of people for whom the program has a plan.
+        Number of people with a plan from the program.
     failing : tuple of int or str
         Index labels of those whose plan does not lead to a favourable decision.
     same_model : bool
-        Whether this is the model that the program was made for, as far as its card tells.
+        Whether this is the model that the program was made for, according to its card.
     difference : str
         How the threshold or the favourable outcomes differ from those that the program was made for; empty if they are
         the same, or the card does not have them.

@@ -40,7 +40,7 @@ _FEWEST = 5
 def payback_note(learner: ActiveLearner) -> str | None:
     """State that exact planning takes less time than the fit, if it does; None otherwise.
 
-    The first people whom the learner will query are queried now, which times the model; nothing else is.
+    The first people of the learner are queried now, which times the model; no other query is sent.
     """
     box, settings = learner.box, learner.settings
     if not box.cache_size:  # the queries would be repeated
@@ -177,7 +177,7 @@ def _exact(learner: ActiveLearner, people: People, limit: int) -> _ExactPlans:
 
 
 def _compared(quality: Quality, guided: Plans, exact: _ExactPlans) -> Quality:
-    """The figures of plans for the same people; people whom exact search did not decide do not count."""
+    """The figures of plans for the same people; people not decided by exact search do not count."""
     pairs = [
         (mine, best) for mine, best in zip(guided, exact.plans, strict=False) if best.status is not Status.NOT_FOUND
     ]

@@ -59,11 +59,11 @@ class Quality:
     Parameters
     ----------
     people : int
-        People whom guided planning planned for; 0 if nothing could be assessed.
+        People that guided planning planned for; 0 if nothing could be assessed.
     synthetic : int
         How many of them are synthetic, because there were too few others.
     decided : int
-        People for whom exact search found a plan, or proved that there is none.
+        People decided by exact search: with a plan, or with a proof that there is none.
     feasible : int
         How many of these have a plan.
     helped : int
@@ -129,7 +129,7 @@ class Quality:
 
     @property
     def success(self) -> float | None:
-        """Share of the people with a plan for whom guided planning found one; None if nobody is known to have one."""
+        """Share of the people with a plan that guided planning solved; None if nobody is known to have one."""
         return self.helped / self.feasible if self.feasible else None
 
     @property
@@ -166,9 +166,9 @@ class Quality:
     def __str__(self) -> str:
         sentences = []
         if self.decided:
-            whom = f"{self.decided} {'synthetic' if self.synthetic == self.people else 'held-out'} refused people"
-            whom += f" ({self.synthetic} of {self.people} synthetic)" if 0 < self.synthetic < self.people else ""
-            text = f"Of {whom}, {self.feasible} can be helped, as exact search proves"
+            group = f"{self.decided} {'synthetic' if self.synthetic == self.people else 'held-out'} refused people"
+            group += f" ({self.synthetic} of {self.people} synthetic)" if 0 < self.synthetic < self.people else ""
+            text = f"Of {group}, {self.feasible} can be helped, as exact search proves"
             if self.success is not None:
                 text += f"; of these, guided planning helps {self.success:.0%}"
             if self.cost_ratio is not None:

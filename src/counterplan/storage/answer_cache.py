@@ -28,7 +28,7 @@ VERSION = 1
 LIMIT = 1_000_000_000
 """Most bytes of a file of answers, compressed or not."""
 _RATIO, _SMALL = 200, 64_000_000
-"""A file may unpack to this many times its size, and to so many bytes anyway; rows of answers shrink less."""
+"""A file may unpack to `_RATIO` times its size, and always to `_SMALL` bytes; rows of answers compress less."""
 _ROWS = 100_000
 """Rows parsed at once."""
 _GZIP = b"\x1f\x8b"

@@ -34,29 +34,22 @@ def read_json(
         The file.
     limit : int, default 50,000,000
         Most bytes.
-    what : str, default "file"
-        What the file holds, for error messages, such as "program".
     follow_links : bool, default True
         Whether `path` may be a symbolic link; False for the files of a workspace.
-    infinite : bool, default False
-        Accept Infinity and numbers that are too large for a float (1e999), as infinite floats.
-    nan : bool, default False
-        Accept NaN.
-    pairs_hook : callable, optional
-        As `object_pairs_hook` of `json.loads`.
+    what, infinite, nan, pairs_hook
+        As in `parse_json`.
 
     Returns
     -------
     object
-        The data: dict, list, str, int, float, bool or None.
+        As of `parse_json`.
 
     Raises
     ------
     MissingFileError
         If there is no such file.
     StorageError
-        If it is not a regular file, too large, not UTF-8, not JSON, nested too deeply, or holds a number that no
-        float can hold.
+        If it is not a regular file, if it is too large, or as of `parse_json`.
     """
     raw = read_bounded(path, limit, follow_links=follow_links)
     return parse_json(raw, str(path), what=what, infinite=infinite, nan=nan, pairs_hook=pairs_hook)

@@ -86,7 +86,7 @@ class FitSettings:
         return max(self.folds, self.members, self.forests)
 
     def schedule(self, steps: int) -> Schedule:
-        """The schedule of so many gradient steps."""
+        """The schedule of `steps` gradient steps."""
         return Schedule(steps, self.batch_size, self.learning_rate, self.weight_decay)
 
 

@@ -35,7 +35,7 @@ def initial_params(
 
 
 def check_params(params: Mapping[str, Array], inputs: int) -> None:
-    """Raise SettingError unless `params` are the layers of an ensemble with so many inputs and one output."""
+    """Raise SettingError unless `params` are the layers of an ensemble with `inputs` inputs and one output."""
     layers = len(params) // 2
     names = [f"{i}.{kind}" for i in range(layers) for kind in ("weight", "bias")]
     if not params or params.keys() != set(names):

@@ -268,7 +268,7 @@ def _resized(plans: Ints, width: int) -> Ints:
 
 
 def _check_hints(hints: Hints, features: int, actions: int) -> None:
-    """Raise SettingError unless hints are states of so many features and plans of so many actions."""
+    """Raise SettingError unless hints are states of `features` features and plans of `actions` actions."""
     anchors, examples = hints
     if anchors.ndim != 2 or anchors.shape[1] != features or anchors.dtype != float:
         raise SettingError("the favourable states among the hints have other features than the problem")
