@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from counterplan.problem.encoding import check_cuts
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.storage.arrays import require_number
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
+from counterplan.storage.settings import settings_to_dict
 
 Single = npt.NDArray[np.float32]
 _CLIP = 5.0
@@ -51,7 +52,7 @@ class Agent:
     params : dict of str to ndarray
         Network weights, float32.
     config : NetworkConfig
-        Layer sizes.
+        Inputs and layer sizes.
 
     Raises
     ------
@@ -80,7 +81,7 @@ class Agent:
                 raise SettingError(f"'{name}' is an array of {numbers} numbers, one for each numeric feature")
         if not (self.scale > 0).all() or not self.cost_scale > 0:
             raise SettingError("'scale' and 'cost_scale' are positive")
-        check_params(self.params, layer_shapes(*_sizes(self.problem, self.encoding), self.config))
+        check_params(self.params, layer_shapes(*_sizes(self.problem, self.encoding, self.config), self.config))
 
     @classmethod
     def new(cls, problem: Problem, people: People, config: NetworkConfig, random: np.random.Generator) -> Agent:
@@ -109,7 +110,7 @@ class Agent:
         mean = np.nan_to_num(numbers).sum(axis=0) / count
         scale = np.sqrt((np.nan_to_num(numbers - mean) ** 2).sum(axis=0) / count)
         scale[scale == 0] = 1.0
-        params = initial_params(*_sizes(problem, encoding), config, random)
+        params = initial_params(*_sizes(problem, encoding, config), config, random)
         cost_scale = float(np.mean(problem.transitions.least_costs[:-1])) if problem.transitions.functions else 1.0
         return cls(problem, encoding, mean, scale, max(cost_scale, 1e-9), params, config)
 
@@ -126,10 +127,17 @@ class Agent:
         return result
 
     def inputs(self, states: Floats) -> Single:
-        """Network inputs [B, D] of `states` [B, F]: the binary encoding and the standardized numbers."""
+        """Network inputs [B, D] of `states` [B, F]: the binary encoding and, by default, the standardized numbers."""
+        if not self.config.numbers:
+            return self.encoding(states).astype(np.float32)
         numbers = (states[:, self._numbers] - self.mean) / self.scale
         numbers = np.clip(np.nan_to_num(numbers), -_CLIP, _CLIP)
         return np.concatenate([self.encoding(states), numbers], axis=1, dtype=np.float32)
+
+    @property
+    def input_size(self) -> int:
+        """D, the number of network inputs."""
+        return _sizes(self.problem, self.encoding, self.config)[0]
 
     @cached_property
     def _numbers(self) -> list[int]:
@@ -169,9 +177,9 @@ def _number_columns(problem: Problem) -> list[int]:
     return [feature.index for feature in problem.features if feature.is_number]
 
 
-def _sizes(problem: Problem, encoding: Encoding) -> tuple[int, int, int]:
+def _sizes(problem: Problem, encoding: Encoding, config: NetworkConfig) -> tuple[int, int, int]:
     """Inputs D of the network, functions G (STOP included) and actions A."""
-    inputs = len(encoding) + len(_number_columns(problem))
+    inputs = len(encoding) + (len(_number_columns(problem)) if config.numbers else 0)
     return inputs, len(problem.transitions.functions) + 1, len(problem.transitions)
 
 
@@ -184,7 +192,7 @@ def to_arrays(agent: Agent) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and plain facts that `from_arrays` reads back."""
     facts = {
         "effort": agent.cost_scale,
-        "network": asdict(agent.config),
+        "network": settings_to_dict(agent.config),
         "cuts": [[repr(cut) for cut in cuts] for cuts in agent.encoding.cuts],
         "mean": agent.mean.tolist(),
         "spread": agent.scale.tolist(),
@@ -196,7 +204,7 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     """The inverse of `to_arrays`."""
     encoding, config = read_encoding(problem, facts["cuts"]), read_config(facts["network"])
     mean, scale = read_scales(problem, facts["mean"], facts["spread"])
-    validate_params(arrays, problem, encoding, config)
+    validate_params(arrays, layer_shapes(*_sizes(problem, encoding, config), config))
     return Agent(problem, encoding, mean, scale, require_number(facts, "effort", positive=True), arrays, config)
 
 

@@ -51,6 +51,13 @@ class ForestSettings:
         Share of random noise in the policy at the root, for training.
     noise_shape : float, default=0.3
         Shape parameter of the gamma distribution of the noise.
+    failure_value : float, default=0.0
+        Value that is backed up for a STOP that the black box refuses, and for plans beyond the maximum length. The text
+        of the paper gives 0; its published code has −1, and so has the preset "paper": with 0, a refused STOP is worth
+        as much as an action that was never tried.
+    forced_stop : bool, default=True
+        Whether STOP is the only action at the maximum length. Otherwise other actions remain possible there, and are
+        failures, as in the paper.
     """
 
     exploration: float = 1.0
@@ -63,6 +70,8 @@ class ForestSettings:
     stop_floor: float = 0.0
     noise: float = 0.0
     noise_shape: float = 0.3
+    failure_value: float = field(default=0.0, metadata={"added": True})
+    forced_stop: bool = field(default=True, metadata={"added": True})
 
 
 class Forest:
@@ -152,6 +161,9 @@ class Forest:
             value[stopped] = self._stop(people[stopped], end[stopped], oracle)
         leaf = np.flatnonzero((last != self.transitions.stop) & ~dead_end)
         if len(leaf):
+            too_long = self.depth[people[leaf], end[leaf]] >= self.max_actions
+            value[leaf[too_long]] = self.settings.failure_value
+            leaf = leaf[~too_long]
             value[leaf] = self._expand(people[leaf], end[leaf], last[leaf])
         for t in range(self.max_actions + 1):
             visited = np.flatnonzero((nodes[t] != NONE) & ~dead_end)
@@ -235,7 +247,8 @@ class Forest:
             self.depth[added] = self.depth[people, parent] + 1
             self.parent[added], self.by[added] = parent, action
             self.child[people, parent, action] = new
-            legal[self.depth[added] >= self.max_actions, :-1] = False
+            if self.settings.forced_stop:
+                legal[self.depth[added] >= self.max_actions, :-1] = False
             if self.settings.bounded:
                 legal &= self.transitions.in_order[self.transitions.function_of[action]]
         log_prior, value, memory = self.agent(states, memory, legal)
@@ -267,8 +280,10 @@ class Forest:
             return self._discounted(people, node, self.likely[people, node])
         favourable = self._query(people, node, oracle)
         if self.settings.discount is not None:
-            return np.where(favourable, self.settings.discount ** self.depth[people, node], 0.0)
-        return np.where(favourable, self._discounted(people, node, 1.0), 0.0)
+            success = self.settings.discount ** self.depth[people, node]
+        else:
+            success = self._discounted(people, node, 1.0)
+        return np.where(favourable, success, self.settings.failure_value)
 
     def _query(self, people: Ints, node: Ints, oracle: Oracle) -> Bools:
         """Query the states of `node` [n]; favourable ones that are cheaper become the best plans."""

@@ -7,7 +7,7 @@ in training. D inputs, E units in the encoder, H in the controller, G functions 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ Params = dict[str, Array]
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Layer sizes that do not follow from the problem.
+    """Inputs and layer sizes that do not follow from the problem.
 
     Parameters
     ----------
@@ -30,15 +30,21 @@ class NetworkConfig:
         Units in each of the two layers of the state encoder.
     controller : int, default=64
         Units of the LSTM controller.
+    numbers : bool, default=True
+        Whether the agent sees standardized numbers in addition to the binary encoding; the paper's sees the encoding
+        only.
     """
 
     encoder: int = 64
     controller: int = 64
+    numbers: bool = field(default=True, metadata={"added": True})
 
     def __post_init__(self) -> None:
         for name, size in (("encoder", self.encoder), ("controller", self.controller)):
             if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
                 raise SettingError(f"'{name}' is a number of units, 1 or more, got {size!r}")
+        if not isinstance(self.numbers, bool):
+            raise SettingError(f"'numbers' is True or False, got {self.numbers!r}")
 
 
 class Memory(NamedTuple):

@@ -69,7 +69,14 @@ class SearchSettings:
             return cls()
         if name == "paper":
             tree = ForestSettings(
-                exploration=0.5, temperature=1.0, cost_bonus=1.0, stop_cost=1.0, discount=0.97, bounded=False
+                exploration=0.5,
+                temperature=1.0,
+                cost_bonus=1.0,
+                stop_cost=1.0,
+                discount=0.97,
+                bounded=False,
+                failure_value=-1.0,
+                forced_stop=False,
             )
             return cls(simulations=10, stepwise=True, max_queries=10_000, tree=tree)
         raise SettingError(f"unknown preset {name!r}: there are default and paper")
@@ -189,7 +196,10 @@ class TreeSearch:
             self.outcome.cost[at] = forest.best[people]
 
     def stepwise(self, rows: Ints, random: np.random.Generator | None = None) -> None:
-        """Repeat simulations and the step with the most visits, first its function, then its argument."""
+        """Repeat simulations and the step with the most visits, first its function, then its argument.
+
+        People whose plan reaches the maximum length without STOP get none.
+        """
         agent, oracle, outcome = self.agent, self.oracle, self.outcome
         max_actions, functions = agent.problem.max_actions, agent.membership
         stop = agent.problem.transitions.stop
@@ -206,12 +216,10 @@ class TreeSearch:
                 outcome.visits[rows[unfinished], t] = visits / np.maximum(visits.sum(axis=1, keepdims=True), 1)
             function = (visits @ functions).argmax(axis=1)
             action = np.where(agent.problem.transitions.function_of == function[:, None], visits, -1).argmax(axis=1)
-            child = forest.child[unfinished, forest.root[unfinished], action]
-            ended = (action == stop) | (child == NONE)
-            self._verify(forest, unfinished[ended], rows)
-            forest.root[unfinished[~ended]] = child[~ended]
-            unfinished = unfinished[~ended]
-        self._verify(forest, unfinished, rows)
+            self._verify(forest, unfinished[action == stop], rows)
+            child = forest.child[unfinished, forest.root[unfinished], action]  # STOP never has one
+            unfinished, child = unfinished[child != NONE], child[child != NONE]
+            forest.root[unfinished] = child
 
     def _verify(self, forest: Forest, people: Ints, rows: Ints) -> None:
         """Query the plans that end at the roots of `people`; favourable ones are stored."""

@@ -31,7 +31,7 @@ class TraceBatch(NamedTuple):
     @classmethod
     def empty(cls, agent: Agent, count: int) -> TraceBatch:
         """Space for `count` plans."""
-        steps, inputs = agent.problem.max_actions + 1, len(agent.encoding) + len(agent.mean)
+        steps, inputs = agent.problem.max_actions + 1, agent.input_size
         actions = len(agent.problem.transitions)
         return cls(
             np.zeros((count, steps, inputs), np.float32),
@@ -43,12 +43,19 @@ class TraceBatch(NamedTuple):
 
     @classmethod
     def from_plans(
-        cls, agent: Agent, starts: Floats, actions: Ints, policy: Single | None = None, ordered: bool = True
+        cls,
+        agent: Agent,
+        starts: Floats,
+        actions: Ints,
+        policy: Single | None = None,
+        *,
+        ordered: bool = True,
+        forced_stop: bool = True,
     ) -> TraceBatch:
         """Replay plans `actions` [n, T] (padded with NO_ACTION) from `starts` [n, F].
 
         Without a `policy` [n, S, A], the target policy is the actions themselves. With `ordered`, redundant orders of
-        independent functions count as illegal.
+        independent functions count as illegal; with `forced_stop`, everything but STOP after a plan of full length.
         """
         transitions = agent.problem.transitions
         steps = agent.problem.max_actions + 1
@@ -63,7 +70,7 @@ class TraceBatch(NamedTuple):
             possible = transitions.legal(states)
             if ordered:
                 possible &= transitions.in_order[last]
-            if t == steps - 1:
+            if forced_stop and t == steps - 1:
                 possible[:, :-1] = False
             inputs.append(agent.inputs(states))
             legal.append(possible)
@@ -106,10 +113,14 @@ class TraceArchive:
     """Of the R refused plans."""
     ordered: bool = True
     """Whether plans are stored in their cheapest order, and searched for without redundant orders."""
+    forced_stop: bool = True
+    """Whether STOP is the only action after a plan of full length."""
     refusals_written: int = 0
 
     @classmethod
-    def empty(cls, agent: Agent, starts: Floats, max_refusals: int, ordered: bool = True) -> TraceArchive:
+    def empty(
+        cls, agent: Agent, starts: Floats, max_refusals: int, *, ordered: bool = True, forced_stop: bool = True
+    ) -> TraceArchive:
         """An archive for people in `starts` [P, F] with room for `max_refusals` refused plans."""
         people, longest = len(starts), agent.problem.max_actions
         return cls(
@@ -122,6 +133,13 @@ class TraceArchive:
             refused_plans=np.full((max_refusals, longest), NO_ACTION, np.intp),
             refusals=TraceBatch.empty(agent, max_refusals),
             ordered=ordered,
+            forced_stop=forced_stop,
+        )
+
+    def _replayed(self, people: Ints, actions: Ints, policy: Single | None = None) -> TraceBatch:
+        """Traces of plans `actions` [n, T] of `people` [n]."""
+        return TraceBatch.from_plans(
+            self.agent, self.starts[people], actions, policy, ordered=self.ordered, forced_stop=self.forced_stop
         )
 
     def add(self, people: Ints, actions: Ints, policy: Single | None = None) -> None:
@@ -130,7 +148,7 @@ class TraceArchive:
             return
         if self.ordered:
             actions = cheapest_orders(self.agent.problem.transitions, self.starts[people], actions)
-        batch = TraceBatch.from_plans(self.agent, self.starts[people], actions, policy, self.ordered)
+        batch = self._replayed(people, actions, policy)
         _, self.cost[people], _ = rollout(self.agent.problem.transitions, self.starts[people], actions)
         self.plans[people] = actions
         self.traces.write(people, batch)
@@ -142,21 +160,17 @@ class TraceArchive:
             return
         slots = (self.refusals_written + np.arange(len(people))) % len(self.refused_people)
         self.refused_people[slots], self.refused_plans[slots] = people, actions
-        batch = TraceBatch.from_plans(self.agent, self.starts[people], actions, ordered=self.ordered)
-        self.refusals.write(slots, batch)
+        self.refusals.write(slots, self._replayed(people, actions))
         self.refusals_written += len(people)
 
     def rebuild(self) -> None:
         """Recompute `traces` and `refusals` from the plans, after these were loaded."""
         for rows in np.array_split(self.solved, len(self.solved) // _CHUNK + 1):
             policy = None if self.ordered else self.traces.policy[rows]
-            batch = TraceBatch.from_plans(self.agent, self.starts[rows], self.plans[rows], policy, self.ordered)
-            self.traces.write(rows, batch)
+            self.traces.write(rows, self._replayed(rows, self.plans[rows], policy))
         filled = np.arange(min(self.refusals_written, len(self.refused_people)))
         for rows in np.array_split(filled, len(filled) // _CHUNK + 1):
-            starts = self.starts[self.refused_people[rows]]
-            batch = TraceBatch.from_plans(self.agent, starts, self.refused_plans[rows], ordered=self.ordered)
-            self.refusals.write(rows, batch)
+            self.refusals.write(rows, self._replayed(self.refused_people[rows], self.refused_plans[rows]))
 
     @property
     def solved(self) -> Ints:

@@ -165,13 +165,19 @@ class TrainingSettings:
             search = SearchSettings.preset("paper")
             return cls(
                 passes=15,
-                patience=1_000_000,
-                tolerance=0.0,
-                refusal_weight=0.0,
-                weight_decay=0.0,
+                group_size=32,
                 queries_per_search=1_000,
+                gradient_steps=10,
+                batch_size=64,
+                weight_decay=0.0,
+                refusal_weight=0.0,
+                budget=132_000,
+                tolerance=0.0,
+                patience=1_000_000,
+                validate_every=48,
                 search=search,
                 tree=replace(search.tree, noise=0.25),
+                network=NetworkConfig(numbers=False),
             )
         raise SettingError(f"there is no preset '{name}': there are default and paper")
 
@@ -267,7 +273,13 @@ class AgentTrainer:
         """[V] the least cost found for each validation person by any agent."""
         self.best_costs = np.full(held, np.inf)
         """[V] the cost found by the best agent."""
-        self.archive = TraceArchive.empty(agent, starts, settings.max_refusals, settings.tree.bounded)
+        self.archive = TraceArchive.empty(
+            agent,
+            starts,
+            settings.max_refusals,
+            ordered=settings.tree.bounded,
+            forced_stop=settings.tree.forced_stop,
+        )
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
         self.queue = np.empty(0, np.intp)
         """The people that are still to be searched for in this pass."""

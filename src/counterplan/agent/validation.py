@@ -16,9 +16,9 @@ from counterplan.storage.arrays import ArraySpec, require_integer, validate_arra
 
 
 def read_config(facts: Mapping[str, Any]) -> NetworkConfig:
-    """The network configuration in `facts`; ValueError if a size is not a positive integer."""
+    """The network configuration in `facts`; ValueError if a size is missing or not a positive integer."""
     config = NetworkConfig(**facts)
-    for name in facts:
+    for name in ("encoder", "controller"):
         require_integer(facts, name, low=1)
     return config
 
@@ -45,18 +45,8 @@ def read_scales(problem: Problem, mean: Any, spread: Any) -> tuple[Floats, Float
     return arrays["mean"], arrays["spread"]
 
 
-def validate_params(params: Mapping[str, Any], problem: Problem, encoding: Encoding, config: NetworkConfig) -> None:
-    """Raise ValueError unless `params` are finite weights of a network for `problem`."""
-    inputs = len(encoding) + sum(feature.is_number for feature in problem.features)
-    functions, actions = len(problem.transitions.functions) + 1, len(problem.transitions)
-    layers = {
-        "encode1": (inputs, config.encoder),
-        "encode2": (config.encoder, config.encoder),
-        "gates": (config.encoder + config.controller, 4 * config.controller),
-        "function": (config.controller, functions),
-        "argument": (config.controller, actions),
-        "value": (config.controller, 1),
-    }
+def validate_params(params: Mapping[str, Any], layers: Mapping[str, tuple[int, int]]) -> None:
+    """Raise ValueError unless `params` are finite weights of `layers`, see `layer_shapes`."""
     spec = {f"{name}.weight": ArraySpec(np.float32, shape, finite=True) for name, shape in layers.items()}
     spec |= {f"{name}.bias": ArraySpec(np.float32, shape[1:], finite=True) for name, shape in layers.items()}
     validate_arrays(params, spec)

@@ -10,7 +10,8 @@ def settings_to_dict(settings: Any) -> dict[str, Any]:
     """Convert a settings dataclass to plain data, recursively, as `dataclasses.asdict` does.
 
     A field is stored under `metadata["key"]`, if it has one, so that checkpoints and fingerprints written before an
-    attribute was renamed stay comparable.
+    attribute was renamed stay comparable. A field with `metadata["added"]` is left out if it has its default, so that
+    those written before it was added do too.
 
     Examples
     --------
@@ -18,10 +19,17 @@ def settings_to_dict(settings: Any) -> dict[str, Any]:
     >>> @dataclass
     ... class Settings:
     ...     batch_size: int = field(default=64, metadata={"key": "together"})
+    ...     shuffle: bool = field(default=True, metadata={"added": True})
     >>> settings_to_dict(Settings())
     {'together': 64}
+    >>> settings_to_dict(Settings(shuffle=False))
+    {'together': 64, 'shuffle': False}
     """
-    return {field.metadata.get("key", field.name): _plain(getattr(settings, field.name)) for field in fields(settings)}
+    return {
+        field.metadata.get("key", field.name): _plain(getattr(settings, field.name))
+        for field in fields(settings)
+        if not (field.metadata.get("added") and getattr(settings, field.name) == field.default)
+    }
 
 
 def _plain(value: Any) -> Any:
