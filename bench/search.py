@@ -3,7 +3,8 @@
 Trains an agent for each benchmark and seed on its refused training people, and plans for the first 100 refused,
 feasible test people: success, cost ratio, queries per person; apart, the people without any plan and the queries
 on them. The same settings for all problems. "paper" uses the
-paper's preset for training and search, on the same people.
+paper's preset for training and search, on the same people; `--only-paper --first 20` reports it on the seeds 20 to 22,
+with success by seed, and the training queries and CPU seconds beside the published queries.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import pandas as pd
 from counterplan import BlackBox, Plans, Recourse, SearchPlanner, benchmarks
 from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
+from counterplan.experiments.published import TRAINING_QUERIES
 
 PLANNERS = ("search", "cascade", "policy", "paper", "paper_policy")
 
@@ -72,6 +74,16 @@ def default_preset(benchmark: Benchmark, refused: common.Refused, row: dict[str,
         row["budgets"][budget] = measured(benchmark, refused, plan)  # type: ignore[index]
 
 
+def training(rows: list[dict[str, object]], preset: str) -> str:
+    """Queries and CPU seconds of training, mean and maximum over seeds; for the paper, also the published queries."""
+    parts = []
+    for key, unit in (("queries", "queries"), ("cpu", "CPU s")):
+        values = [float(row[f"{preset}training_{key}"]) for row in rows]  # type: ignore[arg-type]
+        parts.append(f"{sum(values) / len(values):,.0f} {unit} (at most {max(values):,.0f})")
+    published = TRAINING_QUERIES.get(str(rows[0]["benchmark"])) if preset else None
+    return ", ".join(parts) + (f"; published: {published:,} queries" if published else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=benchmarks.NAMES)
@@ -90,10 +102,10 @@ def main() -> None:
             print(f"{name:9} {planner:12} {common.summary(group, planner)}")
         for preset in ("", "paper_"):
             if f"{preset}training_queries" in group[0]:
-                queries, cpu = (
-                    common.interval([row[f"{preset}training_{key}"] for row in group]) for key in ("queries", "cpu")
-                )
-                print(f"{name:9} {preset}training: {queries} queries, {cpu} CPU s", flush=True)
+                print(f"{name:9} {preset}training: {training(group, preset)}", flush=True)
+        if "paper" in group[0]:
+            by_seed = ", ".join(f"{row['seed']}: {row['paper']['success']:.2f}" for row in group)  # type: ignore[index]
+            print(f"{name:9} paper success by seed: {by_seed}", flush=True)
         if options.out:
             options.out.write_text(json.dumps(rows, indent=1))
 

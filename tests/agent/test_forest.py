@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,6 +125,73 @@ def test_the_paper_selects_by_q_and_u_and_l() -> None:
             score[~forest.open[person, at]] = -np.inf
             chosen, _ = forest._choose(np.array([person]), np.array([at]))
             assert score[chosen[0]] == pytest.approx(score.max(), rel=1e-4)
+
+
+def insisting(problem: Problem, people, function: int) -> Agent:
+    """An agent whose policy is nearly certain of one function."""
+    agent = untrained(problem, people)
+    bias = agent.params["function.bias"].copy()
+    bias[function] = 40
+    return agent.with_params(agent.params | {"function.bias": bias})
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_after_a_refused_stop_the_visits_move_on(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    people = problem.read(data.draw(worlds.people(problem)))
+    stop, style = problem.transitions.stop, SearchSettings.preset("paper").tree
+    assert style.failure_value == -1
+    assert ForestSettings().failure_value == 0
+    forest = Forest(insisting(problem, people, -1), people.states, everything(problem, len(people)), 41, style)
+    for _ in range(40):
+        forest.simulate(np.arange(len(people)), lambda states, rows: np.zeros(len(rows), bool))
+    refused = forest.visits[:, :, stop]
+    np.testing.assert_array_equal(forest.total[:, :, stop], -refused)
+    untried = (forest.open & (forest.visits == 0))[:, :, :-1].any(axis=2)
+    few = untried & (forest.visits.sum(axis=2) <= 5)
+    assert (refused[few] <= 1).all(), "an action never tried comes before a second STOP"
+
+
+def test_a_refused_stop_is_worth_less_than_an_action_never_tried() -> None:
+    problem = worlds.benchmark("syn")
+    people = problem.read(worlds.random_people(problem, 5, 20))
+    people = problem.read(people.table[people.states[:, 1] < 2])
+    agent = insisting(problem, people, -1)
+
+    def settled(frame: pd.DataFrame) -> np.ndarray:
+        return np.where((studied(frame) == "granted") & (frame["house"] == "own"), "granted", "refused")
+
+    poor = people.take(np.flatnonzero(people.states[:, 4] < 2))
+    found = {}
+    for value in (0.0, -1.0):
+        paper = SearchSettings.preset("paper")
+        paper = replace(paper, tree=replace(paper.tree, failure_value=value))
+        ask = MeteredOracle(BlackBox(settled).session(problem, poor), len(poor))
+        found[value] = search(agent, poor.states, everything(problem, len(poor)), ask, paper)
+    assert np.isinf(found[0.0].cost).all(), "all visits go to STOP: plans of one action"
+    solved = np.isfinite(found[-1.0].cost)
+    assert solved.mean() > 0.5
+    assert ((found[-1.0].actions[solved] >= 0).sum(axis=1) > 1).all()
+
+
+def test_a_plan_of_full_length_without_stop_is_a_failure() -> None:
+    problem = worlds.benchmark("syn")
+    people = problem.read(worlds.random_people(problem, 3, 12))
+    people = people.take(np.flatnonzero(people.states[:, 3] > 0))
+    income = [function.name for function in problem.transitions.functions].index("CHANGE_INCOME")
+    agent, allowed = insisting(problem, people, income), everything(problem, len(people))
+    tree = replace(SearchSettings.preset("paper").tree, exploration=10.0)
+    paper = replace(SearchSettings.preset("paper"), simulations=1, tree=tree)
+    lenient = replace(paper, tree=replace(tree, forced_stop=True))
+    outcomes = []
+    for style in (paper, lenient):
+        box = BlackBox(lambda frame: np.full(len(frame), "granted"))
+        ask = MeteredOracle(box.session(problem, people), len(people))
+        outcomes.append(search(agent, people.states, allowed, ask, style))
+    assert np.isinf(outcomes[0].cost).all()
+    assert (outcomes[0].actions == -1).all()
+    assert ((outcomes[1].actions >= 0).sum(axis=1) == problem.max_actions).all()
 
 
 def test_orders_get_cheaper_and_end_in_the_same_state() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan.agent.agent import Agent
+from counterplan import SettingError, TrainingSettings
+from counterplan.agent.agent import Agent, from_arrays, to_arrays
 from counterplan.agent.network import Memory, NetworkConfig, forward, initial_params, log_policies
 
 jnp = pytest.importorskip("jax.numpy")
@@ -52,6 +53,36 @@ def test_an_agent_sees_bits_and_numbers() -> None:
     assert memory.hidden.shape == (40, 8)
     other, _, _ = agent(people.states, memory, legal)
     assert np.abs(other - log_policy)[legal].max() > 1e-4, "the controller remembers"
+
+
+def test_the_papers_agent_sees_bits_only() -> None:
+    problem = worlds.benchmark("syn")
+    people = problem.read(worlds.random_people(problem, 1, 40))
+    config = TrainingSettings.preset("paper").network
+    agent = Agent.new(problem, people, config, np.random.default_rng(0))
+    np.testing.assert_array_equal(agent.inputs(people.states), agent.encoding(people.states))
+    assert agent.inputs(people.states).dtype == np.float32
+    moved = people.states.copy()
+    moved[:, 3] = np.where(moved[:, 3] == 75_000, 85_000, 75_000)  # both are between 70,000 and 100,000
+    again = moved.copy()
+    again[:, 3] = 90_000
+    np.testing.assert_array_equal(agent.inputs(moved), agent.inputs(again))
+    arrays, facts = to_arrays(agent)
+    assert from_arrays(problem, arrays, facts).config == config
+    with pytest.raises(ValueError, match="encode1"):
+        from_arrays(problem, arrays, facts | {"network": {"encoder": 64, "controller": 64}})
+
+
+def test_agents_of_earlier_versions_load() -> None:
+    problem = worlds.benchmark("syn")
+    people = problem.read(worlds.random_people(problem, 1, 40))
+    agent = Agent.new(problem, people, NetworkConfig(8, 8), np.random.default_rng(0))
+    arrays, facts = to_arrays(agent)
+    assert facts["network"] == {"encoder": 8, "controller": 8}, "nothing that earlier files do not have"
+    loaded = from_arrays(problem, arrays, facts)
+    np.testing.assert_array_equal(loaded.inputs(people.states), agent.inputs(people.states))
+    with pytest.raises(SettingError, match="'numbers' is True or False"):
+        NetworkConfig(numbers=1)  # type: ignore[arg-type]
 
 
 def test_missing_numbers_are_no_obstacle() -> None:

@@ -175,6 +175,9 @@ def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) 
     settings = """people enough_people validation passes group simulations questions steps batch learning_rate
     weight_decay refusals refusal_weight budget join tries settled patience validate_every tree search network"""
     assert list(facts["settings"]) == [*settings.split(), "checkpoint_seconds"]
+    trees = """exploration temperature thrift stop_cost discount bounded defer stop_floor noise noise_shape"""
+    assert list(facts["settings"]["tree"]) == trees.split()
+    assert list(facts["settings"]["network"]) == ["encoder", "controller"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
@@ -335,6 +338,19 @@ def test_fractional_costs_do_not_look_like_improvements() -> None:
     training.run()
     np.testing.assert_allclose(training.archive.cost, 0.8)
     assert training.groups < training.total / 2
+
+
+def test_agents_can_be_selected_by_success_the_newest_of_equals() -> None:
+    problem, people, box = four_switches((1, 2, 3, 5), "a", 150)
+    paper = replace(TRAINING, select_by_success=True, first_people=40, patience=3, passes=20)
+    training = AgentTrainer(problem, people, box, paper, 0)
+    assert training.n_active == 40
+    training.run()
+    assert training.n_active > 40, "others join"
+    rates = [line["validation_success"] for line in training.metrics if line["validation_success"] is not None]
+    assert rates[-4:] == [1.0] * 4, "training ends after three validations without a higher rate"
+    assert training.groups < training.total
+    assert training.best_agent is training.agent
 
 
 def test_without_anything_to_choose_by_the_newest_agent_is_kept() -> None:

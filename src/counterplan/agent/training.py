@@ -64,7 +64,8 @@ class TrainingSettings:
     people : int, default=6_000
         Maximum number of people to train on.
     min_people : int, default=1_500
-        If there are fewer people, synthetic ones are added by crossover. Training starts with this many people.
+        If there are fewer people, synthetic ones are added by crossover. Training starts with this many people, unless
+        `first_people` is set.
     validation : int, default=64
         People held out to select the best agent.
     passes : int, default=10
@@ -106,6 +107,11 @@ class TrainingSettings:
         Layer sizes.
     checkpoint_seconds : float, default=5.0
         Minimum time between two checkpoints.
+    first_people : int, optional
+        Training starts with this many people; `min_people` if None.
+    select_by_success : bool, default=False
+        Select the agent with the highest success rate on validation people, the newest of equal ones, as in the
+        paper. By default the one with the least mean cost ratio is selected, where a failure counts 2.
 
     Examples
     --------
@@ -139,6 +145,8 @@ class TrainingSettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     network: NetworkConfig = field(default_factory=NetworkConfig)
     checkpoint_seconds: float = 5.0
+    first_people: int | None = field(default=None, metadata={"added": True})
+    select_by_success: bool = field(default=False, metadata={"added": True})
 
     @classmethod
     def preset(cls, name: str) -> TrainingSettings:
@@ -164,17 +172,20 @@ class TrainingSettings:
         if name == "paper":
             search = SearchSettings.preset("paper")
             return cls(
-                passes=15,
+                people=2_000,
+                first_people=600,
+                passes=12,
                 group_size=32,
                 queries_per_search=1_000,
-                gradient_steps=10,
+                gradient_steps=16,
                 batch_size=64,
                 weight_decay=0.0,
                 refusal_weight=0.0,
-                budget=132_000,
+                budget=96_000,
                 tolerance=0.0,
-                patience=1_000_000,
-                validate_every=48,
+                patience=10,
+                validate_every=32,
+                select_by_success=True,
                 search=search,
                 tree=replace(search.tree, noise=0.25),
                 network=NetworkConfig(numbers=False),
@@ -283,7 +294,8 @@ class AgentTrainer:
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
         self.queue = np.empty(0, np.intp)
         """The people that are still to be searched for in this pass."""
-        self.n_active = min(settings.min_people, len(starts))
+        first = settings.min_people if settings.first_people is None else settings.first_people
+        self.n_active = min(first, len(starts))
         """Number of people in training, the first ones."""
         self.stale_searches = np.zeros(len(starts), np.intp)
         """[P] searches since each person's plan last became cheaper."""
@@ -444,11 +456,18 @@ class AgentTrainer:
             return None, None
         solved = np.isfinite(found.cost)
         self.least_costs = np.minimum(self.least_costs, found.cost)
-        if self._mean_ratio(found.cost) < self._mean_ratio(self.best_costs) - 1e-6:
-            self.best_costs, self.best_agent, self.stale_validations = found.cost, self.agent, 0
-        else:
-            self.stale_validations += 1
+        gain = self._gain(found.cost)
+        if gain > 0 or (gain == 0 and self.settings.select_by_success):
+            self.best_costs, self.best_agent = found.cost, self.agent
+        self.stale_validations = 0 if gain > 0 else self.stale_validations + 1
         return float(solved.mean()), float(found.cost[solved].mean()) if solved.any() else 0.0
+
+    def _gain(self, cost: Floats) -> float:
+        """By how much the `cost` [V] of plans for validation people improves on that of the best agent; 0 if equal."""
+        if self.settings.select_by_success:
+            return float(np.isfinite(cost).mean() - np.isfinite(self.best_costs).mean())
+        gain = self._mean_ratio(self.best_costs) - self._mean_ratio(cost)
+        return gain if abs(gain) > 1e-6 else 0.0
 
     def _mean_ratio(self, cost: Floats) -> float:
         """Mean ratio of `cost` [V] to the least cost known for each validation person; a failure counts 2."""

@@ -62,6 +62,8 @@ RULE_LENGTH = {"german": (2.3, 3.5), "adult": (4.8, 8.0), "syn": (2.3, 3.5), "sy
 """Mean number of literals in a rule of the published programs: minimum and maximum."""
 TRAINING_MINUTES = (29, 113)
 """On four cores."""
+TRAINING_QUERIES = {"german": 36_000, "adult": 132_000, "syn": 54_000, "syn_long": 96_000}
+"""Of the published agents."""
 
 
 def published_of(benchmark: str, method: str) -> Published:
