@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from counterplan import GuideSettings
 from counterplan.agent.search import SearchSettings
@@ -42,6 +42,17 @@ def test_renamed_settings_keep_their_keys() -> None:
 def test_nested_settings_are_converted_and_nothing_is_lost() -> None:
     for settings in (LearningSettings(), TrainingSettings()):
         stored, plain = settings_to_dict(settings), asdict(settings)
-        assert len(stored) == len(plain)
+        assert len(stored) == len(plain) - sum(one.metadata.get("added", False) for one in fields(settings))
         assert stored["budget"] == plain["budget"]
     assert settings_to_dict(LearningSettings())["teach"]["share"] == 0.03
+
+
+def test_settings_added_later_are_stored_unless_they_have_their_defaults() -> None:
+    stored = settings_to_dict(TrainingSettings.preset("paper"))
+    assert (stored["first_people"], stored["select_by_success"]) == (600, True)
+    assert (stored["tree"]["failure_value"], stored["tree"]["forced_stop"]) == (-1.0, False)
+    assert stored["network"]["numbers"] is False
+    default = settings_to_dict(TrainingSettings())
+    assert not {"first_people", "select_by_success"} & default.keys()
+    assert not {"failure_value", "forced_stop"} & default["tree"].keys()
+    assert not {"numbers"} & default["network"].keys()

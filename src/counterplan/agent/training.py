@@ -174,7 +174,7 @@ class TrainingSettings:
             return cls(
                 people=2_000,
                 first_people=600,
-                passes=12,
+                passes=10,
                 group_size=32,
                 queries_per_search=1_000,
                 gradient_steps=16,
