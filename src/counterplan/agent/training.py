@@ -179,6 +179,7 @@ class TrainingSettings:
                 queries_per_search=1_000,
                 gradient_steps=16,
                 batch_size=64,
+                learning_rate=1e-3,
                 weight_decay=0.0,
                 refusal_weight=0.0,
                 budget=96_000,
