@@ -135,7 +135,7 @@ def insisting(problem: Problem, people, function: int) -> Agent:
     return agent.with_params(agent.params | {"function.bias": bias})
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.data())
 def test_after_a_refused_stop_the_visits_move_on(data: st.DataObject) -> None:
     problem = data.draw(worlds.problems())
