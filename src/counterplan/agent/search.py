@@ -58,7 +58,7 @@ class SearchSettings:
         Parameters
         ----------
         name : {"default", "paper"}
-            "paper" has ten simulations a step, the reward λ^T, and L with a cost of 1 for STOP.
+            "paper" has ten simulations a step, the reward λ^T, −1 for a refused STOP, and L with a cost of 1 for STOP.
 
         Raises
         ------

@@ -155,7 +155,8 @@ class TrainingSettings:
         Parameters
         ----------
         name : {"default", "paper"}
-            "paper" searches step by step, imitates visit counts, rewards λ^T, ignores refusals and runs all passes.
+            "paper" searches step by step, imitates visit counts, rewards λ^T, ignores refusals, shows the agent binary
+            states only, and selects it by success.
 
         Returns
         -------
