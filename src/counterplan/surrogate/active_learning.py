@@ -95,7 +95,7 @@ class LearningSettings:
         The same as `growth` if scores are learned from.
     score_tolerance : float, default=0.17
         Learning from scores ends after a round that decreased the standard error by less than this share.
-    score_precision : float, default=0.1
+    score_precision : float, default=0.12
         Learning from scores ends at this standard error, in log odds: smaller ones hardly improve plans.
     max_answers : int, default=20_000
         Maximum number of answers to fit on; the last ones are used.
@@ -137,7 +137,7 @@ class LearningSettings:
     scores: bool = True
     score_growth: float = 1.0
     score_tolerance: float = 0.17
-    score_precision: float = 0.1
+    score_precision: float = 0.12
     max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
     examples: int = 200
