@@ -173,7 +173,8 @@ def test_describes_benchmarks(run) -> None:
 def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     ran = run("fit", "german", "--out", "learned", "--budget", "600")
     assert ran.code == 0, ran.err
-    assert "of validation people have a plan" in ran.out
+    assert "margins of scores are predicted with a standard error of" in ran.out
+    assert "validation people" not in ran.out, "the budget is spent on learning"
     assert "counterplan recommend learned" in ran.out
     kept = {path.name for path in (folder / "learned").iterdir()}
     assert {"surrogate.safetensors", "surrogate.json", "problem.json", "answers.csv.gz", "learning.jsonl"} <= kept

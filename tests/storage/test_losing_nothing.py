@@ -111,7 +111,7 @@ def test_a_fit_that_exhausted_its_budget_resumes_with_a_larger_one(run, folder: 
     assert "--resume with a larger --budget continues" in first.err
     second = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
     assert second.code == 0, second.err
-    assert "of validation people have a plan" in second.out
+    assert "margins of scores are predicted" in second.out
     problem = Problem.load(worlds.benchmark_file("german"))
     kept = len(LabelledStates.load(folder / "learned" / "answers.csv.gz", problem))
     assert 100 < kept <= 600

@@ -213,7 +213,7 @@ def _print_reliability(recourse: Recourse, path: Path, title: str) -> None:
     if assessment is None:
         return
     _draw(draw_reliability, assessment, path, title)
-    echo(f"Its probabilities are off by {100 * assessment.error:.0f} points on average, on {assessment}.")
+    echo(f"The mean error of its probabilities is {assessment.error:.3f}, on {assessment}.")
 
 
 def _draw(draw: Callable[..., None], *arguments: Any) -> None:

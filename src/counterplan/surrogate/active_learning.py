@@ -42,6 +42,8 @@ CHECKPOINT, METRICS = LEARNING
 _MIN_ROUND = 16
 """A round plans for at least this many people."""
 _PLANS_EACH = 3
+_VALIDATION_QUERIES = 6
+"""Queries left for each validation person that suffice for a validation at the end."""
 _MIN_SCORE_ROUNDS = 3
 """Errors of fewer rounds are too noisy to compare."""
 _RESERVE = 1.5
@@ -174,7 +176,7 @@ class LearningProgress:
     def __str__(self) -> str:
         found = []
         if self.error is not None:
-            found.append(f"scores are predicted with a standard error of {self.error:.2g} in log odds")
+            found.append(f"margins of scores are predicted with a standard error of {self.error:.2g}")
         if self.success is not None:
             found.append(
                 f"{self.success:.0%} of validation people have a plan, mean cost {self.cost:.1f}, "
@@ -320,8 +322,10 @@ class ActiveLearner:
             if error is None:
                 self._choose_parts()
                 report = replace(report, queries=self.queries, known=len(self.labelled_set))
-            else:
+            elif self.settings.budget - self.queries >= _VALIDATION_QUERIES * len(self.validation):
                 report = replace(self._validate(self.surrogate), round=report.round, error=error)
+                if self.labelled_set.out_of_budget:  # an incomplete validation counts people as failures
+                    report = self._report(round=report.round, error=error)
             self.metrics[-1] = asdict(report)
         return report
 
@@ -343,7 +347,8 @@ class ActiveLearner:
 
     def _report(self, **measures: Any) -> LearningProgress:
         """A report of this round."""
-        return LearningProgress(round=self.round, queries=self.queries, known=len(self.labelled_set), **measures)
+        measures = {"round": self.round, **measures}
+        return LearningProgress(queries=self.queries, known=len(self.labelled_set), **measures)
 
     def _fitted(self) -> Surrogate:
         """A surrogate fitted to the latest answers: to their scores, if all have one that agrees."""
@@ -363,6 +368,17 @@ class ActiveLearner:
             return None
         cutoff = self.box.decision(self.problem).cutoff
         return ScoreLink.from_answers(labelled.scores[latest], labelled.answers[latest], cutoff)
+
+    @property
+    def unused_scores(self) -> str | None:
+        """Why scores that the model gives are not learned from; None if they are, or there are none."""
+        scores = self.labelled_set.scores
+        known = np.isfinite(scores)
+        if self.link is not None or not self.settings.scores or not known.any():
+            return None
+        if not known.all():
+            return f"{(~known).sum():,} of {len(known):,} answers have no score; scores of all are needed"
+        return "they take too few values, or disagree with the decisions at every cutoff"
 
     @property
     def converged(self) -> bool:
