@@ -14,6 +14,7 @@ import strangers
 from counterplan import BlackBox, ExactPlanner, ModelError, PeopleError, Plans, Problem, Recourse, SettingError
 from counterplan.problem import read_table
 from counterplan.problem.frames import as_dtypes
+from counterplan.surrogate.fitting import FitSettings, fit
 
 CODES = pd.CategoricalDtype([3, 1, 2])
 JOBS = pd.CategoricalDtype(["clerk", "boss"], ordered=True)
@@ -128,6 +129,20 @@ def test_texts_become_the_categories_of_the_training_data(texts: pd.DataFrame) -
         assert all(plan.replay(problem, BlackBox(model, dtypes=like)).ok for plan in plans)
     with pytest.raises(SettingError, match="dtypes of its own"):
         Recourse(problem, BlackBox(model), dtypes=like)
+
+
+def test_a_saved_recourse_is_loaded_with_dtypes(tmp_path: Path, texts: pd.DataFrame) -> None:
+    pytest.importorskip("lightgbm")
+    problem, model, like = strangers.problem(), strangers.lightgbm_model(), strangers.table()
+
+    def decide(people: pd.DataFrame) -> np.ndarray:
+        return np.asarray(model.predict(people))
+
+    answers = BlackBox(decide).favourable(problem, like.head(60))
+    surrogate = fit(problem, problem.read(like.head(60)).states, answers, FitSettings(members=2, steps=20, trees=3))
+    Recourse(problem, decide, surrogate=surrogate, dtypes=like).save(tmp_path)
+    loaded = Recourse.load(tmp_path, decide, dtypes=like)
+    assert [plan.actions for plan in loaded.recommend(texts, "exact")] == [plan.actions for plan in expected()]
 
 
 class Knowing:
