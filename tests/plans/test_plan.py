@@ -124,6 +124,10 @@ def test_replay_finds_every_fault(german: Benchmark, plans: Plans, longest: Plan
     assert "not the state that the plan starts from" in faults(replace(longest, row=other))
 
 
+def test_a_plan_is_replayed_with_a_model_too(german: Benchmark, longest: Plan) -> None:
+    assert longest.replay(german.problem, german.model).ok
+
+
 def test_a_replay_that_fails_is_not_a_plan_that_fails(german: Benchmark, longest: Plan) -> None:
     box = BlackBox(german.model)
     assert longest.replay(german.problem, box).outcome == "holds"

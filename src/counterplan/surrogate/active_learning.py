@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,16 @@ class LearningProgress:
     """Mean number of queries about a validation person."""
     error: float | None = None
     """Out-of-fold standard error of the margins near the decision boundary, if scores are learned from."""
+
+    @classmethod
+    def from_metrics(cls, row: Mapping[str, Any]) -> LearningProgress:
+        """A line of the metrics file; ValueError if it is damaged."""
+        known = {field.name for field in fields(cls)}
+        optional = {name for name in ("success", "error") if row.get(name) is None}
+        numbers = {name: require_number(row, name) for name in known - optional if name in row}
+        if not row.keys() <= known or not {"round", "queries", "known"} <= numbers.keys():
+            raise ValueError("the metrics of a round are incomplete")
+        return cls(**{name: row[name] for name in row})
 
     def __str__(self) -> str:
         found = []
@@ -641,8 +651,8 @@ class ActiveLearner:
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
             stored.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
             stored.restore(run)
-            if run.metrics:
-                require_number(run.metrics[-1], "questions")
+            for row in run.metrics:
+                LearningProgress.from_metrics(row)
             run.labelled_set.restore(stored.arrays)
             if run.initialization_truncated and stored.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers=answers)
