@@ -218,12 +218,12 @@ def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype, clos
 def _spellings(value: Any, numeric: bool) -> list[str]:
     """The texts by which a value is found among categories: its own, then that of the boolean or number it spells.
 
-    Among texts, 007 and 7 are different.
+    Among texts, 007 and 7 are different. Among numbers, true is 1 and false is 0.
     """
     text = text_of(value)
-    number = _number(text) if numeric else None
-    others = [text.lower()] if text.lower() in ("true", "false") else []
-    return [text, *others, *([text_of(number)] if number is not None else [])]
+    truth = text.lower() if text.lower() in ("true", "false") else None
+    number = _number(truth == "true" if truth else text) if numeric else None
+    return [text, *([truth] if truth else []), *([text_of(number)] if number is not None else [])]
 
 
 def _truth(value: Any) -> bool | None:

@@ -108,6 +108,8 @@ def lint_types(
         held = None if feature.name not in columns else _kind_of(columns[feature.name])
         dtype = dtypes.get(feature.name)
         known = None if dtype is None else _kind_of(pd.Series([], dtype=dtype))
+        if values == "booleans" and known == "numbers" and {*getattr(dtype, "categories", ())} <= {0, 1}:
+            dtype = known = None  # booleans are cast to 0 and 1
         for whose, kind in (("the data has", held), ("the model expects", known)):
             if kind is not None and kind != values:
                 yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), '')}", location
