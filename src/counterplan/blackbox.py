@@ -18,7 +18,7 @@ from counterplan.models import Model, adapt, uses_column
 from counterplan.models.decision import Decision
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, PeopleTable, Problem
-from counterplan.problem.dtypes import Dtypes, read_dtypes
+from counterplan.problem.dtypes import Dtypes, holds_texts, read_dtypes
 from counterplan.problem.frames import as_dtypes
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, listed, text_of
@@ -573,11 +573,11 @@ class OracleSession:
                 scores = scores_of_states(states, decision.favourable)
         elif decision.threshold is None and (self.box._scoreless or not self.with_scores):
             frame = self.box._as_trained(self.people.frame(states, rows))
-            with _dtype_hint(frame, self.box.dtypes):
+            with _dtype_hint(frame, self.box):
                 decisions = decision.answers(model, frame)
         else:
             frame = self.box._as_trained(self.people.frame(states, rows))
-            with _dtype_hint(frame, self.box.dtypes):
+            with _dtype_hint(frame, self.box):
                 decisions, scores = decision.answers_and_scores(model, frame)
             self.box._scoreless = scores is None
         if scores is None:
@@ -665,13 +665,13 @@ class MeteredOracle:
 
 
 @contextmanager
-def _dtype_hint(frame: pd.DataFrame, dtypes: Mapping[str, Any]) -> Iterator[None]:
+def _dtype_hint(frame: pd.DataFrame, box: BlackBox) -> Iterator[None]:
     """Append a hint to the errors of a model that does not accept the texts in a table."""
     try:
         yield
     except ModelError as error:
-        texts = [text_of(name) for name in frame.columns if pd.api.types.is_string_dtype(frame[name].dtype)]
-        unknown = [name for name in texts if name not in dtypes]
+        texts = [name for name in frame.columns if uses_column(box.model, name) and holds_texts(frame[name])]
+        unknown = [text_of(name) for name in texts if text_of(name) not in box.dtypes]
         if not unknown or not any(word in str(error) for word in _DTYPE_WORDS):
             raise
         raise ModelError(

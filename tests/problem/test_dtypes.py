@@ -42,6 +42,7 @@ TEXT = pd.Series(["a"]).dtype
         (["1", None], "Int64", [1, pd.NA], None),
         ([1, 2], "float32", [1.0, 2.0], None),
         (["1.5", None], "float64", [1.5, math.nan], None),
+        ([True, "False", "2", None], "float64", [1.0, 0.0, 2.0, math.nan], None),
         (["True", "false"], "bool", [True, False], None),
         ([0, 1], "bool", [False, True], None),
         (["True", None], "bool", [True, None], "object"),
@@ -128,6 +129,21 @@ def test_texts_become_the_categories_of_the_training_data(texts: pd.DataFrame) -
         assert all(plan.replay(problem, BlackBox(model, dtypes=like)).ok for plan in plans)
     with pytest.raises(SettingError, match="dtypes of its own"):
         Recourse(problem, BlackBox(model), dtypes=like)
+
+
+def test_the_hint_about_dtypes_names_columns_that_hold_texts() -> None:
+    class Picky:
+        name, batch, classes, columns = "picky", 1000, None, ["job", "savings"]
+
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            raise ModelError("could not convert string to float")
+
+        def scores(self, people: pd.DataFrame, favourable: object) -> np.ndarray:
+            raise NotImplementedError
+
+    person = {"income": 5, "savings": None, "job": "clerk", "owner": False, "opened": "2015-01-01"}
+    with pytest.raises(ModelError, match=r"The columns job hold texts"):
+        BlackBox(Picky()).favourable(strangers.problem(), person)
 
 
 class Knowing:

@@ -55,6 +55,18 @@ def absence(column: pd.Series[Any]) -> Any:
     return missing.iloc[0] if len(missing) else None
 
 
+def is_untyped(column: pd.Series[Any]) -> bool:
+    """Whether a column is one of texts or of objects rather than of numbers, categories or dates."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    return pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
+
+
+def holds_texts(column: pd.Series[Any]) -> bool:
+    """Whether a column that is not categorical holds a text."""
+    return is_untyped(column) and any(isinstance(value, str) for value in column)
+
+
 def read_dtypes(dtypes: Dtypes | pd.DataFrame | None) -> dict[str, Any]:
     """Validate dtypes: those of a table, or a mapping from column names.
 
@@ -233,8 +245,9 @@ def _truth(value: Any) -> bool | None:
 
 
 def _number(value: Any) -> float | None:
+    truth = _truth(value) if isinstance(value, str) else None
     try:
-        return float(value)
+        return float(value if truth is None else truth)
     except (TypeError, ValueError):
         return None
 
