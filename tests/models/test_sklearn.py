@@ -83,7 +83,7 @@ def test_a_pipeline_that_encodes_categories_itself() -> None:
     table = TEXTS.assign(income=TEXTS["income"].fillna(0))
     estimator = make_pipeline(columns, LogisticRegression()).fit(table, LABELS)
     model = adapt(CalibratedClassifierCV(estimator, cv=2).fit(table, LABELS))
-    assert dtypes_of(model) is None
+    assert dtypes_of(model) == {"job": object, "education": object}
     np.testing.assert_array_equal(model.scores(table, {"good"}), model.estimator.predict_proba(table)[:, 1])
     with pytest.raises(ModelError, match="unknown categories"):
         model.labels(table.assign(job="director"))
