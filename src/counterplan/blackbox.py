@@ -688,7 +688,7 @@ def _dtype_hint(frame: pd.DataFrame, box: BlackBox) -> Iterator[None]:
     except ModelError as error:
         texts = [name for name in frame.columns if uses_column(box.model, name) and holds_texts(frame[name])]
         unknown = [text_of(name) for name in texts if text_of(name) not in box.dtypes]
-        if not unknown or not any(word in str(error) for word in _DTYPE_WORDS):
+        if not unknown or "dtypes=" in str(error) or not any(word in str(error) for word in _DTYPE_WORDS):
             raise
         raise ModelError(
             f"{error}. The columns {listed(unknown)} hold texts: if the model was trained on other dtypes, pass them "

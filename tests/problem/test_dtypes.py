@@ -146,9 +146,15 @@ def test_the_hint_about_dtypes_names_columns_that_hold_texts() -> None:
         def scores(self, people: pd.DataFrame, favourable: object) -> np.ndarray:
             raise NotImplementedError
 
+    class Helpful(Picky):
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            raise ModelError("unknown categories: give dtypes=")
+
     person = {"income": 5, "savings": None, "job": "clerk", "owner": False, "opened": "2015-01-01"}
     with pytest.raises(ModelError, match=r"The columns job hold texts"):
         BlackBox(Picky()).favourable(strangers.problem(), person)
+    with pytest.raises(ModelError, match=r"give dtypes=$"):
+        BlackBox(Helpful()).favourable(strangers.problem(), person)
 
 
 class Knowing:
