@@ -169,15 +169,15 @@ class Plan:
     def _repr_html_(self) -> str:
         return plan_html(self)
 
-    def replay(self, problem: Problem, box: BlackBox | object) -> Replay:
+    def replay(self, problem: Problem, box: BlackBox) -> Replay:
         """Check the plan again, step by step.
 
         Parameters
         ----------
         problem : Problem
             The problem that the plan was made for.
-        box : BlackBox or model
-            One query about the final state, unless its cache holds the answer.
+        box : BlackBox
+            The model. One query about the final state, unless its cache holds the answer.
 
         Returns
         -------

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError
+from counterplan.errors import CounterplanError, SettingError
 from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Floats
 
 if TYPE_CHECKING:
+    from counterplan.blackbox import BlackBox
     from counterplan.plans.plan import Plan
 
 TOLERANCE = 1e-6
@@ -56,10 +56,12 @@ class Replay:
         return "The plan holds." if self.ok else "\n".join(self.faults)
 
 
-def replay(plan: Plan, problem: Problem, box: BlackBox | object) -> Replay:
+def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
     """Check `plan`; see `Plan.replay`."""
+    if not hasattr(box, "session"):
+        raise SettingError(f"a plan is replayed with a BlackBox, not {type(box).__name__}: pass BlackBox(model)")
     try:
-        return Replay(tuple(_faults(plan, problem, box if isinstance(box, BlackBox) else BlackBox(box))))
+        return Replay(tuple(_faults(plan, problem, box)))
     except CounterplanError as error:
         return Replay((f"the plan cannot be replayed: {error}",), checked=False)
 
