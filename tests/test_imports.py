@@ -80,7 +80,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "frames": {"dtypes", "intake", "parts", "scalars", "transitions", "values"},
         "html": {"parts", "transitions", "values"},
         "builder": {"binding", "causal_graph", "limits", "parts", "scalars", "schema", "source", "values"},
-        "tables": {"dtypes", "frames", "parts", "values"},
+        "natives": {"dtypes", "frames", "parts", "values"},
+        "tables": {"dtypes", "natives", "parts", "values"},
         "problem": {
             "builder",
             "dtypes",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,8 +19,10 @@ from counterplan.models import Model, adapt, uses_column
 from counterplan.models.decision import Decision
 from counterplan.models.identity import digest_of, identity_of
 from counterplan.problem import People, PeopleTable, Problem
-from counterplan.problem.dtypes import Dtypes, read_dtypes
+from counterplan.problem.dtypes import Dtypes, holds_texts, read_dtypes
 from counterplan.problem.frames import as_dtypes
+from counterplan.problem.natives import as_natives, native_type
+from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, listed, text_of
 
@@ -176,13 +179,18 @@ class BlackBox:
         """Dtypes that people are cast to before a query, by column: those given, and those that the model knows."""
         return read_dtypes(getattr(self.model, "dtypes", None)) | self._dtypes
 
-    def _as_trained(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Cast a table of people to the given dtypes, and to those that the model knows.
+    def _as_trained(self, frame: pd.DataFrame, spelled: Sequence[Feature] = ()) -> pd.DataFrame:
+        """Cast a table of people to the given dtypes, to those that the model knows, and `spelled` to the problem's.
 
         A value that is not among the categories is an error, unless the model accepts others than it knows
         (`closed_categories` is False).
         """
         cast = as_dtypes(frame, self._dtypes)
+        if spelled:
+            columns = {text_of(column): column for column in cast.columns}
+            cast = cast.copy()
+            for feature in spelled:
+                cast[columns[feature.name]] = as_natives(cast[columns[feature.name]], feature)
         if getattr(self.model, "casts", False):  # to the dtypes that it knows, in the way of its package
             return cast
         known = {name: dtype for name, dtype in self.dtypes.items() if name not in self._dtypes}
@@ -538,6 +546,14 @@ class OracleSession:
             pieces = [piece + self._extras[row] for piece, row in zip(pieces, rows.tolist(), strict=True)]
         return pieces
 
+    @cached_property
+    def _spelled(self) -> list[Feature]:
+        """Ints and booleans of the problem that are texts in the table, and of no type that the model names."""
+        columns = {text_of(column): self.people.table[column] for column in self.people.table.columns}
+        candidates = (feature for feature in self.people.features if native_type(feature) is not None)
+        typed = self.box.dtypes
+        return [f for f in candidates if f.name not in typed and holds_texts(columns[f.name])]
+
     def _store(self, found: dict[bytes, Answer]) -> None:
         """Pass new answers to the listeners and add them to the cache, which drops its oldest entries."""
         for listener in self.box._answer_listeners:
@@ -572,12 +588,12 @@ class OracleSession:
             if self.with_scores and scores_of_states is not None:
                 scores = scores_of_states(states, decision.favourable)
         elif decision.threshold is None and (self.box._scoreless or not self.with_scores):
-            frame = self.box._as_trained(self.people.frame(states, rows))
-            with _dtype_hint(frame, self.box.dtypes):
+            frame = self.box._as_trained(self.people.frame(states, rows), self._spelled)
+            with _dtype_hint(frame, self.box):
                 decisions = decision.answers(model, frame)
         else:
-            frame = self.box._as_trained(self.people.frame(states, rows))
-            with _dtype_hint(frame, self.box.dtypes):
+            frame = self.box._as_trained(self.people.frame(states, rows), self._spelled)
+            with _dtype_hint(frame, self.box):
                 decisions, scores = decision.answers_and_scores(model, frame)
             self.box._scoreless = scores is None
         if scores is None:
@@ -665,14 +681,14 @@ class MeteredOracle:
 
 
 @contextmanager
-def _dtype_hint(frame: pd.DataFrame, dtypes: Mapping[str, Any]) -> Iterator[None]:
+def _dtype_hint(frame: pd.DataFrame, box: BlackBox) -> Iterator[None]:
     """Append a hint to the errors of a model that does not accept the texts in a table."""
     try:
         yield
     except ModelError as error:
-        texts = [text_of(name) for name in frame.columns if pd.api.types.is_string_dtype(frame[name].dtype)]
-        unknown = [name for name in texts if name not in dtypes]
-        if not unknown or not any(word in str(error) for word in _DTYPE_WORDS):
+        texts = [name for name in frame.columns if uses_column(box.model, name) and holds_texts(frame[name])]
+        unknown = [text_of(name) for name in texts if text_of(name) not in box.dtypes]
+        if not unknown or "dtypes=" in str(error) or not any(word in str(error) for word in _DTYPE_WORDS):
             raise
         raise ModelError(
             f"{error}. The columns {listed(unknown)} hold texts: if the model was trained on other dtypes, pass them "

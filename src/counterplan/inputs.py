@@ -195,7 +195,7 @@ def resolve(
     5
     """
     name = str(name)
-    dtypes = None if like is None else _dtypes_of(like)
+    dtypes = None if like is None else read_like(like)
     workspace = Workspace(name) if Path(name).is_dir() and name not in benchmarks.NAMES else None
     if problem is not None and workspace is None:
         raise SettingError(f"{name}: another problem is for use with a learned folder, and this is not one")
@@ -210,7 +210,7 @@ def resolve(
         inputs = Inputs(
             used,
             getattr(benchmark, split) if people is None else _given(people),
-            _box(benchmark.model if model is None else model, threshold, dtypes),
+            black_box(benchmark.model if model is None else model, threshold, dtypes),
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
@@ -224,7 +224,7 @@ def resolve(
         raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
-    box = BlackBox(_no_model) if model is None else _box(model, threshold, dtypes)
+    box = BlackBox(_no_model) if model is None else black_box(model, threshold, dtypes)
     inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
     return inputs if lazy else _with_table(inputs)
 
@@ -286,8 +286,29 @@ def folder_or_file(name: str) -> Path:
     )
 
 
-def _box(model: object, threshold: float | None, dtypes: pd.DataFrame | None) -> BlackBox:
-    """The black box of a model; a BlackBox, also one named by MODULE:ATTR, is used as it is."""
+def black_box(model: object, threshold: float | None = None, dtypes: pd.DataFrame | None = None) -> BlackBox:
+    """Make the black box of a model.
+
+    Parameters
+    ----------
+    model : object
+        As in `resolve`; a `BlackBox`, also one named by "MODULE:ATTR", is used as it is.
+    threshold : float, optional
+        Minimum score of a favourable decision.
+    dtypes : pandas.DataFrame, optional
+        A table with the dtypes that the model expects.
+
+    Returns
+    -------
+    BlackBox
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be loaded.
+    SettingError
+        If a `BlackBox` is given another threshold, or dtypes.
+    """
     found = referenced(model) if isinstance(model, str) else None
     box = model if isinstance(model, BlackBox) else found
     if not isinstance(box, BlackBox):
@@ -308,8 +329,8 @@ def _with_table(inputs: Inputs) -> Inputs:
     return replace(inputs, given_people=inputs.table)
 
 
-def _dtypes_of(path: str | Path) -> pd.DataFrame:
-    """A table that stands for its dtypes."""
+def read_like(path: str | Path) -> pd.DataFrame:
+    """Read a Parquet file, which stands for the dtypes of its columns; a SettingError for other files."""
     if not str(path).endswith((".parquet", ".pq")):
         raise SettingError(f"{path}: --like expects a Parquet file, whose columns have dtypes")
     return read_table(path)

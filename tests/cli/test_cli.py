@@ -54,6 +54,34 @@ def test_checks_the_types_of_values_with_people_and_model(run, folder: Path) -> 
     assert "texts, but the model expects numbers" in run("check", "codes.yaml", "--model", "typed:m").out
 
 
+def test_checks_that_the_people_and_the_model_can_be_used(run, folder: Path) -> None:
+    (folder / "sent.py").write_text(
+        "import bank\n"
+        "def fails(people):\n  raise ValueError('no such luck')\n"
+        "def counts(people):\n  open('rows', 'a').write(f'{len(people)} ')\n  return bank.decide(people)\n"
+        "def strict(people):\n  assert people['income'].notna().all(), 'a gap'\n  return bank.decide(people)\n"
+    )
+    MANY.to_csv(folder / "many.csv", index=False)
+    words = ("check", "loan.yaml", "--people", "many.csv", "--model")
+    fine = run(*words, "sent:counts")
+    assert (fine.code, (folder / "rows").read_text()) == (0, "5 ")
+    assert "fine" in fine.out
+    failed = run(*words, "sent:fails")
+    assert failed.code == 2
+    assert "error: loan.yaml: model 'sent:fails' failed on 5 rows: ValueError: no such luck" in failed.err
+    assert "fine" not in failed.out + failed.err
+    scored = run(*words, "bank:score", "--json")
+    assert not json.loads(scored.out)["ok"]
+    assert "set a threshold" in json.loads(scored.out)["findings"][0]["message"]
+    assert run(*words, "bank:score", "--threshold", 0.5).code == 0
+    (folder / "gaps.yaml").write_text(LOAN.replace("bins: auto", "bins: auto, missing: true"))
+    MANY.assign(income=[*MANY["income"][:-1], None]).to_csv(folder / "gaps.csv", index=False)
+    assert "a gap" in run("check", "gaps.yaml", "--people", "gaps.csv", "--model", "sent:strict").err
+    lacking = run("check", "loan.yaml", "--people", "gaps.csv")
+    assert lacking.code == 2
+    assert "gaps.csv: column 'income', row 59: the value is missing" in lacking.err
+
+
 def test_recommends_for_a_benchmark(run) -> None:
     ran = run("recommend", "german", "--planner", "exact", "--person", "0")
     assert ran.code == 0
@@ -173,7 +201,8 @@ def test_describes_benchmarks(run) -> None:
 def test_fits_and_recommends_from_what_was_learned(run, folder: Path) -> None:
     ran = run("fit", "german", "--out", "learned", "--budget", "600")
     assert ran.code == 0, ran.err
-    assert "of validation people have a plan" in ran.out
+    assert "margins of scores are predicted with a standard error of" in ran.out
+    assert "validation people" not in ran.out, "the budget is spent on learning"
     assert "counterplan recommend learned" in ran.out
     kept = {path.name for path in (folder / "learned").iterdir()}
     assert {"surrogate.safetensors", "surrogate.json", "problem.json", "answers.csv.gz", "learning.jsonl"} <= kept

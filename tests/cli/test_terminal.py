@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from counterplan import Problem, Program, Recourse
+from counterplan.cli import main
 from counterplan.cli.app import COMMANDS
 from counterplan.program import Choice, Leaf
 from loans import LOAN, MODEL
@@ -75,6 +76,18 @@ def test_a_full_disk_is_a_message(folder: Path, words: str) -> None:
     assert b"Traceback" not in ran.stderr
     assert b"Exception ignored" not in ran.stderr
     assert b"the output cannot be written" in ran.stderr
+
+
+def test_a_closed_output_is_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    save_program(folder)
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "argv", ["counterplan", "show", "program.json"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "the output cannot be written: it is closed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

@@ -168,6 +168,40 @@ def test_numbers_that_are_no_numbers(models, name: str) -> None:
         adapt(models[name]).labels(table)
 
 
+def test_booleans_with_missing_values_and_columns_of_objects() -> None:
+    """Columns that are not categorical are numbers to a booster, whatever they are in the table."""
+    truths = PEOPLE["owner"].astype(object)
+    truths[::7] = None
+    table = PEOPLE.assign(owner=truths.map({True: 1.0, False: 0.0}).astype(float))
+    problem = PROBLEM.to_dict()
+    problem["features"]["owner"]["missing"] = True
+    problem = Problem.from_dict(problem)
+    objects = table.assign(owner=truths).astype(object).where(table.notna(), None)
+    texts = truths.map(lambda truth: truth if truth is None else str(truth))
+    classifiers = (
+        lightgbm.LGBMClassifier(n_estimators=4, min_child_samples=5, n_jobs=1, verbose=-1),
+        xgboost.XGBClassifier(n_estimators=4, max_depth=3, n_jobs=1, enable_categorical=True),
+    )
+    for classifier in classifiers:
+        expected = classifier.fit(table, GOOD).predict(table).astype(bool).tolist()
+        raw = classifier.booster_ if hasattr(classifier, "booster_") else classifier.get_booster()
+        for model in (classifier, raw):
+            box = BlackBox(model, cache_size=0)
+            people = (
+                table.assign(owner=truths),
+                table.assign(owner=truths.astype("boolean")),
+                table.assign(owner=texts),
+                objects,
+                objects.to_dict("records"),
+            )
+            for form in people:
+                assert box.favourable(problem, form).tolist() == expected
+            person = objects.to_dict("records")[0]  # whose income and owner are missing
+            assert person["income"] is None
+            for form in (person, pd.DataFrame([person])):
+                assert box.favourable(problem, form).tolist() == expected[:1]
+
+
 def test_native_categories_from_the_command_line(run, models, tmp_path: Path, monkeypatch) -> None:
     """From a CSV file to plans that hold, for boosters that were trained on a typed table."""
     monkeypatch.chdir(tmp_path)

@@ -92,7 +92,7 @@ def test_an_object_and_a_uri_are_the_same_model(folder: Path, tmp_path: Path) ->
 
 def test_a_model_without_a_signature_gets_the_columns_of_the_estimator(tmp_path: Path) -> None:
     model = adapt(saved(tmp_path / "model", trained(), signed=False))
-    assert dtypes_of(model) is None
+    assert dtypes_of(model) == {"job": object}  # which its encoder was fitted on as texts
     assert model.columns == list(PEOPLE.columns)
     assert model.labels(PEOPLE.assign(note="x")).tolist() == trained().predict(PEOPLE).tolist()
 

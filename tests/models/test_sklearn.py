@@ -15,8 +15,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from counterplan import BlackBox, Problem
 from counterplan.errors import ModelError
 from counterplan.models import adapt, dtypes_of, labels_and_scores
+from counterplan.problem.lint import lint_types
 
 
 def people(rows: int = 80) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def test_a_pipeline_that_encodes_categories_itself() -> None:
     table = TEXTS.assign(income=TEXTS["income"].fillna(0))
     estimator = make_pipeline(columns, LogisticRegression()).fit(table, LABELS)
     model = adapt(CalibratedClassifierCV(estimator, cv=2).fit(table, LABELS))
-    assert dtypes_of(model) is None
+    assert dtypes_of(model) == {"job": object, "education": object}
     np.testing.assert_array_equal(model.scores(table, {"good"}), model.estimator.predict_proba(table)[:, 1])
     with pytest.raises(ModelError, match="unknown categories"):
         model.labels(table.assign(job="director"))
@@ -93,3 +95,31 @@ def test_an_unfitted_estimator_knows_nothing_yet() -> None:
     assert dtypes_of(model) is None
     estimator.fit(PEOPLE, LABELS)
     assert set(dtypes_of(model)) == {"job", "education"}
+
+
+def test_categories_of_booleans_which_the_estimator_knows_as_numbers() -> None:
+    problem = Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "home",
+            "max_actions": 1,
+            "outcome": {"column": "ok", "values": ["bad", "good"], "favourable": "good"},
+            "features": {
+                "owner": {"kind": "category", "values": [False, True], "missing": True},
+                "income": {"kind": "number", "missing": True},
+            },
+            "functions": {},
+        }
+    )
+    owner = pd.Series(np.random.default_rng(1).random(len(PEOPLE)) < 0.5)
+    table = pd.DataFrame({"owner": owner.astype("category"), "income": PEOPLE["income"]})
+    model = boosting().fit(table, np.where(owner == (PEOPLE["income"] > 3), "good", "bad"))
+    expected = (model.predict(table) == "good").tolist()
+    assert {*expected} == {False, True}
+    for column in (table["owner"], owner, owner.astype(str), owner.astype(str).astype("category"), owner.astype(int)):
+        cast = adapt(model).labels(table.assign(owner=column))
+        assert (cast == "good").tolist() == expected
+        if column.dtype != "int64":
+            assert BlackBox(model, dtypes=table).favourable(problem, table.assign(owner=column)).tolist() == expected
+            assert BlackBox(model).favourable(problem, table.assign(owner=column)).tolist() == expected
+    assert not list(lint_types(problem, {}, dtypes_of(adapt(model)) or {}))

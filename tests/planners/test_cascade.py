@@ -71,5 +71,8 @@ def test_a_verified_plan_says_that_it_ignores_cost_weights_and_no_longer_that_it
         assert "might" not in text
     assert NOT_WEIGHTED in plans.to_csv()
     assert {plan.caution for plan in cascade.plan(PEOPLE)} == {""}
+    Cautious.uses_weights = False
+    assert all(plan.optimal for plan in cascade.plan(PEOPLE, cost_weights=weights)), "others plan with the weights"
+    Cautious.uses_weights = True
     unverified = cascade.plan(PEOPLE, cost_weights=weights, budget=0)
     assert {plan.caution for plan in unverified} == {f"It may fail. {NOT_WEIGHTED}"}

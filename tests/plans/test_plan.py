@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Reason, Status, Step
+from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Reason, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
 
 
@@ -124,6 +124,11 @@ def test_replay_finds_every_fault(german: Benchmark, plans: Plans, longest: Plan
     assert "not the state that the plan starts from" in faults(replace(longest, row=other))
 
 
+def test_a_plan_is_replayed_with_a_black_box(german: Benchmark, longest: Plan) -> None:
+    with pytest.raises(SettingError, match=r"pass BlackBox\(model\)"):
+        longest.replay(german.problem, german.model)  # type: ignore[arg-type]
+
+
 def test_a_replay_that_fails_is_not_a_plan_that_fails(german: Benchmark, longest: Plan) -> None:
     box = BlackBox(german.model)
     assert longest.replay(german.problem, box).outcome == "holds"
@@ -151,8 +156,8 @@ def test_replay_queries_the_row_as_the_table_wrote_it() -> None:
             "name": "spelled",
             "outcome": {"column": "y", "values": [0, 1], "favourable": 1},
             "max_actions": 1,
-            "features": {"0": {"kind": "category", "values": [1, 2, 3]}, "b": {"kind": "number", "bins": []}},
-            "functions": {"SET": {"set": "0", "arguments": [3], "cost": 1}},
+            "features": {"0": {"kind": "category", "values": ["1", "2", "3"]}, "b": {"kind": "number", "bins": []}},
+            "functions": {"SET": {"set": "0", "arguments": ["3"], "cost": 1}},
         }
     )
     box = BlackBox(lambda frame: [int(row[0] == 5 and row[2] == "3") for row in frame.itertuples(index=False)])

@@ -9,11 +9,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import strangers
 from counterplan import BlackBox, ExactPlanner, ModelError, PeopleError, Plans, Problem, Recourse, SettingError
 from counterplan.problem import read_table
 from counterplan.problem.frames import as_dtypes
+from counterplan.surrogate.fitting import FitSettings, fit
 
 CODES = pd.CategoricalDtype([3, 1, 2])
 JOBS = pd.CategoricalDtype(["clerk", "boss"], ordered=True)
@@ -42,6 +48,7 @@ TEXT = pd.Series(["a"]).dtype
         (["1", None], "Int64", [1, pd.NA], None),
         ([1, 2], "float32", [1.0, 2.0], None),
         (["1.5", None], "float64", [1.5, math.nan], None),
+        ([True, "False", "2", None], "float64", [1.0, 0.0, 2.0, math.nan], None),
         (["True", "false"], "bool", [True, False], None),
         ([0, 1], "bool", [False, True], None),
         (["True", None], "bool", [True, None], "object"),
@@ -130,6 +137,41 @@ def test_texts_become_the_categories_of_the_training_data(texts: pd.DataFrame) -
         Recourse(problem, BlackBox(model), dtypes=like)
 
 
+def test_a_saved_recourse_is_loaded_with_dtypes(tmp_path: Path, texts: pd.DataFrame) -> None:
+    pytest.importorskip("lightgbm")
+    problem, model, like = strangers.problem(), strangers.lightgbm_model(), strangers.table()
+
+    def decide(people: pd.DataFrame) -> np.ndarray:
+        return np.asarray(model.predict(people))
+
+    answers = BlackBox(decide).favourable(problem, like.head(60))
+    surrogate = fit(problem, problem.read(like.head(60)).states, answers, FitSettings(members=2, steps=20, trees=3))
+    Recourse(problem, decide, surrogate=surrogate, dtypes=like).save(tmp_path)
+    loaded = Recourse.load(tmp_path, decide, dtypes=like)
+    assert [plan.actions for plan in loaded.recommend(texts, "exact")] == [plan.actions for plan in expected()]
+
+
+def test_the_hint_about_dtypes_names_columns_that_hold_texts() -> None:
+    class Picky:
+        name, batch, classes, columns = "picky", 1000, None, ["job", "savings"]
+
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            raise ModelError("could not convert string to float")
+
+        def scores(self, people: pd.DataFrame, favourable: object) -> np.ndarray:
+            raise NotImplementedError
+
+    class Helpful(Picky):
+        def labels(self, people: pd.DataFrame) -> np.ndarray:
+            raise ModelError("unknown categories: give dtypes=")
+
+    person = {"income": 5, "savings": None, "job": "clerk", "owner": False, "opened": "2015-01-01"}
+    with pytest.raises(ModelError, match=r"The columns job hold texts"):
+        BlackBox(Picky()).favourable(strangers.problem(), person)
+    with pytest.raises(ModelError, match=r"give dtypes=$"):
+        BlackBox(Helpful()).favourable(strangers.problem(), person)
+
+
 class Knowing:
     """A model that knows its dtypes."""
 
@@ -193,3 +235,68 @@ def test_like_on_the_command_line(run, folder: Path, texts: pd.DataFrame) -> Non
     assert [plan.actions for plan in plans] == [plan.actions for plan in expected()]
     problem, box = Problem.load("credit.json"), BlackBox("model:model", dtypes=pd.read_parquet("train.parquet"))
     assert all(plan.replay(problem, box).ok for plan in plans)
+
+
+TYPED = Problem.from_dict(
+    {
+        "counterplan": 1,
+        "name": "typed",
+        "max_actions": 2,
+        "outcome": {"column": "ok", "values": ["no", "yes"], "favourable": "yes"},
+        "features": {
+            "owner": {"kind": "category", "values": [False, True]},
+            "grade": {"kind": "ordered", "values": [1, 2, 3], "missing": True},
+        },
+        "functions": {
+            "BUY": {"set": "owner", "arguments": [True], "when": "owner == false", "cost": 1},
+            "LEARN": {"set": "grade", "arguments": "all", "when": "argument != grade", "cost": 1},
+        },
+    }
+)
+NATIVES = pd.DataFrame({"owner": [True, False, True, False], "grade": [1, 3, 3, 1]})
+SPELLED = NATIVES.astype(str)
+LOWER = SPELLED.assign(owner=SPELLED["owner"].str.lower())
+
+
+def decides(people: pd.DataFrame) -> np.ndarray:
+    """A function that would take the text "False" for true."""
+    return np.where(people["owner"].map(bool) & (people["grade"].map(lambda grade: grade == 3)), "yes", "no")
+
+
+@pytest.mark.parametrize(
+    "people",
+    [NATIVES, SPELLED, LOWER, SPELLED.astype(object), SPELLED.to_dict("records")],
+    ids=["natives", "texts", "lower", "objects", "dicts"],
+)
+def test_a_function_receives_the_booleans_and_ints_of_the_problem(people) -> None:
+    box = BlackBox(decides)
+    assert box.favourable(TYPED, people).tolist() == [False, False, True, False]
+    plans = ExactPlanner(TYPED, box).plan(people)
+    assert [plan.cost for plan in plans] == [1, 1, 0, 2]
+    assert all(plan.replay(TYPED, BlackBox(decides)).ok for plan in plans)
+
+
+def test_texts_of_which_some_are_missing_are_cast_too() -> None:
+    people = SPELLED.assign(grade=["1", None, "3", None])
+    assert BlackBox(decides).favourable(TYPED, people).tolist() == [False, False, True, False]
+
+
+def test_texts_remain_texts_where_the_model_or_dtypes_say_so() -> None:
+    def spells(people: pd.DataFrame) -> np.ndarray:
+        return np.where((people["owner"] == "False") & (people["grade"] == "3"), "yes", "no")
+
+    expected = [False, True, False, False]
+    assert BlackBox(spells, dtypes=SPELLED).favourable(TYPED, SPELLED).tolist() == expected
+    categories = SPELLED.astype("category")  # a type of its own, which is not changed
+    assert BlackBox(spells).favourable(TYPED, categories).tolist() == expected
+    assert not BlackBox(spells).favourable(TYPED, SPELLED).any()
+
+
+@pytest.mark.parametrize("train", [SPELLED, LOWER, NATIVES], ids=["texts", "lower", "natives"])
+def test_a_pipeline_receives_texts_if_it_encodes_texts(train: pd.DataFrame) -> None:
+    encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    columns = make_column_transformer((encoder, ["owner", "grade"]))
+    model = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+    model.fit(train.astype(object), ["no", "yes", "yes", "no"])
+    people = SPELLED if train is NATIVES else train
+    assert BlackBox(model).favourable(TYPED, people).tolist() == [False, True, True, False]

@@ -227,7 +227,7 @@ def test_long_files_are_refused_before_they_are_parsed(name: str) -> None:
     source = Source("loan.yaml")
     start = time.process_time()
     parse_yaml(text + "\nb: 1\n", source)
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2
     (finding,) = source.findings
     assert finding.line == line
     assert message in finding.message

@@ -50,7 +50,9 @@ def test_no_functions():
     [
         ("['False', 'True']", [False, True], "texts, but the data has booleans; write true and false, without quotes"),
         ("['1', '2']", [1, 2], "texts, but the data has numbers; write them without quotes"),
-        ("[1, 2]", ["1", "2"], "numbers, but the data has texts; write them in quotes"),
+        ("[1, 2]", ["1", "2"], "numbers, but the data has texts; the model receives numbers, unless"),
+        ("[false, true]", ["False", "True"], "booleans, but the data has texts; the model receives booleans, unless"),
+        ("[1, 2]", pd.Categorical(["1", "2"]), "numbers, but the data has texts"),
         ("[false, true]", pd.Series([True, None], dtype=object), None),
         ("[1, 2]", pd.Categorical([1, 2]), None),
         ("[a, 2]", ["a", "2"], None),

@@ -73,6 +73,18 @@ def test_a_damaged_file_is_named(kept: Path, spoil, message: str) -> None:
     assert str(kept) in str(error.value)
 
 
+@pytest.mark.parametrize("where", ["header", "row"])
+def test_a_small_file_with_millions_of_columns_is_refused(kept: Path, where: str) -> None:
+    head, header, *rows = gzip.decompress(kept.read_bytes()).split(b"\n")
+    if where == "header":
+        header += b"," * 3_000_000
+    else:
+        rows[0] += b"," * 3_000_000
+    kept.write_bytes(gzip.compress(b"\n".join([head, header, *rows])))
+    with pytest.raises(StorageError, match=r"more columns than the problem|a line is longer than"):
+        LabelledStates.load(kept, benchmarks.load("syn").problem)
+
+
 def test_other_problems_and_missing_files_are_refused(kept: Path) -> None:
     with pytest.raises(StorageError, match="another problem"):
         LabelledStates.load(kept, benchmarks.load("german").problem)

@@ -106,12 +106,12 @@ def test_answers_survive_a_fit_that_stops_before_anything_is_learned(run, folder
 def test_a_fit_that_exhausted_its_budget_resumes_with_a_larger_one(run, folder: Path) -> None:
     first = run("fit", "german", "--out", "learned", "--budget", "1")
     assert first.code == 0
-    assert "nothing could be validated; 1 question asked" in first.out
+    assert "nothing could be validated; 1 query" in first.out
     assert "Warning: too few queries to validate the surrogate: plans may fail" in first.err
     assert "--resume with a larger --budget continues" in first.err
     second = run("fit", "german", "--out", "learned", "--budget", "600", "--resume")
     assert second.code == 0, second.err
-    assert "of validation people have a plan" in second.out
+    assert "margins of scores are predicted" in second.out
     problem = Problem.load(worlds.benchmark_file("german"))
     kept = len(LabelledStates.load(folder / "learned" / "answers.csv.gz", problem))
     assert 100 < kept <= 600

@@ -22,7 +22,7 @@ from counterplan import (
     benchmarks,
 )
 from counterplan.models import FunctionModel
-from counterplan.storage.arrays import read_arrays
+from counterplan.storage.arrays import read_arrays, write_arrays
 
 pytest.importorskip("jax")
 from counterplan.benchmarks import Benchmark
@@ -231,6 +231,18 @@ def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) 
     assert list(facts["settings"]) == [*first.split(), *rest.split(), "guide", "teach", "fit", "score_fit"]
     fit = "members hidden steps refit_steps batch learning_rate weight_decay cuts forests trees shrinkage rows_share"
     assert list(facts["settings"]["fit"]) == [*fit.split(), "columns_share", "rare", "folds"]
+
+
+@pytest.mark.parametrize("wrong", [{"queries": None}, {"queries": "x"}, {"success": "x"}, {"other": 1}])
+def test_damaged_metrics_in_a_checkpoint_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    run = quick(tmp_path)
+    run.advance()
+    run.save()
+    arrays, facts = read_arrays(tmp_path / CHECKPOINT)
+    facts["metrics"][-1] |= wrong
+    write_arrays(tmp_path / CHECKPOINT, arrays, facts)
+    with pytest.raises(StorageError, match=r"learning\.npz: damaged"):
+        resumed(tmp_path)
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:

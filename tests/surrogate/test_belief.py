@@ -131,7 +131,16 @@ def test_surprising_refusals_count_more_than_expected_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"sd": 0.0}, {"shared": -0.1}, {"shared": 0.9}, {"scale": (np.nan,)}, {"tail": 0.5}, {"decay": -1.0}]
+    "wrong",
+    [
+        {"sd": 0.0},
+        {"shared": -0.1},
+        {"shared": 0.9},
+        {"scale": (np.nan,)},
+        {"tail": 0.5},
+        {"decay": -1.0},
+        {"sd": 1e300},
+    ],
 )
 def test_invalid_error_models_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingError, match="error model"):

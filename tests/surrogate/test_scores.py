@@ -25,12 +25,14 @@ from counterplan.storage.answer_cache import LabelledStates
 from counterplan.surrogate import Surrogate, load_surrogate, save_surrogate
 from counterplan.surrogate.active_learning import ActiveLearner, LearningProgress
 from counterplan.surrogate.belief import PROBIT, ErrorModel
+from counterplan.surrogate.fitting import FitSettings
 from counterplan.surrogate.score_fitting import ScoreFitSettings, fit_scores
 from counterplan.surrogate.score_link import MAX_MARGIN, ScoreLink
 from counterplan.surrogate.surrogate import Calibration
 from counterplan.surrogate.trees import LEAVES, Trees, histogram_boosted, tree_inputs
 
 QUICK = ScoreFitSettings(steps=200, trees=40)
+FIT = FitSettings(members=2, steps=50, trees=5)
 
 
 def scored_states(name: str, count: int) -> tuple[BlackBox, np.ndarray, np.ndarray, np.ndarray]:
@@ -187,6 +189,19 @@ def test_learning_from_scores_ends_when_the_error_no_longer_falls() -> None:
     learner = ActiveLearner(german.problem, german.problem.read(german.train), BlackBox(german.model), precise, seed=0)
     learner.run()
     assert learner.round == 1
+
+
+def test_scores_that_are_not_used_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    german = benchmarks.load("german")
+    few = LearningSettings(people=60, plans=60, validation=9, rounds=1, scores=False, fit=FIT)
+    first = Recourse(german.problem, german.model).fit(german.train, settings=few, quality=False)
+    caplog.set_level("INFO", "counterplan")
+    again = Recourse(german.problem, german.model)
+    again.fit(german.train, settings=replace(few, scores=True), answers=first.answers_, seed=1, quality=False)
+    assert again.surrogate_ is not None
+    assert again.surrogate_.link is None
+    assert "the scores of the model are not used: " in caplog.text
+    assert "answers have no score" in caplog.text
 
 
 def test_a_run_on_scores_resumes_to_the_same_surrogate(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from counterplan.plans.progress import progress_bar
 from counterplan.recourse import Recourse
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates
+from counterplan.storage.arrays import DAMAGE, require_number
 from counterplan.storage.workspace import (
     FIGURES,
     LEARNING_FIGURE,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
 
 Stopped = KeyboardInterrupt | CounterplanError
+_OF_TRAINING = ("solved", "cost", "queries")
+"""Metrics of an agent's training that are printed."""
 
 
 def fit(
@@ -158,10 +161,11 @@ def _print_results(recourse: Recourse, workspace: Workspace, title: str, how: st
     """Draw figures of the results, and print a summary."""
     from counterplan.surrogate.active_learning import LearningProgress
 
-    rounds, groups = (_metrics(workspace, name) for name in (LEARNING_METRICS, TRAINING_METRICS))
+    rounds = _metrics(workspace, LEARNING_METRICS, LearningProgress.from_metrics)
+    groups = _metrics(workspace, TRAINING_METRICS, lambda row: [require_number(row, name) for name in _OF_TRAINING])
     if recourse.surrogate_ is not None and rounds:
         _draw(draw_learning, rounds, workspace.path(LEARNING_FIGURE), title)
-        last = LearningProgress(**rounds[-1])
+        last = LearningProgress.from_metrics(rounds[-1])
         _warn(last, recourse.budget_spent_, bool(recourse.answers_.favourable.any()))
         echo(f"{how} in {count(len(rounds), 'round')}: {last}.")
         _print_reliability(recourse, workspace.path(RELIABILITY_FIGURE), title)
@@ -213,7 +217,7 @@ def _print_reliability(recourse: Recourse, path: Path, title: str) -> None:
     if assessment is None:
         return
     _draw(draw_reliability, assessment, path, title)
-    echo(f"Its probabilities are off by {100 * assessment.error:.0f} points on average, on {assessment}.")
+    echo(f"The mean error of its probabilities is {assessment.error:.3f}, on {assessment}.")
 
 
 def _draw(draw: Callable[..., None], *arguments: Any) -> None:
@@ -224,9 +228,16 @@ def _draw(draw: Callable[..., None], *arguments: Any) -> None:
         echo(f"A figure could not be drawn: {error}", err=True)
 
 
-def _metrics(workspace: Workspace, name: str) -> list[dict[str, Any]]:
+def _metrics(workspace: Workspace, name: str, check: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
+    """The metrics in a file; none, and a message, if it is damaged. `check` raises ValueError for a damaged row."""
     try:
-        return workspace.load_metrics(name)
+        rows = workspace.load_metrics(name)
+        for row in rows:
+            check(row)
     except StorageError as error:
         echo(error, err=True)
-        return []
+    except DAMAGE as error:
+        echo(f"{workspace.path(name)}: damaged ({error}); no figure is drawn", err=True)
+    else:
+        return rows
+    return []

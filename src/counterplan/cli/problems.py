@@ -7,32 +7,43 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
-from counterplan.cli.common import count
+from counterplan.blackbox import BlackBox
+from counterplan.cli.common import Like, Threshold, count
 from counterplan.cli.terminal import echo, emit
-from counterplan.errors import StorageError
-from counterplan.models import adapt
-from counterplan.problem import json_schema, read_table
+from counterplan.errors import CounterplanError, PeopleError, StorageError
+from counterplan.inputs import black_box, read_like
+from counterplan.problem import Problem, json_schema, read_table
 from counterplan.problem.draft import draft_from
 from counterplan.problem.lint import check as check_file
+from counterplan.problem.source import Finding
 from counterplan.storage.files import write_whole
+
+CHECKED = 5
+"""People that `check` queries the model about, those with the most missing values among them."""
 
 
 def check(
     file: Annotated[Path, typer.Argument(help="A problem file.")],
     people: Annotated[
-        Path | None, typer.Option(help="People, CSV or Parquet: compare the types of values with their columns.")
+        Path | None, typer.Option(help="People, CSV or Parquet: compare the features with their columns.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The model: compare the types of values with those that it knows.")
+        str | None,
+        typer.Option(help="The model: compare the types of values with those that it knows; query it about 5 people."),
     ] = None,
+    threshold: Threshold = None,
+    like: Like = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Report everything wrong or doubtful in a problem file, with line numbers."""
     table = None if people is None else read_table(people)
-    known = None if model is None else getattr(adapt(model), "dtypes", None)
-    problem, findings = check_file(file, table, known)
+    box = None if model is None else black_box(model, threshold, None if like is None else read_like(like))
+    problem, findings = check_file(file, table, None if box is None else box.dtypes)
+    if problem is not None and people is not None:
+        findings += _failures(problem, people, box)
     errors = [finding for finding in findings if finding.severity == "error"]
     if as_json:
         listed = [
@@ -43,7 +54,7 @@ def check(
         for finding in findings:
             echo(f"{finding.severity}: {finding.text(str(file))}", err=finding.severity == "error")
         warnings = len(findings) - len(errors)
-        if problem is not None:
+        if problem is not None and not errors:
             echo(
                 f"{file}: fine: {len(problem.features)} features, {len(problem.transitions.functions)} functions, "
                 f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}"
@@ -52,6 +63,23 @@ def check(
             echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)
     if errors:
         raise typer.Exit(2)
+
+
+def _failures(problem: Problem, path: Path, box: BlackBox | None) -> list[Finding]:
+    """The error, if there is one, of reading people, or of querying the model about at most `CHECKED` of them."""
+    try:
+        people = problem.read(read_table(path, problem.features))
+    except PeopleError as error:
+        return [Finding(f"{path}: {error}")]
+    if box is None:
+        return []
+    incomplete = np.argsort(-np.isnan(people.states).sum(axis=1), kind="stable")[: CHECKED // 2]
+    rows = list(dict.fromkeys([*incomplete.tolist(), *range(len(people))]))[:CHECKED]
+    try:
+        box.favourable(problem, people.take(np.array(rows, np.intp)))
+    except CounterplanError as error:
+        return [Finding(str(error))]
+    return []
 
 
 def init(

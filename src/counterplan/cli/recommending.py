@@ -135,7 +135,8 @@ def recommend(
             if stopped is None or writer.people:
                 writer.finish()
         if stopped is not None:
-            echo(f"Stopped: {writer.people:,} of {total:,} people are planned for; their plans are written.", err=True)
+            written = "; their plans are written" if writer.people else ""
+            echo(f"Stopped: {writer.people:,} of {total:,} people are planned for{written}.", err=True)
             if isinstance(stopped, ModelError):
                 raise stopped
             raise typer.Exit(130)

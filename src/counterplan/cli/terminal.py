@@ -34,6 +34,8 @@ def write(text: str, *, exact: bool = False) -> None:
     BrokenPipeError
         If the reader of the output has gone.
     """
+    if sys.stdout is None:
+        raise OutputError("the output cannot be written: it is closed")
     try:
         _write(text if exact else _encodable(text, sys.stdout), sys.stdout)
     except UnicodeEncodeError as error:
@@ -61,6 +63,8 @@ def echo(text: object = "", *, err: bool = False) -> None:
     if not err:
         write(_visible(str(text)))
         return
+    if sys.stderr is None:
+        return
     with suppress(OSError):
         _write(_encodable(_visible(str(text)), sys.stderr), sys.stderr)
 
@@ -73,7 +77,7 @@ def emit(data: str) -> None:
     data : str
         JSON or CSV.
     """
-    if sys.stdout.isatty():
+    if sys.stdout is not None and sys.stdout.isatty():
         write(_visible(data))
     else:
         write(data, exact=True)
@@ -101,7 +105,8 @@ def _fail(error: object) -> None:
 
 def _discard_output() -> None:
     """Redirect the standard output, so that the interpreter does not fail again when it flushes it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -30,7 +30,7 @@ def draw_learning(metrics: Sequence[Mapping[str, Any]], path: Path, title: str) 
         Title of the figure.
     """
     if any(row.get("error") is not None for row in metrics):
-        labels, about = {"error": "standard error of the log odds"}, "out-of-fold error near the boundary"
+        labels, about = {"error": "standard error"}, "predicted log odds near the boundary, out of fold"
     else:
         labels, about = _VALIDATION_LABELS, "validation people"
     figure = new_figure(7, 1 + 5 * len(labels) / 3)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.models.casting import as_trained, select, without_texts
+from counterplan.models.casting import as_numeric, as_trained, select
 from counterplan.models.identity import identity_of
 from counterplan.models.outputs import Array, as_array, as_scores, favourable_probability, model_errors
 
@@ -109,4 +109,4 @@ def prepared(
     """The table as in training: the same columns in the same order with the same types, or an array."""
     if columns is None:
         return people.to_numpy()
-    return without_texts(as_trained(select(people, columns, name), dtypes or {}, name), name)
+    return as_numeric(as_trained(select(people, columns, name), dtypes or {}, name), name)

@@ -12,7 +12,7 @@ import pandas as pd
 from counterplan.errors import ModelError, PeopleError
 from counterplan.models.outputs import Array
 from counterplan.models.protocol import columns_of
-from counterplan.problem.dtypes import as_dtypes
+from counterplan.problem.dtypes import as_dtypes, is_untyped
 from counterplan.problem.values import did_you_mean, text_of
 
 ADVICE = "give its types with dtypes=, or with --like FILE.parquet, a table as in training"
@@ -33,25 +33,28 @@ def as_numbers(series: pd.Series[Any], name: str) -> Array:
     return cast.iloc[:, 0].to_numpy(dtype=float, na_value=np.nan)
 
 
-def without_texts(people: pd.DataFrame, name: str, estimator: Any = None) -> pd.DataFrame:
-    """Convert columns of texts to booleans or numbers, for models that take no texts.
+def as_numeric(people: pd.DataFrame, name: str, estimator: Any = None) -> pd.DataFrame:
+    """Convert columns of texts and objects to booleans or numbers, for models whose other columns are categorical.
 
-    A ModelError names a text that is neither: its column was a category in training, with categories that are unknown.
+    Missing values become NaN. A ModelError names a value that is no number: if it is a text, its column was a category
+    in training, with categories that are unknown.
     """
-    texts = {text_of(column): people[column] for column in people.columns if _has_texts(people[column])}
-    truths = [column for column, series in texts.items() if set(map(text_of, series.dropna().unique())) <= _TRUTHS]
+    dtypes = {text_of(column): _numeric_dtype(people[column]) for column in people.columns}
     try:
-        cast = as_dtypes(people, {column: bool if column in truths else float for column in texts})
+        return as_dtypes(people, {column: dtype for column, dtype in dtypes.items() if dtype is not None})
     except PeopleError as error:
         raise ModelError(f"{name}: {error}, or categories that it does not tell: {ADVICE}") from None
-    incomplete = [column for column in cast.columns if text_of(column) in truths and cast[column].isna().any()]
-    return cast.astype(dict.fromkeys(incomplete, float)) if incomplete else cast
 
 
-def _has_texts(series: pd.Series[Any]) -> bool:
-    if pd.api.types.is_numeric_dtype(series.dtype) or isinstance(series.dtype, pd.CategoricalDtype):
-        return False
-    return any(isinstance(value, str) for value in series)
+def _numeric_dtype(series: pd.Series[Any]) -> type[bool] | type[float] | None:
+    """bool if a column of texts or objects holds nothing else, otherwise float; None for other columns."""
+    if not is_untyped(series):
+        return None
+    return bool if len(series) and all(_is_truth(value) for value in series) else float
+
+
+def _is_truth(value: object) -> bool:
+    return value in _TRUTHS if isinstance(value, str) else isinstance(value, (bool, np.bool_))
 
 
 def select(people: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from counterplan.errors import ModelError
-from counterplan.models.casting import without_texts
+from counterplan.models.casting import as_numeric
 from counterplan.models.package import Package
 from counterplan.problem.values import text_of
 
@@ -38,7 +38,7 @@ def _prepare(people: pd.DataFrame, name: str, model: Any) -> pd.DataFrame:
             changed[column] = [text_of(value) if isinstance(value, float) else value for value in values]
     texts = {*_categorical(model), *(model.feature_names_[index] for index in model.get_text_feature_indices())}
     numbers = [column for column in people.columns if column not in texts]
-    return people.assign(**changed, **without_texts(people[numbers], name))
+    return people.assign(**changed, **as_numeric(people[numbers], name))
 
 
 def _content(model: Any) -> object:

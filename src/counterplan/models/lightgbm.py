@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from counterplan.models.booster import BoosterModel
-from counterplan.models.casting import without_texts
+from counterplan.models.casting import as_numeric
 from counterplan.models.package import Package
 
 _PROBABILITIES = {"binary", "multiclass", "multiclassova"}
@@ -64,4 +64,4 @@ def _setting(text: str, pattern: str) -> str:
     return found[1] if found else ""
 
 
-PACKAGE = Package("lightgbm", model=_model, dtypes=_dtypes, content=_content, prepare=without_texts, argmax=True)
+PACKAGE = Package("lightgbm", model=_model, dtypes=_dtypes, content=_content, prepare=as_numeric, argmax=True)

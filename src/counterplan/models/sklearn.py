@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from counterplan.models.package import Package
 
 
 def _dtypes(estimator: Any) -> Mapping[str, Any] | None:
-    """The categories of `HistGradientBoosting…`, which encodes them itself."""
+    """The categories of `HistGradientBoosting…`, which encodes them; object for texts that a pipeline encodes."""
     columns, categorical = getattr(estimator, "feature_names_in_", None), getattr(estimator, "is_categorical_", None)
     encoder = getattr(getattr(estimator, "_preprocessor", None), "named_transformers_", {}).get("encoder")
     if columns is None or categorical is None or encoder is None:
-        return None
+        return None if columns is None else dict.fromkeys(_encoded_texts(estimator, columns), np.dtype(object))
     names = [str(name) for name, is_category in zip(columns, categorical, strict=True) if is_category]
     seen = [[value for value in values if not pd.isna(value)] for values in encoder.categories_]
     return {name: pd.CategoricalDtype(values) for name, values in zip(names, seen, strict=True)}
+
+
+def _encoded_texts(transformer: Any, columns: Sequence[Any]) -> Iterator[str]:
+    """Those of the `columns` of a fitted transformer that an encoder in it was fitted on as texts."""
+    if (categories := getattr(transformer, "categories_", None)) is not None and len(categories) == len(columns):
+        for column, values in zip(columns, categories, strict=True):
+            if any(isinstance(value, str) for value in values):
+                yield str(column)
+    for _, part, chosen in getattr(transformer, "transformers_", ()):
+        if isinstance(chosen, (list, np.ndarray)) and all(isinstance(name, str) for name in chosen):
+            yield from _encoded_texts(part, list(chosen))
+    for _, step in getattr(transformer, "steps", ()):
+        yield from _encoded_texts(step, columns)
 
 
 def _inner(estimator: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.models.booster import BoosterModel
-from counterplan.models.casting import without_texts
+from counterplan.models.casting import as_numeric
 from counterplan.models.package import Package
 
 
@@ -62,4 +62,4 @@ def _content(model: Any) -> object:
     return [bytes(booster.save_raw("ubj")), getattr(model, "classes_", None), getattr(model, "missing", None)]
 
 
-PACKAGE = Package("xgboost", model=_model, dtypes=_dtypes, content=_content, prepare=without_texts, argmax=True)
+PACKAGE = Package("xgboost", model=_model, dtypes=_dtypes, content=_content, prepare=as_numeric, argmax=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights
+from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
@@ -21,11 +21,6 @@ __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
 
 NOT_WEIGHTED = "It was not planned with your own effort weights."
 """Caution on plans of planners that do not plan with cost weights."""
-
-
-def is_whole(number: Any, least: int = 0) -> bool:
-    """Whether `number` is an integer, at least `least`; Booleans are not integers."""
-    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 class Planner(ABC):
@@ -48,11 +43,15 @@ class Planner(ABC):
         Whether the planner uses what was learned as far as it is available: the class gets the keyword arguments
         `learned`, functions that return the surrogate, agent and program or None, by name, and `guide`, the settings
         of guided planning or None.
+    uses_weights : bool
+        Whether plans minimize the weighted cost. A cascade with cost weights leaves out planners that do not, if others
+        remain.
     """
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
     chooses: ClassVar[bool] = False
+    uses_weights: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem

@@ -55,7 +55,8 @@ class CascadePlanner(Planner):
         left = np.arange(len(task))
         queried: list[set[bytes]] = [set() for _ in left]
         """Keys of the states queried for each person; repeated queries are answered from the cache."""
-        for planner in self.planners:
+        weighted = [planner for planner in self.planners if planner.uses_weights]
+        for planner in self.planners if task.weights is None else weighted or self.planners:
             if not len(left):
                 break
             known = [queried[row] for row in left.tolist()]

@@ -25,6 +25,7 @@ class PolicyPlanner(AgentPlanner):
     """
 
     name: ClassVar[str] = "policy"
+    uses_weights: ClassVar[bool] = False
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""

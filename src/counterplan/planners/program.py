@@ -25,6 +25,7 @@ class ProgramPlanner(Planner):
 
     name: ClassVar[str] = "program"
     requires: ClassVar[tuple[str, ...]] = ("program",)
+    uses_weights: ClassVar[bool] = False
 
     def __init__(self, problem: Problem, box: BlackBox | object, program: Program) -> None:
         super().__init__(problem, box)

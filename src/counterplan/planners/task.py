@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,11 @@ MIN_WEIGHT, MAX_WEIGHT = 1e-6, 1e6
 
 def no_progress(done: int) -> None:
     """Ignore progress."""
+
+
+def is_whole(number: Any, least: int = 0) -> bool:
+    """Whether `number` is an integer, at least `least`; Booleans are not integers."""
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and bool(number >= least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +84,7 @@ class PlanningTask:
             raise SettingError(f"'cost_weights' must be an array of shape {allowed.shape}; got {weights.shape}")
         if weights.dtype.kind not in "fiu" or not ((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)).all():
             raise SettingError(f"'cost_weights' must be numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}")
-        if self.budget is not None and not (isinstance(self.budget, (int, np.integer)) and self.budget >= 0):
+        if self.budget is not None and not is_whole(self.budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {self.budget!r}")
         object.__setattr__(self, "allowed", allowed)
         object.__setattr__(self, "cost_weights", np.broadcast_to(weights.astype(float, copy=False), allowed.shape))

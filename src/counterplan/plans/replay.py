@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import CounterplanError
+from counterplan.errors import CounterplanError, SettingError
 from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
@@ -58,6 +58,8 @@ class Replay:
 
 def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
     """Check `plan`; see `Plan.replay`."""
+    if not hasattr(box, "session"):
+        raise SettingError(f"a plan is replayed with a BlackBox, not {type(box).__name__}: pass BlackBox(model)")
     try:
         return Replay(tuple(_faults(plan, problem, box)))
     except CounterplanError as error:

@@ -55,6 +55,18 @@ def absence(column: pd.Series[Any]) -> Any:
     return missing.iloc[0] if len(missing) else None
 
 
+def is_untyped(column: pd.Series[Any]) -> bool:
+    """Whether a column is one of texts or of objects rather than of numbers, categories or dates."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    return pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
+
+
+def holds_texts(column: pd.Series[Any]) -> bool:
+    """Whether a column that is not categorical holds a text."""
+    return is_untyped(column) and any(isinstance(value, str) for value in column)
+
+
 def read_dtypes(dtypes: Dtypes | pd.DataFrame | None) -> dict[str, Any]:
     """Validate dtypes: those of a table, or a mapping from column names.
 
@@ -218,12 +230,12 @@ def _cast_to_categories(column: pd.Series[Any], dtype: pd.CategoricalDtype, clos
 def _spellings(value: Any, numeric: bool) -> list[str]:
     """The texts by which a value is found among categories: its own, then that of the boolean or number it spells.
 
-    Among texts, 007 and 7 are different.
+    Among texts, 007 and 7 are different. Among numbers, true is 1 and false is 0.
     """
     text = text_of(value)
-    number = _number(text) if numeric else None
-    others = [text.lower()] if text.lower() in ("true", "false") else []
-    return [text, *others, *([text_of(number)] if number is not None else [])]
+    truth = text.lower() if text.lower() in ("true", "false") else None
+    number = _number(truth == "true" if truth else text) if numeric else None
+    return [text, *([truth] if truth else []), *([text_of(number)] if number is not None else [])]
 
 
 def _truth(value: Any) -> bool | None:
@@ -233,8 +245,9 @@ def _truth(value: Any) -> bool | None:
 
 
 def _number(value: Any) -> float | None:
+    truth = _truth(value) if isinstance(value, str) else None
     try:
-        return float(value)
+        return float(value if truth is None else truth)
     except (TypeError, ValueError):
         return None
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from counterplan.problem.builder import build
 from counterplan.problem.conditions import numbers_in
-from counterplan.problem.dtypes import read_dtypes
+from counterplan.problem.dtypes import is_untyped, read_dtypes
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.problem import Problem
 from counterplan.problem.source import Finding, Location, TooManyFindings
@@ -108,9 +108,13 @@ def lint_types(
         held = None if feature.name not in columns else _kind_of(columns[feature.name])
         dtype = dtypes.get(feature.name)
         known = None if dtype is None else _kind_of(pd.Series([], dtype=dtype))
-        for whose, kind in (("the data has", held), ("the model expects", known)):
+        if values == "booleans" and known == "numbers" and {*getattr(dtype, "categories", ())} <= {0, 1}:
+            dtype = known = None  # booleans are cast to 0 and 1
+        cast = held == "texts" and is_untyped(columns[feature.name])
+        advice = f"; the model receives {values}, unless it knows other types or they are given as dtypes" * cast
+        for whose, kind, more in (("the data has", held, advice), ("the model expects", known, "")):
             if kind is not None and kind != values:
-                yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), '')}", location
+                yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), more)}", location
         if isinstance(dtype, pd.CategoricalDtype) and (known is None or known == values):
             categories = {text_of(value) for value in dtype.categories}
             if unknown := [value for value in feature.values if value not in categories]:
@@ -122,8 +126,6 @@ _NATIVES = {bool: "booleans", int: "numbers", str: "texts"}
 _ADVICE = {
     ("texts", "booleans"): "; write true and false, without quotes",
     ("texts", "numbers"): "; write them without quotes, or make the feature a number",
-    ("numbers", "texts"): "; write them in quotes",
-    ("booleans", "texts"): "; write them in quotes",
 }
 
 

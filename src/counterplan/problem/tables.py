@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import lzma
 import math
-import re
 import tarfile
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +18,12 @@ import pandas as pd
 
 from counterplan.errors import PeopleError
 from counterplan.problem.dtypes import object_array
-from counterplan.problem.frames import MAX_EXACT_INTEGER
+from counterplan.problem.natives import as_natives
 from counterplan.problem.parts import Feature
-from counterplan.problem.values import is_missing, listed
+from counterplan.problem.values import listed
 
-_POWER = re.compile(r" *[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]{1,3} *")
 if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
-
-_WHOLE = re.compile(r" *([-+]?(?:0|[1-9][0-9]{0,30}))(?:\.0*)? *")
 
 
 def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFrame:
@@ -173,9 +169,7 @@ class _CsvFormat:
         for feature in self.features:
             if feature.name in table.columns:
                 column = table[feature.name]
-                table[feature.name] = (
-                    _cells_as_numbers(column) if feature.is_number else _cells_as_natives(column, feature)
-                )
+                table[feature.name] = _cells_as_numbers(column) if feature.is_number else as_natives(column, feature)
         return table
 
 
@@ -189,31 +183,3 @@ def _cells_as_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
         for cell, number in zip(column, numbers, strict=True)
     ]
     return pd.Series(object_array(cells), index=column.index)
-
-
-def _cells_as_natives(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
-    """Convert a column of texts to the ints or booleans of `feature`; other cells remain texts."""
-    kinds = {type(native) for native in feature.natives}
-    if kinds not in ({int}, {bool}):
-        return column
-    read = _whole if kinds == {int} else _truth
-    meaning = {text: read(text) for text in column.dropna().unique()}
-    cells = object_array([None if is_missing(text) else meaning[text] for text in column])
-    missing, dtype = bool(column.isna().any()), "object"
-    if {type(value) for value in meaning.values()} <= kinds and not (missing and kinds == {bool}):
-        dtype = "bool" if kinds == {bool} else "Int64" if missing else "int64"
-    with suppress(OverflowError):
-        return pd.Series(cells, index=column.index, dtype=dtype)
-    return pd.Series(cells, index=column.index)
-
-
-def _whole(text: str) -> int | str:
-    if match := _WHOLE.fullmatch(text):
-        return int(match[1])
-    number = float(text) if _POWER.fullmatch(text) else math.nan
-    return int(number) if abs(number) <= MAX_EXACT_INTEGER and number.is_integer() else text
-
-
-def _truth(text: str) -> bool | str:
-    word = text.strip(" ")
-    return word[0] in "tT" if word in ("true", "True", "TRUE", "false", "False", "FALSE") else text

@@ -31,8 +31,6 @@ _FIT_SECONDS, _FIT_QUERIES = 20.0, 2_000
 """Typical CPU time and number of queries of a fit."""
 _QUERIES, _TIMES = 2_000, 3
 """Most queries of an assessment, or as many times those of the fit, whichever is more."""
-_BLOCK = 5
-"""People planned for with exact search at a time."""
 _FEWEST = 5
 """Fewest people worth an assessment."""
 
@@ -163,15 +161,14 @@ def _exact(learner: ActiveLearner, people: People, limit: int) -> _ExactPlans:
     box = learner.box
     done = _ExactPlans([], 0.0)
     before = box.queries
-    for first in range(0, len(people), _BLOCK):
-        block = people.take(slice(first, first + _BLOCK))
+    for person in range(len(people)):
         left = limit - (box.queries - before)
         expected = sum(plan.queries for plan in done.plans) / max(1, len(done.plans))
-        if left < len(block) or left < 1.5 * expected * len(block):
+        if left < 1 or left < 1.5 * expected:
             break
         started = box.clock()
-        planner = ExactPlanner(learner.problem, box, state_limit=left // len(block), scores=learner.settings.scores)
-        done.plans += planner.plan(block, refused=True)
+        planner = ExactPlanner(learner.problem, box, state_limit=left, scores=learner.settings.scores)
+        done.plans += planner.plan(people.take(slice(person, person + 1)), refused=True)
         done.seconds += box.clock() - started
     return done
 

@@ -286,6 +286,7 @@ class Recourse:
         *,
         answers: bool = True,
         problem: Problem | None = None,
+        dtypes: Dtypes | pd.DataFrame | None = None,
     ) -> Self:
         """Load what `save` wrote, for use with a model.
 
@@ -302,6 +303,8 @@ class Recourse:
         problem : Problem, optional
             Another problem over the same features and outcome, with other costs, limits or actions. The surrogate, a
             model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
+        dtypes : mapping or DataFrame, optional
+            The types that the model expects, as for `Recourse`; they are not saved.
 
         Returns
         -------
@@ -317,7 +320,7 @@ class Recourse:
         workspace = Workspace(folder)
         saved = workspace.load_problem()
         changed = problem is not None and problem.fingerprint != saved.fingerprint
-        recourse = cls(problem if problem is not None else saved, model)
+        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
             recourse._borrowed_from = workspace.folder.resolve()
@@ -653,6 +656,8 @@ class Recourse:
             self.n_queries_["guided"] = learner.queries
             self.budget_spent_ |= learner.stopped_by_budget
             self.holdout_answers_ = learner.holdout
+        if (reason := learner.unused_scores) is not None:
+            _log.info("the scores of the model are not used: %s", reason, extra={"notice": True})
         return learner
 
     def _train_agent(self, people: People, settings: TrainingSettings, run: FitRun) -> None:

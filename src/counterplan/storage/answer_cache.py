@@ -27,6 +27,9 @@ FILE = "answers.csv.gz"
 VERSION = 1
 LIMIT = 1_000_000_000
 """Most bytes of a file of answers, compressed or not."""
+_LONGEST_LINE = 1_000_000
+_MOST_OTHER_COLUMNS = 20
+"""Most columns that are not features."""
 _RATIO, _SMALL = 200, 64_000_000
 """A file may unpack to `_RATIO` times its size, and always to `_SMALL` bytes; rows of answers compress less."""
 _ROWS = 100_000
@@ -163,6 +166,7 @@ class LabelledStates:
                 f"{path}: the answers are about another problem than {problem.name}: its features or its outcome differ"
             )
         try:
+            _require_columns(content, end + 1, problem)
             rows = io.BytesIO(content)
             rows.seek(end + 1)
             tables = pd.read_csv(rows, dtype=str, keep_default_na=False, chunksize=_ROWS)
@@ -172,6 +176,19 @@ class LabelledStates:
             return cls(np.concatenate(states), np.concatenate(answers), flat, model, np.concatenate(scores))
         except DAMAGE as error:
             raise StorageError(f"{path}: damaged ({error}); remove it to query the model again") from None
+
+
+def _require_columns(content: bytes, start: int, problem: Problem) -> None:
+    """Raise ValueError if a line from `start` on is longer than a row can be, or the first one has more columns.
+
+    pandas limits the rows that it reads at a time, but not their columns.
+    """
+    header = content[start : content.find(b"\n", start)]
+    if header.count(b",") > _MOST_OTHER_COLUMNS + sum(1 + feature.name.count(",") for feature in problem.features):
+        raise ValueError("it has more columns than the problem has features")
+    breaks = np.flatnonzero(np.frombuffer(content, np.uint8)[start:] == ord("\n"))
+    if len(breaks) and np.diff(breaks, prepend=-1).max() > _LONGEST_LINE:
+        raise ValueError(f"a line is longer than {_LONGEST_LINE:,} bytes")
 
 
 def _unpacked(raw: bytes) -> bytes:

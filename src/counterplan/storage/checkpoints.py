@@ -140,7 +140,9 @@ class Checkpoint:
         same_model = box.is_model(str(self.facts["model"]), problem)
         self._require_equal("a different model", same_model, True, reusable=False)
         self._require_equal("a different seed", self.facts["seed"], seed)
-        self._require_equal("different settings", self.facts["settings"] | {"budget": 0}, current | {"budget": 0})
+        stored = self.facts["settings"] | {"budget": 0}
+        names = sorted(name for name in {*stored, *current} - {"budget"} if stored.get(name) != current.get(name))
+        self._require_equal(f"different settings ({', '.join(names)})", stored, current | {"budget": 0})
         require_integer(self.facts["settings"], "budget", high=2**63)
 
     def require_people(self, people_hash: str) -> None:

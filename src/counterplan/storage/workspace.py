@@ -269,7 +269,7 @@ class Workspace:
         """
         path, way_out = self.path(ORIGIN), "remove it, and name people and model"
         try:
-            facts = read_json(path, follow_links=False)
+            facts = read_json(path, limit=_SMALL, follow_links=False)
             benchmark, seed = facts["benchmark"], valid_seed(facts["seed"], str(path))
         except MissingFileError:
             return None
@@ -300,7 +300,7 @@ class Workspace:
             Number of queries by method.
         """
         try:
-            facts = read_json(self.path(QUERY_COUNTS), follow_links=False)
+            facts = read_json(self.path(QUERY_COUNTS), limit=_SMALL, follow_links=False)
             return {method: int(facts[method]) for method in _COUNTED if method in facts}
         except (StorageError, TypeError, ValueError):
             return {}

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ CHECKPOINT, METRICS = LEARNING
 _MIN_ROUND = 16
 """A round plans for at least this many people."""
 _PLANS_EACH = 3
+_VALIDATION_QUERIES = 6
+"""Queries left for each validation person that suffice for a validation at the end."""
 _MIN_SCORE_ROUNDS = 3
 """Errors of fewer rounds are too noisy to compare."""
 _RESERVE = 1.5
@@ -95,7 +97,7 @@ class LearningSettings:
         The same as `growth` if scores are learned from.
     score_tolerance : float, default=0.17
         Learning from scores ends after a round that decreased the standard error by less than this share.
-    score_precision : float, default=0.1
+    score_precision : float, default=0.12
         Learning from scores ends at this standard error, in log odds: smaller ones hardly improve plans.
     max_answers : int, default=20_000
         Maximum number of answers to fit on; the last ones are used.
@@ -137,7 +139,7 @@ class LearningSettings:
     scores: bool = True
     score_growth: float = 1.0
     score_tolerance: float = 0.17
-    score_precision: float = 0.1
+    score_precision: float = 0.12
     max_answers: int = field(default=20_000, metadata={"key": "most"})
     anchors: int = 1_000
     examples: int = 200
@@ -171,10 +173,20 @@ class LearningProgress:
     error: float | None = None
     """Out-of-fold standard error of the margins near the decision boundary, if scores are learned from."""
 
+    @classmethod
+    def from_metrics(cls, row: Mapping[str, Any]) -> LearningProgress:
+        """A line of the metrics file; ValueError if it is damaged."""
+        known = {field.name for field in fields(cls)}
+        optional = {name for name in ("success", "error") if row.get(name) is None}
+        numbers = {name: require_number(row, name) for name in known - optional if name in row}
+        if not row.keys() <= known or not {"round", "queries", "known"} <= numbers.keys():
+            raise ValueError("the metrics of a round are incomplete")
+        return cls(**{name: row[name] for name in row})
+
     def __str__(self) -> str:
         found = []
         if self.error is not None:
-            found.append(f"scores are predicted with a standard error of {self.error:.2g} in log odds")
+            found.append(f"margins of scores are predicted with a standard error of {self.error:.2g}")
         if self.success is not None:
             found.append(
                 f"{self.success:.0%} of validation people have a plan, mean cost {self.cost:.1f}, "
@@ -320,8 +332,10 @@ class ActiveLearner:
             if error is None:
                 self._choose_parts()
                 report = replace(report, queries=self.queries, known=len(self.labelled_set))
-            else:
+            elif self.settings.budget - self.queries >= _VALIDATION_QUERIES * len(self.validation):
                 report = replace(self._validate(self.surrogate), round=report.round, error=error)
+                if self.labelled_set.out_of_budget:  # an incomplete validation counts people as failures
+                    report = self._report(round=report.round, error=error)
             self.metrics[-1] = asdict(report)
         return report
 
@@ -343,7 +357,8 @@ class ActiveLearner:
 
     def _report(self, **measures: Any) -> LearningProgress:
         """A report of this round."""
-        return LearningProgress(round=self.round, queries=self.queries, known=len(self.labelled_set), **measures)
+        measures = {"round": self.round, **measures}
+        return LearningProgress(queries=self.queries, known=len(self.labelled_set), **measures)
 
     def _fitted(self) -> Surrogate:
         """A surrogate fitted to the latest answers: to their scores, if all have one that agrees."""
@@ -363,6 +378,17 @@ class ActiveLearner:
             return None
         cutoff = self.box.decision(self.problem).cutoff
         return ScoreLink.from_answers(labelled.scores[latest], labelled.answers[latest], cutoff)
+
+    @property
+    def unused_scores(self) -> str | None:
+        """Why scores that the model gives are not learned from; None if they are, or there are none."""
+        scores = self.labelled_set.scores
+        known = np.isfinite(scores)
+        if self.link is not None or not self.settings.scores or not known.any():
+            return None
+        if not known.all():
+            return f"{(~known).sum():,} of {len(known):,} answers have no score; scores of all are needed"
+        return "they take too few values, or disagree with the decisions at every cutoff"
 
     @property
     def converged(self) -> bool:
@@ -625,8 +651,8 @@ class ActiveLearner:
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
             stored.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
             stored.restore(run)
-            if run.metrics:
-                require_number(run.metrics[-1], "questions")
+            for row in run.metrics:
+                LearningProgress.from_metrics(row)
             run.labelled_set.restore(stored.arrays)
             if run.initialization_truncated and stored.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers=answers)

@@ -26,6 +26,7 @@ _NOISE = 1e-3
 _LOCAL_LENGTH = 2.0
 """Length scale of the similarity of whole states."""
 _MIN_PROBABILITY = 1e-12
+_LARGEST = 1e6
 _SQRT_2 = math.sqrt(2.0)
 
 
@@ -75,6 +76,8 @@ class ErrorModel:
         numbers = (self.sd, self.shared, self.additive, self.local, *self.scale, self.growth, self.decay, self.tail)
         if not (np.isfinite(numbers).all() and self.sd > 0 and min(numbers) >= 0):
             raise SettingError("an error model has a positive 'sd', and no negative shares or scales")
+        if max(self.sd, self.growth, self.decay) > _LARGEST:
+            raise SettingError(f"'sd', 'growth' and 'decay' of an error model are at most {_LARGEST:g}")
         if self.shared + self.additive + self.local > 1 + 1e-6:
             raise SettingError("the shares of an error model, 'shared', 'additive' and 'local', add up to 1 at most")
         if self.tail >= 0.5:
