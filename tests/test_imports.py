@@ -26,7 +26,7 @@ FACADE = "counterplan"
 
 _WORLD = {"errors", "bounded_json", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
-_PLANNING = {*_METERED, "models", "plans", "surrogate", "agent", "program"}
+_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "agent", "program"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -36,10 +36,11 @@ ALLOWED: dict[str, set[str]] = {
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
     "storage": {*_WORLD, "models", "blackbox"},
+    "parallel": {*_WORLD, "models", "blackbox"},
     "search": {*_WORLD},
     "plans": {*_METERED},
-    "surrogate": {*_METERED},
-    "agent": {*_METERED},
+    "surrogate": {*_METERED, "parallel"},
+    "agent": {*_METERED, "parallel"},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
     "plugins": {"errors", "models"},
     "planners": {*_PLANNING, "plugins"},
@@ -178,7 +179,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "leaf_choices": set(),
         "prediction_cache": set(),
         "choice_space": {"candidate_tests"},
-        "evaluation": {"visits"},
+        "evaluation": {"prediction_cache", "visits"},
         "tree_grower": {"candidate_tests", "leaf_choices"},
         "fallbacks": {"choice_space", "evaluation", "visits"},
         "policy_search": {

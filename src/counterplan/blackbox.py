@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -173,6 +173,11 @@ class BlackBox:
         """Whether the model is known to give no scores."""
         self._caches: dict[str, dict[bytes, Answer]] = {}
         """Answers by query key, for each `query_fingerprint` of a problem."""
+
+    @property
+    def given_favourable(self) -> frozenset[str] | None:
+        """The favourable outcomes given, or None for those of the problem."""
+        return self._favourable
 
     @property
     def dtypes(self) -> dict[str, Any]:
@@ -486,6 +491,25 @@ class OracleSession:
         QueryBudgetExceeded
             If the budget does not suffice; it carries the answers of the queries that were sent.
         """
+        return np.array([answer.favourable for answer in self.answers(states, rows)], bool)
+
+    def answers(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer]:
+        """Query `states`, as by calling the session; return decisions with the scores that are known.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (n, F)
+        rows : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        list of Answer
+
+        Raises
+        ------
+        QueryBudgetExceeded
+            If the budget does not suffice.
+        """
         keys = self.keys(states, rows)
         for listener in self.box._query_listeners:
             listener(self.people, rows, keys)
@@ -501,16 +525,13 @@ class OracleSession:
         found = self._query([keys[i] for i in sent], states[sent], rows[sent])
         self.box.cached += len(keys) - len(new)
         if len(sent) == len(keys):
-            answers = np.array([answer.favourable for answer in found.values()], bool)
-            known = np.ones(len(keys), bool)
-        else:
-            merged = [found.get(key) if hit is None else hit for key, hit in zip(keys, hits, strict=True)]
-            answers = np.array([answer is not None and answer.favourable for answer in merged], bool)
-            known = np.array([answer is not None for answer in merged], bool)
+            return list(found.values())
+        merged = [found.get(key) if hit is None else hit for key, hit in zip(keys, hits, strict=True)]
         if len(sent) < len(new):
             assert self.box.budget is not None
-            raise QueryBudgetExceeded(self.box.budget, answers, known)
-        return answers
+            answers = np.array([answer is not None and answer.favourable for answer in merged], bool)
+            raise QueryBudgetExceeded(self.box.budget, answers, np.array([answer is not None for answer in merged]))
+        return [answer for answer in merged if answer is not None]
 
     def known_scores(self, states: Floats, rows: npt.NDArray[np.integer]) -> Floats:
         """Return the cached score [n] of each of `states` [n, F] of the people `rows` [n], without queries.
@@ -602,6 +623,15 @@ class OracleSession:
         return [Answer(*both) for both in zip(decisions.tolist(), known, strict=True)]
 
 
+class KnownKeys(Protocol):
+    """Query keys that count as already queried, to which new answers are added."""
+
+    def __contains__(self, key: bytes, /) -> bool: ...
+
+    def update(self, answers: Iterable[tuple[bytes, bool]], /) -> None:
+        """Add answers by query key."""
+
+
 class MeteredOracle:
     """Oracle with a budget of its own that counts new queries per person and never raises `QueryBudgetExceeded`.
 
@@ -613,7 +643,7 @@ class MeteredOracle:
         Number of people, B.
     budget : int, optional
         Most new queries in all.
-    known_answers : dict, optional
+    known_answers : dict or KnownKeys, optional
         Answers by query key that count as already queried; new answers are added to it. By default a query is new
         if the black box has not cached it.
 
@@ -630,7 +660,7 @@ class MeteredOracle:
         session: OracleSession,
         people: int,
         budget: int | None = None,
-        known_answers: dict[bytes, bool] | None = None,
+        known_answers: KnownKeys | None = None,
     ) -> None:
         self.count: Ints = np.zeros(people, np.intp)
         self.exhausted = False

@@ -174,7 +174,7 @@ def test_checkpoints_are_stored_by_the_keys_of_earlier_versions(tmp_path: Path) 
     assert {f"archive.{name}" for name in ("cost", "plans", "refused_people", "refused_trails")} <= arrays.keys()
     settings = """people enough_people validation passes group simulations questions steps batch learning_rate
     weight_decay refusals refusal_weight budget join tries settled patience validate_every tree search network"""
-    assert list(facts["settings"]) == [*settings.split(), "checkpoint_seconds"]
+    assert list(facts["settings"]) == [*settings.split(), "checkpoint_seconds", "lag"]
     trees = """exploration temperature thrift stop_cost discount bounded defer stop_floor noise noise_shape"""
     assert list(facts["settings"]["tree"]) == trees.split()
     assert list(facts["settings"]["network"]) == ["encoder", "controller"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -130,6 +131,16 @@ def search(
     return outcome
 
 
+class CountingOracle(Protocol):
+    """What a search needs of a `MeteredOracle`."""
+
+    count: Ints
+    exhausted: bool
+
+    def __call__(self, states: Floats, rows: Ints) -> Bools:
+        """Whether states [n, F] of people [n] are known to be favourable."""
+
+
 @dataclass(frozen=True)
 class TreeSearch:
     """Tree search for people at `states` [B, F]; plans are written to `outcome`."""
@@ -137,7 +148,7 @@ class TreeSearch:
     agent: Agent
     states: Floats
     allowed: Bools
-    oracle: MeteredOracle
+    oracle: CountingOracle
     settings: SearchSettings
     max_queries: int
     outcome: SearchOutcome

@@ -8,26 +8,40 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterplan.agent.agent import Agent
-from counterplan.agent.forest import Forest, ForestSettings
+from counterplan.agent.forest import ForestSettings
+from counterplan.agent.group_search import (
+    AnswerLog,
+    Exchange,
+    GroupResult,
+    GroupSearch,
+    GroupSettings,
+    KnownAnswers,
+    answer,
+    generator_of,
+    search_in_worker,
+)
 from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
-from counterplan.agent.search import SearchSettings, TreeSearch, search
+from counterplan.agent.search import SearchSettings, search
 from counterplan.agent.trace_archive import TraceArchive
 from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.errors import PeopleError, SettingError
+from counterplan.parallel import WorkerTeam, worker_team
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
-from counterplan.search.outcome import SearchOutcome
 from counterplan.search.synthetic import crossover
-from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
+from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays, with_prefix
 from counterplan.storage.checkpoints import TRAINING, Checkpoint, CheckpointFormat
 
 CHECKPOINT, METRICS = TRAINING
@@ -109,6 +123,9 @@ class TrainingSettings:
         Minimum time between two checkpoints.
     first_people : int, optional
         Training starts with this many people; `min_people` if None.
+    lag : int, default=2
+        Groups are searched for with the agent before its last `lag` updates, so that searches and updates can run at
+        the same time. With 0, each search waits for the update after the search before it.
     select_by_success : bool, default=False
         Select the agent with the highest success rate on validation people, the newest of equal ones, as in the
         paper. By default the one with the least mean cost ratio is selected, where a failure counts 2.
@@ -146,6 +163,7 @@ class TrainingSettings:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     checkpoint_seconds: float = 5.0
     first_people: int | None = field(default=None, metadata={"added": True})
+    lag: int = 2
     select_by_success: bool = field(default=False, metadata={"added": True})
 
     @classmethod
@@ -188,6 +206,7 @@ class TrainingSettings:
                 patience=10,
                 validate_every=32,
                 select_by_success=True,
+                lag=0,
                 search=search,
                 tree=replace(search.tree, noise=0.25),
                 network=NetworkConfig(numbers=False),
@@ -212,6 +231,13 @@ class TrainingProgress:
     validation_cost: float | None = None
 
 
+class _Team(NamedTuple):
+    """Processes that search, and a thread for gradient steps."""
+
+    workers: WorkerTeam
+    gradients: ThreadPoolExecutor
+
+
 class AgentTrainer:
     """Trains an agent by expert iteration: tree search finds plans, the network learns to predict them.
 
@@ -233,6 +259,8 @@ class AgentTrainer:
         Synthetic people of an earlier run: states [n, F] and the rows [n] they were derived from.
     answered : dict of bytes to bool, optional
         Answers of an earlier run, by query key; they count as queries of this one.
+    jobs : int, default=1
+        Number of processes that search beside the gradient steps of this one; none if `settings.lag` is 0.
 
     Attributes
     ----------
@@ -258,6 +286,7 @@ class AgentTrainer:
         *,
         synthetic: tuple[Floats, Ints] | None = None,
         answered: dict[bytes, bool] | None = None,
+        jobs: int = 1,
     ) -> None:
         if not len(people):
             raise PeopleError("there is nobody to learn from: pass people who were refused")
@@ -267,7 +296,8 @@ class AgentTrainer:
         self.seed = seed
         self.folder = folder
         self.random = np.random.default_rng(seed)
-        self.answered = {} if answered is None else answered
+        self.jobs = jobs
+        self.answered = AnswerLog(answered)
         self.out_of_budget = False
         self.augmentation_truncated = False
         """Whether the budget did not suffice to label synthetic people."""
@@ -296,6 +326,10 @@ class AgentTrainer:
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
         self.queue = np.empty(0, np.intp)
         """The people that are still to be searched for in this pass."""
+        self.pending: deque[GroupSearch] = deque()
+        """Searches that were planned with earlier agents, and did not end yet."""
+        self._oracles: dict[int, tuple[MeteredOracle, KnownAnswers]] = {}
+        """Of searches in worker processes, by number."""
         first = settings.min_people if settings.first_people is None else settings.first_people
         self.n_active = min(first, len(starts))
         """Number of people in training, the first ones."""
@@ -331,30 +365,62 @@ class AgentTrainer:
             The agent that was best on validation people.
         """
         last = -math.inf
-        while not self.finished:
-            report = self.advance()
-            progress(report)
-            due = time.monotonic() - last > self.settings.checkpoint_seconds or self.finished
-            if self.folder is not None and due:
-                self.save()
-                last = time.monotonic()
+        with self._workers() as team:
+            if team is not None:
+                for planned in self.pending:
+                    team.workers.submit(planned.number, planned)
+            while not self.finished:
+                report = self.advance(team)
+                progress(report)
+                due = time.monotonic() - last > self.settings.checkpoint_seconds or self.finished
+                if self.folder is not None and due:
+                    self.save()
+                    last = time.monotonic()
         return self.best_agent
 
-    def advance(self) -> TrainingProgress:
-        """Search for the next group of people, update the network, and validate if it is time to."""
+    @contextmanager
+    def _workers(self) -> Iterator[_Team | None]:
+        """Worker processes, if there is something that they can do."""
+        if self.jobs == 1 or not self.settings.lag or self.box.budget is not None:
+            yield None
+            return
+        context = self._group_settings, self.seed
+
+        def serve(exchange: Exchange) -> Any:
+            if exchange.number not in self._oracles:
+                search = next(search for search in self.pending if search.number == exchange.number)
+                self._oracles[exchange.number] = self._group_oracle(search)
+            return answer(self._oracles[exchange.number][0], exchange)
+
+        with (
+            worker_team(search_in_worker, context, self.jobs, serve=serve) as workers,
+            ThreadPoolExecutor(1) as gradients,
+        ):
+            yield _Team(workers, gradients)
+
+    def advance(self, team: _Team | None = None) -> TrainingProgress:
+        """Search for the next group of people, update the network, and validate if it is time to.
+
+        With a `team`, searches run in worker processes, beside the updates.
+        """
         settings = self.settings
-        if not len(self.queue):
+        if not len(self.queue) and not self.pending:
             self.queue, self.n_improved = self.random.permutation(self._candidates()), 0
-        group, self.queue = self.queue[: settings.group_size], self.queue[settings.group_size :]
-        self._search(group)
+        if not self.pending:
+            self._plan_search(team)
+        self._store(*self._result(team))
+        while len(self.queue) and len(self.pending) < settings.lag:
+            self._plan_search(team)
         if len(self.archive.solved) > 1:
-            for _ in range(settings.gradient_steps):
-                self.learner.update(self.archive, settings.batch_size, self.random, settings.tree.discount)
+            if team is None:
+                self._update()
+            else:
+                team.workers.wait(team.gradients.submit(self._update))
             self.agent = self.agent.with_params(self.learner.params, self.archive.cost_scale)
             if not np.isfinite(self.best_costs).any():  # no validation has selected an agent yet
                 self.best_agent = self.agent
         self.groups += 1
-        converged = not len(self.queue) and self._end_of_pass()
+        converged = not len(self.queue) and not self.pending and self._end_of_pass()
         last = converged or self.out_of_budget or self.groups >= self.total
         success = cost = None
         if last or self.groups % settings.validate_every == 0:
@@ -372,6 +438,66 @@ class AgentTrainer:
         )
         self.metrics.append(asdict(report))
         return report
+
+    def _update(self) -> None:
+        """The gradient steps after one search."""
+        settings = self.settings
+        for _ in range(settings.gradient_steps):
+            self.learner.update(self.archive, settings.batch_size, self.random, settings.tree.discount)
+        for value in self.learner.params.values():
+            np.asarray(value)  # wait until they are computed
+
+    @property
+    def _group_settings(self) -> GroupSettings:
+        settings = self.settings
+        return GroupSettings(settings.tree, settings.search, settings.simulations, settings.queries_per_search)
+
+    def _plan_search(self, team: _Team | None) -> None:
+        """Plan the search for the next group with the present agent, and start it if there is a team."""
+        settings = self.settings
+        group, self.queue = self.queue[: settings.group_size], self.queue[settings.group_size :]
+        starts, best = self.archive.starts[group], self.archive.cost[group]
+        reserved = sum(search.limit for search in self.pending)
+        most = len(group) * settings.queries_per_search if settings.lag else settings.budget
+        limit = max(0, min(most, settings.budget - self.queries - reserved))
+        number = self.groups + len(self.pending)
+        search = GroupSearch(number, group, starts, best, self.agent, len(self.answered), limit)
+        self.pending.append(search)
+        if team is not None:
+            team.workers.submit(number, search)
+
+    def _group_oracle(self, search: GroupSearch) -> tuple[MeteredOracle, KnownAnswers]:
+        """The oracle of a search, and the answers that are known to it."""
+        known = KnownAnswers(self.answered, search.known)
+        people = self.people.take(search.group)
+        session = self.box.session(self.problem, people)
+        return MeteredOracle(session, len(people), search.limit, known), known
+
+    def _result(self, team: _Team | None) -> tuple[GroupSearch, GroupResult]:
+        """The next planned search and its result; its answers are added to those of the run."""
+        search = self.pending[0]
+        if team is None:
+            random = generator_of(self.seed, search.number) if self.settings.lag else self.random
+            self._oracles[search.number] = self._group_oracle(search)
+            result = search.run(self._group_settings, self._oracles[search.number][0], random)
+        else:
+            result = team.workers.result(search.number)
+        self.pending.popleft()
+        if search.number in self._oracles:
+            self.answered.update(self._oracles.pop(search.number)[1].new)
+        return search, result
+
+    def _store(self, search: GroupSearch, result: GroupResult) -> None:
+        """Archive the plans of a search."""
+        group, archive = search.group, self.archive
+        self.out_of_budget |= result.exhausted
+        if not self.settings.search.stepwise:
+            self.stale_searches[group] += 1
+            self.stale_searches[group[result.solved]] = 0
+        archive.add(group[result.solved], result.plans, result.visits)
+        self.n_improved += result.improved
+        if len(result.refused) and not self.out_of_budget:
+            archive.add_refusals(group[result.refused], result.refused_plans)
 
     @property
     def total(self) -> int:
@@ -393,50 +519,6 @@ class AgentTrainer:
         """The people in training who are within their search patience."""
         patience = np.where(np.isfinite(self.archive.cost), 1, 3) * self.settings.search_patience
         return np.flatnonzero((self.stale_searches < patience)[: self.n_active])
-
-    def _search(self, group: Ints) -> None:
-        if self.settings.search.stepwise:
-            self._search_stepwise(group)
-        else:
-            self._search_once(group)
-
-    def _search_stepwise(self, group: Ints) -> None:
-        """The paper's training: one episode for each person; successful ones are archived as they are."""
-        archive, settings, people = self.archive, self.settings, len(group)
-        actions = len(self.problem.transitions)
-        found = SearchOutcome.empty(people, self.problem.max_actions)
-        found.visits = np.zeros((people, self.problem.max_actions + 1, actions), np.float32)
-        oracle = self._oracle(self.people.take(group))
-        allowed, chosen = np.ones((people, actions), bool), replace(settings.search, tree=settings.tree)
-        max_queries = settings.queries_per_search
-        trees = TreeSearch(self.agent, archive.starts[group], allowed, oracle, chosen, max_queries, found)
-        trees.stepwise(np.arange(people), self.random)
-        self.out_of_budget |= oracle.exhausted
-        solved = np.flatnonzero(np.isfinite(found.cost))
-        self.n_improved += int((found.cost < archive.cost[group] - 1e-6).sum())
-        archive.add(group[solved], found.actions[solved], found.visits[solved])
-
-    def _search_once(self, group: Ints) -> None:
-        """One tree for each person; plans cheaper than the archived ones replace them."""
-        archive, settings = self.archive, self.settings
-        allowed = np.ones((len(group), len(self.problem.transitions)), bool)
-        size, best = settings.simulations + 1, archive.cost[group]
-        forest = Forest(self.agent, archive.starts[group], allowed, size, settings.tree, best=best, random=self.random)
-        oracle = self._oracle(self.people.take(group))
-        for _ in range(settings.simulations):
-            forest.simulate(np.flatnonzero(oracle.count < settings.queries_per_search), oracle)
-            if oracle.exhausted:
-                break
-        self.out_of_budget |= oracle.exhausted
-        better = np.flatnonzero(forest.best_node >= 0)
-        self.stale_searches[group] += 1
-        self.stale_searches[group[better]] = 0
-        archive.add(group[better], forest.paths(better, forest.best_node[better]))
-        self.n_improved += len(better)
-        if forest.refusals and not self.out_of_budget:
-            people = np.concatenate([person for person, _ in forest.refusals])
-            nodes = np.concatenate([node for _, node in forest.refusals])
-            archive.add_refusals(group[people], forest.paths(people, nodes))
 
     def _oracle(self, people: People, limit: int | None = None) -> MeteredOracle:
         """An oracle for `people`, limited to `limit` queries and to the rest of the budget."""
@@ -489,7 +571,7 @@ class AgentTrainer:
 
     def save(self) -> None:
         """Write a checkpoint and the metrics, each whole or not at all."""
-        facts = {
+        facts: dict[str, Any] = {
             "written": self.archive.refusals_written,
             "effort": self.agent.cost_scale,
             "best_effort": self.best_agent.cost_scale,
@@ -503,11 +585,32 @@ class AgentTrainer:
         arrays |= {f"optimizer.{i}": leaf for i, leaf in enumerate(self.learner.state_leaves())}
         arrays["answers.lengths"], arrays["answers.keys"] = join_keys(self.answered)
         arrays["answers"] = np.array(list(self.answered.values()), bool)
+        if self.pending:
+            facts["pending"] = [
+                {
+                    "number": search.number,
+                    "known": search.known,
+                    "limit": search.limit,
+                    "effort": search.agent.cost_scale,
+                }
+                for search in self.pending
+            ]
+        for i, one in enumerate(self.pending):
+            arrays |= {f"pending{i}.group": one.group}
+            arrays |= {f"pending{i}.params.{name}": value for name, value in one.agent.params.items()}
         _FORMAT.write(self, arrays, facts)
 
     @classmethod
     def resumed(
-        cls, problem: Problem, people: People, box: BlackBox, settings: TrainingSettings, seed: int, folder: Path
+        cls,
+        problem: Problem,
+        people: People,
+        box: BlackBox,
+        settings: TrainingSettings,
+        seed: int,
+        folder: Path,
+        *,
+        jobs: int = 1,
     ) -> AgentTrainer:
         """Restore a run from its checkpoint.
 
@@ -536,22 +639,33 @@ class AgentTrainer:
             synthetic = arrays["invented.states"], arrays["invented.rows"]
             keys = split_keys(arrays["answers.lengths"], arrays["answers.keys"])
             answered = dict(zip(keys, arrays["answers"].tolist(), strict=True))
-            run = cls(problem, people, box, settings, seed, folder, synthetic=synthetic, answered=answered)
+            run = cls(problem, people, box, settings, seed, folder, synthetic=synthetic, answered=answered, jobs=jobs)
             stored.require_people(run.people_hash)
             run._require_valid(stored)
             box.add_to_cache(problem, answered)
             stored.restore(run)
             if run.augmentation_truncated and stored.budget < settings.budget:
-                return cls(problem, people, box, settings, seed, folder, answered=answered)
+                return cls(problem, people, box, settings, seed, folder, answered=answered, jobs=jobs)
             run._restore_archive(arrays, require_integer(facts, "written"))
             scale, best_scale = (require_number(facts, name, positive=True) for name in ("effort", "best_effort"))
             run.agent = run.agent.with_params(stored.with_prefix("params."), scale)
             run.best_agent = run.agent.with_params(stored.with_prefix("best."), best_scale)
+            run._restore_pending(stored)
             leaves = stored.with_prefix("optimizer.")
             run.learner.restore(run.agent.params, [leaves[str(i)] for i in range(len(leaves))])
             if stored.budget != settings.budget:
                 run._change_budget(settings.budget)
         return run
+
+    def _restore_pending(self, checkpoint: Checkpoint) -> None:
+        """Plan the searches again that had not ended; ValueError if they are damaged."""
+        for i, facts in enumerate(checkpoint.facts.get("pending", [])):
+            arrays = checkpoint.with_prefix(f"pending{i}.")
+            group, params = arrays["group"], with_prefix(arrays, "params.")
+            agent = self.agent.with_params(params, require_number(facts, "effort", positive=True))
+            starts, best = self.archive.starts[group], self.archive.cost[group]
+            number, known, limit = (require_integer(facts, name) for name in ("number", "known", "limit"))
+            self.pending.append(GroupSearch(number, group, starts, best, agent, known, limit))
 
     def _require_valid(self, checkpoint: Checkpoint) -> None:
         """Raise ValueError unless the arrays of `checkpoint` have the shapes, dtypes and values of this run's."""
@@ -576,6 +690,9 @@ class AgentTrainer:
             spec["visits"] = ArraySpec.like(self.archive.traces.policy)
         for prefix in ("params", "best"):
             spec |= {f"{prefix}.{name}": ArraySpec.like(array) for name, array in self.agent.params.items()}
+        for i in range(len(checkpoint.facts.get("pending", []))):
+            spec[f"pending{i}.group"] = spec["order"]
+            spec |= {f"pending{i}.params.{name}": ArraySpec.like(array) for name, array in self.agent.params.items()}
         spec |= {f"optimizer.{i}": ArraySpec.like(leaf) for i, leaf in enumerate(self.learner.state_leaves())}
         validate_arrays(checkpoint.arrays, spec)
 
@@ -590,5 +707,7 @@ class AgentTrainer:
     def _change_budget(self, budget: int) -> None:
         """Decide whether the run is finished under another budget than before."""
         before, self.out_of_budget = self.out_of_budget, self.queries >= budget
+        self.queue = np.concatenate([*(search.group for search in self.pending), self.queue])  # limits change too
+        self.pending.clear()
         nothing_left = self.groups >= self.total or not len(self._candidates())
         self.finished = self.out_of_budget or nothing_left or (self.finished and not before)

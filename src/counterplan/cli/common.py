@@ -33,6 +33,10 @@ Like = Annotated[
     typer.Option(help="A Parquet file whose columns have the dtypes that the model expects: its training data."),
 ]
 
+Jobs = Annotated[
+    int, typer.Option(help="Number of processes; -1: one per core. The result is the same for any number.")
+]
+
 
 def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:
     """Load a folder, with `options` of `Recourse.load`; print a message if its answers are those of another model."""

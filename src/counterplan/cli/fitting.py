@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterplan import benchmarks
-from counterplan.cli.common import Like, ModelName, Threshold, count, printing_notices
+from counterplan.cli.common import Jobs, Like, ModelName, Threshold, count, printing_notices
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
@@ -70,6 +70,7 @@ def fit(
         bool, typer.Option("--labels-only", help="Learn from decisions, not from the scores that the model may give.")
     ] = False,
     preset: Annotated[str, typer.Option(help="How to train an agent: default, or paper.")] = "default",
+    jobs: Jobs = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the fit in the folder, also with another --budget.")
     ] = False,
@@ -111,6 +112,7 @@ def fit(
                 budget=budget,
                 answers=answers,
                 quality=quality,
+                jobs=jobs,
             )
         except (KeyboardInterrupt, CounterplanError) as error:
             stopped = error

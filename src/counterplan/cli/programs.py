@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, recording
+from counterplan.cli.common import Jobs, Like, ModelName, Threshold, load_recourse, recording
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, resolve
@@ -42,6 +42,7 @@ def distil(
     rounds: Annotated[int | None, typer.Option(min=1, help="Most rounds of improvement.")] = None,
     protected: Annotated[bool, typer.Option("--protected", help="Let rules test protected features too.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
+    jobs: Jobs = 1,
 ) -> None:
     """Distil a program from a fitted folder: rules that people can read, and that need no model."""
     path = folder_or_file(folder)
@@ -63,6 +64,7 @@ def distil(
             preset=preset,
             protected=protected,
             seed=seed,
+            jobs=jobs,
             progress=stage_display(bar),
         )
     saved = recourse.save_program(path)

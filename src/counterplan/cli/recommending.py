@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import (
+    Jobs,
     Like,
     ModelName,
     ProblemName,
@@ -33,7 +34,7 @@ from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
 
 MOST_PRINTED = 20
-CHUNK = 64
+CHUNK = 512
 """People planned at a time: an interrupt loses the current chunk only."""
 PROGRAM_CHUNK = 10_000
 """The same for a program, which plans faster."""
@@ -80,6 +81,7 @@ def recommend(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
+    jobs: Jobs = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the plans as JSON; - for the screen.")] = None,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the plans as CSV, one row per step; - for the screen.")
@@ -127,7 +129,7 @@ def recommend(
                 try:
                     for chunk in chunks:
                         plans = method.plan(
-                            chunk, forbid=forbid or (), budget=budget, refused=refused, progress=bar.advance
+                            chunk, forbid=forbid or (), budget=budget, refused=refused, jobs=jobs, progress=bar.advance
                         )
                         writer.add(plans)
                 except (KeyboardInterrupt, ModelError) as error:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from counterplan.errors import PeopleError
+from counterplan.parallel import WorkerLink, run_chunks
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Floats, Ints
+from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.synthetic import synthesize
 from counterplan.surrogate.acquisition import GuideSettings, guide_unverified
 from counterplan.surrogate.surrogate import Surrogate
@@ -58,6 +59,38 @@ _BATCH_SIZE = 16_000
 """People × actions planned for at the same time."""
 
 
+class _Chunk(NamedTuple):
+    """People who are planned for at the same time."""
+
+    starts: Floats
+    """[n, F] initial states."""
+    selected: Bools
+    """[P, n] who is planned for at each confidence."""
+
+
+class _Guide(NamedTuple):
+    """How demonstrations are planned."""
+
+    problem: Problem
+    surrogate: Surrogate
+    settings: GuideSettings
+    confidences: tuple[float, ...]
+
+    def plan(self, chunk: _Chunk, progress: Callable[[int], None]) -> tuple[Ints, Floats]:
+        """Plans [P, n, T] and costs [P, n] at each confidence."""
+        levels = [(level, np.flatnonzero(rows)) for level, rows in zip(self.confidences, chunk.selected, strict=True)]
+        logit, hints = self.surrogate.logit, self.surrogate.hints
+        found = guide_unverified(
+            self.problem, chunk.starts, logit, self.settings, levels, hints=hints, progress=progress
+        )
+        return np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
+
+
+def _plan_chunk(guide: _Guide, chunk: _Chunk, link: WorkerLink) -> tuple[Ints, Floats]:
+    """In a worker process: see `_Guide.plan`."""
+    return guide.plan(chunk, link.progress)
+
+
 def demonstrate(
     problem: Problem,
     people: People,
@@ -65,8 +98,9 @@ def demonstrate(
     settings: DemonstrationSettings,
     random: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    jobs: int = 1,
 ) -> Demonstrations:
-    """Plan on the surrogate for refused people like `people`; those without any plan are dropped.
+    """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without a plan are dropped.
 
     `progress` is called with the number of plans made so far and of all plans.
     """
@@ -83,9 +117,15 @@ def demonstrate(
         progress(done, total)
 
     guided = GuideSettings(max_expansions=settings.max_expansions, batch_size=_BATCH_SIZE)
-    levels = list(zip(settings.confidences, groups, strict=True))
-    found = guide_unverified(problem, starts, surrogate.logit, guided, levels, hints=surrogate.hints, progress=advance)
-    plans, costs = np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
+    context = _Guide(problem, surrogate, guided, settings.confidences)
+    selected = np.stack([np.isin(np.arange(len(starts)), group) for group in groups])
+    size = guided.people_at_once(problem)
+    chunks = [_Chunk(starts[i : i + size], selected[:, i : i + size]) for i in range(0, len(starts), size)]
+    if jobs > 1:
+        parts = list(run_chunks(_plan_chunk, context, chunks, jobs, progress=advance))
+    else:
+        parts = [context.plan(chunk, advance) for chunk in chunks]
+    plans, costs = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
     least = costs.min(axis=0)
     helped = np.isfinite(least)
     if not helped.any():

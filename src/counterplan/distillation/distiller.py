@@ -21,6 +21,7 @@ from counterplan.distillation.policy_search import PolicySearch
 from counterplan.distillation.traces import sample_traces
 from counterplan.distillation.trial import EXAMPLES, ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError
+from counterplan.parallel import checked_jobs
 from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
 from counterplan.plans import Status
 from counterplan.problem import People, Problem
@@ -59,7 +60,7 @@ class _Made:
 class ProgramDistiller:
     """Distils one program from `people`; some of them are held out for a trial.
 
-    `queries` is the number of queries of the fit, by method.
+    `queries` is the number of queries of the fit, by method; `jobs` is the number of processes.
     """
 
     def __init__(
@@ -73,7 +74,9 @@ class ProgramDistiller:
         *,
         progress: Progress = lambda what, done, total: None,
         queries: Mapping[str, int] | None = None,
+        jobs: int = 1,
     ) -> None:
+        self.jobs = checked_jobs(jobs)
         self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
         self.options, self.progress = options, progress
         self.random = np.random.default_rng(options.seed)
@@ -112,9 +115,12 @@ class ProgramDistiller:
             demonstrating,
             self.random,
             lambda done, total: self.progress("demonstrating", done, total),
+            self.jobs,
         )
         settings = options.settings()
-        search = PolicySearch(self.problem, demonstrations, surrogate.logit, settings, self.random, self.avoid)
+        search = PolicySearch(
+            self.problem, demonstrations, surrogate.logit, settings, self.random, self.avoid, self.jobs
+        )
         trees = search.run(lambda done: self.progress("distilling", done, settings.rounds))
         made_with = {
             "method": "policy search on a surrogate",
@@ -231,7 +237,7 @@ class ProgramDistiller:
         holds[rows], known[rows] = self.query("its_plans", people, run.states[rows], rows)
         # Everyone after the last query is left out: people without a plan need none, and would be over-represented.
         known = np.logical_and.accumulate(known)
-        plans = self.planner().plan(people.take(np.flatnonzero(known)), refused=True)
+        plans = self.planner().plan(people.take(np.flatnonzero(known)), refused=True, jobs=self.jobs)
         least = np.full(len(people), np.inf)
         least[known] = [plan.cost if plan.status is Status.FOUND else np.inf for plan in plans]
         self.queries["least_effort"] = sum(plan.queries for plan in plans)

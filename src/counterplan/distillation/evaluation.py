@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from counterplan.distillation.prediction_cache import groups_of
 from counterplan.distillation.visits import Visits
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -15,6 +17,7 @@ from counterplan.program.interpreter import decide_actions
 from counterplan.program.parts import Choice, Tree
 from counterplan.search.orders import NO_ACTION
 
+T = TypeVar("T")
 MAX_COST_LOSS = 5.0
 """Largest loss of a plan for its cost: six times the least cost is as bad as it gets."""
 
@@ -47,6 +50,8 @@ class Evaluator:
         Choices that leaves may have.
     forbidden_sets : bool array of shape [M, functions]
         Sets of functions that visits refer to; the first one is empty.
+    jobs : int, default=1
+        Number of threads, on which groups of people are evaluated; results are the same for any number.
     """
 
     problem: Problem
@@ -56,6 +61,7 @@ class Evaluator:
     failure_penalty: float
     choices: Sequence[Choice]
     forbidden_sets: Bools
+    jobs: int = 1
 
     @property
     def max_loss(self) -> float:
@@ -108,18 +114,42 @@ class Evaluator:
     def rollout(self, trees: Mapping[int, Tree], visits: Visits, passed: list[Visits] | None = None) -> RolloutOutcome:
         """The outcome [n] of following a program from `visits`; `passed` collects the visits on the way."""
         outcome = RolloutOutcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
+        groups = groups_of(visits.person) if self.jobs > 1 else [np.arange(len(visits.person))]
+        steps: list[list[tuple[Ints, Visits]]] = []
+        for rows, (part, ways) in zip(
+            groups, self._map(lambda rows: self._rollout(trees, visits.take(rows)), groups), strict=True
+        ):
+            outcome.loss[rows], outcome.failure[rows] = part
+            steps += [[] for _ in range(len(ways) - len(steps))]
+            for step, (running, current) in zip(steps, ways, strict=False):
+                step.append((rows[running], current))
+        if passed is not None:
+            passed += map(_in_order, steps)
+        return outcome
+
+    def _rollout(self, trees: Mapping[int, Tree], visits: Visits) -> tuple[RolloutOutcome, list[tuple[Ints, Visits]]]:
+        """The outcome [n] of following a program from `visits`, and at each step the rows on their way, with visits."""
+        outcome = RolloutOutcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
         rows: list[Ints] = []
         ends: list[Visits] = []
+        passed: list[tuple[Ints, Visits]] = []
         for running, current, action in self.follow(trees, visits):
-            if passed is not None:
-                passed.append(current)
+            passed.append((running, current))
             stopped = np.flatnonzero(action == self.problem.transitions.stop)
             rows.append(running[stopped])
             ends.append(current.take(stopped))
         if ends:
             where = np.concatenate(rows)
             outcome.loss[where], outcome.failure[where] = self.outcome_at(Visits.join(ends))
-        return outcome
+        return outcome, passed
+
+    def _map(self, function: Callable[[Ints], T], groups: Sequence[Ints]) -> Iterator[T]:
+        """Results of `function` for each of `groups`, on `jobs` threads; arrays are large enough to run in parallel."""
+        if len(groups) < 2 or self.jobs == 1:
+            yield from map(function, groups)
+            return
+        with ThreadPoolExecutor(min(self.jobs, len(groups))) as threads:
+            yield from threads.map(function, groups)
 
     def outcome_at(self, ends: Visits) -> RolloutOutcome:
         """The outcome [n] of stopping at `ends`.
@@ -144,6 +174,17 @@ class Evaluator:
 
     def outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> RolloutOutcome:
         """The outcome [n, C] of each choice `open_` [C] at `visits`, followed by the program; NaN where not legal."""
+        if self.jobs == 1:
+            return self._outcomes(trees, visits, open_)
+        shape = len(visits.person), len(self.choices)
+        outcome, groups = RolloutOutcome(*np.full((2, *shape), np.nan)), groups_of(visits.person)
+        parts = self._map(lambda rows: self._outcomes(trees, visits.take(rows), open_), groups)
+        for rows, part in zip(groups, parts, strict=True):
+            outcome.loss[rows], outcome.failure[rows] = part
+        return outcome
+
+    def _outcomes(self, trees: Mapping[int, Tree], visits: Visits, open_: Bools) -> RolloutOutcome:
+        """See `outcomes`, on one thread."""
         stop, count = self.problem.transitions.stop, len(self.problem.transitions)
         picks = self.picks(visits, open_)
         wanted = np.zeros((len(picks), count + 1), bool)
@@ -154,8 +195,15 @@ class Evaluator:
         stopped, going = np.flatnonzero(action == stop), np.flatnonzero(action != stop)
         parts = [(stopped, self.outcome_at(visits.take(row[stopped])))] if len(stopped) else []
         after = self.step(visits.take(row[going]), action[going])
-        parts.append((going, self.rollout(trees, after)))
+        parts.append((going, self._rollout(trees, after)[0]))
         for where, outcome in parts:
             for table, values in zip(by_action, outcome, strict=True):
                 table[row[where], action[where]] = values
         return RolloutOutcome(*(np.take_along_axis(table, picks, axis=1) for table in by_action))
+
+
+def _in_order(parts: Sequence[tuple[Ints, Visits]]) -> Visits:
+    """The visits of all parts, in the order of their rows."""
+    rows = np.concatenate([rows for rows, _ in parts])
+    visits = Visits.join([visits for _, visits in parts])
+    return visits if len(parts) == 1 else visits.take(np.argsort(rows))

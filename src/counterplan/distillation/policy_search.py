@@ -8,6 +8,7 @@ people who cannot use a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,7 +77,7 @@ class PolicySearchSettings:
 class PolicySearch:
     """Searches a program for the people of `demonstrations`, whose trees do not test the features `avoid`.
 
-    `logit` gives the log odds [n] that states [n, F] are favourable.
+    `logit` gives the log odds [n] that states [n, F] are favourable. It runs on `jobs` threads.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class PolicySearch:
         settings: PolicySearchSettings,
         random: np.random.Generator,
         avoid: Sequence[int] = (),
+        jobs: int = 1,
     ) -> None:
         self.problem, self.transitions, self.settings = problem, problem.transitions, settings
         self.starts, self.random = demonstrations.starts, random
@@ -106,6 +108,7 @@ class PolicySearch:
             failure_penalty=settings.failure_penalty,
             choices=self.choices,
             forbidden_sets=np.zeros((1, len(self.transitions.functions)), bool),
+            jobs=jobs,
         )
         self.demonstrated = [self._visits(plans) for plans in demonstrations.plans]
         self.trees: dict[int, Tree] = {}
@@ -167,11 +170,24 @@ class PolicySearch:
         people = max(1, round(len(self.starts) * len(visits.person) / max(count, 1)))
         data = TreeData(self.features, visits.states, losses, people)
         leaf_choices = self.leaf_choices(node, choices, losses)
-        grower = TreeGrower(data, leaf_choices, self.settings.tree, self.loss_scale)
         current = self.trees.get(node)
-        if isinstance(current, Split) or (current is not None and lookahead):  # to refine a leaf is to grow a new tree
-            yield grower.finish(grower.refine(current), choices)
-        yield grower.finish(grower.grow(lookahead), choices)
+
+        # To refine a leaf is to grow a new tree.
+        refined = current if isinstance(current, Split) or lookahead else None
+
+        def grower() -> TreeGrower:
+            return TreeGrower(data, leaf_choices, self.settings.tree, self.loss_scale)
+
+        def grown(grower: TreeGrower) -> Tree:
+            return grower.finish(grower.grow(lookahead), choices)
+
+        first = grower()
+        with ThreadPoolExecutor(1) as thread:
+            parallel = self.evaluator.jobs > 1 and refined is not None
+            new = thread.submit(lambda: grown(grower())) if parallel else None
+            if refined is not None:
+                yield first.finish(first.refine(refined), choices)
+            yield grown(first) if new is None else new.result()
 
     def leaf_choices(self, node: int, choices: Sequence[Choice], losses: Floats) -> LeafChoices:
         """The fallbacks of the leaves of a node: the best choice of each function on average, then STOP.

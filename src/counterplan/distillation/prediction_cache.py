@@ -14,15 +14,42 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Odd, 2^64 divided by the golden ratio: the high bits of a product with it are a hash."""
 
 
+GROUPS = 4
+"""People are assigned to this many groups, which can be evaluated on different threads."""
+
+
+def groups_of(person: Ints) -> list[Ints]:
+    """Rows of the people `person` [n] in each group that has any."""
+    group = person % GROUPS
+    return [rows for number in range(GROUPS) if len(rows := np.flatnonzero(group == number))]
+
+
 class PredictionCache:
     """Log odds of states that people at `starts` [B, F] can reach, by `logit`.
 
-    A direct-mapped cache of 2 to the power of `bits` states: a state has one place, where it replaces the state before
-    it. Lookups need no sorting, and memory is bounded.
+    Each group of people has a cache of its own, so that groups can be evaluated on different threads, with the same
+    results as on one: the rounding of `logit` may depend on the states that are evaluated together.
     """
 
     def __init__(self, problem: Problem, starts: Floats, logit: Callable[[Floats], Floats], bits: int = 22) -> None:
-        self._keys = StateKeys(problem, starts)
+        keys = StateKeys(problem, starts)
+        self._tables = [_Table(keys, logit, max(1, bits - 2)) for _ in range(GROUPS)]
+
+    def __call__(self, person: Ints, states: Floats) -> Floats:
+        """Log odds [n] that `states` [n, F] of the people `person` [n] are favourable."""
+        odds = np.empty(len(person))
+        for rows in groups_of(person):
+            odds[rows] = self._tables[person[rows[0]] % GROUPS](person[rows], states[rows])
+        return odds
+
+
+class _Table:
+    """A direct-mapped cache of 2 to the power of `bits` states: a state has one place, where it replaces the state
+    before it. Lookups need no sorting, and memory is bounded.
+    """
+
+    def __init__(self, keys: StateKeys, logit: Callable[[Floats], Floats], bits: int) -> None:
+        self._keys = keys
         self._logit = logit
         self._shift = np.uint64(64 - bits)
         self._key = np.zeros(1 << bits, np.int64)

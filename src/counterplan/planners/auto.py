@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, Literal
@@ -217,17 +218,21 @@ class AutoPlanner(Planner):
         if task.budget is not None:
             return self._within_budget(task)
         run = _Stages(self.box, task, self.problem.max_actions)
-        self._time_queries(run)
+        timed = self._time_queries(run)
         self._decided(self._decide(task, len(task)))
-        chosen = self._chosen()
-        for first in range(0, len(task), _CHUNK):
-            rows = np.arange(first, min(first + _CHUNK, len(task)))
-            for planner in chosen:
-                unsolved = run.unsolved(rows) if planner is not chosen[0] else rows
-                if len(unsolved):
-                    run.plan(planner, unsolved)
-            task.progress(len(rows))
+        staged = _StagedPlanner(self.problem, self.box, self._chosen())
+        first = np.arange(min(_CHUNK, len(task)) if timed else 0)
+        if timed:
+            run.plan_in_stages(staged.planners, first)
+            task.progress(len(first))
+        others = np.arange(len(first), len(task))
+        if len(others):
+            run.columns.put(others, staged._search(task.take(others)))
         return run.columns
+
+    def _search(self, task: PlanningTask) -> PlanColumns:
+        """Decide in this process; the planners that were chosen search in several."""
+        return self.search(task)
 
     def _decided(self, decision: AutoDecision) -> None:
         self.decision_ = decision
@@ -239,7 +244,10 @@ class AutoPlanner(Planner):
         name = self.decision_.planner
         if name == "exact":
             return [*self._parts("exact"), *(self._parts("guided") if self._has("surrogate") else [])]
-        return [*self._parts(name), *([] if self.guide is not None else [_Proof(self)])]
+        return [*self._parts(name), *([] if self.guide is not None else [self._proof()])]
+
+    def _proof(self) -> _Proof:
+        return _Proof(self.problem, self.box, self.settings, self.uses_scores)
 
     def exact(self, state_limit: int = STATE_LIMIT) -> ExactPlanner:
         """Exact search with at most `state_limit` queries about one person."""
@@ -268,16 +276,20 @@ class AutoPlanner(Planner):
     def _learned_anything(self) -> bool:
         return any(self._has(part) for part in ("surrogate", "agent", "program"))
 
-    def _time_queries(self, run: _Stages) -> None:
-        """If the model was not called yet, plan for some people, first with queries that are needed in any case."""
-        if self.settings.prefer is not None or self.guide is not None:
-            return
+    def _time_queries(self, run: _Stages) -> bool:
+        """If the model was not called yet, plan for some people, first with queries that are needed in any case.
+
+        Returns whether it was necessary.
+        """
+        if self.settings.prefer is not None or self.guide is not None or self.box.marginal_seconds is not None:
+            return False
         guided = self._parts("guided") if self._has("surrogate") else []
         trials = [(planner, _FIRST_ROWS) for planner in guided]
         trials += [(self.exact(limit), _FIRST_ROWS // limit) for limit in (1, 8, 32)]
         for planner, people in trials:
             if self.box.marginal_seconds is None:
                 run.plan(planner, np.arange(min(people, len(run.task))))
+        return True
 
     def _decide(self, task: PlanningTask, people: int) -> AutoDecision:
         """Choose a planner for `people`; `task` has some of them."""
@@ -335,18 +347,42 @@ class _Proof(Planner):
 
     name: ClassVar[str] = "proof"
 
-    def __init__(self, auto: AutoPlanner) -> None:
-        super().__init__(auto.problem, auto.box)
-        self.auto = auto
+    def __init__(self, problem: Problem, box: BlackBox, settings: AutoSettings, scores: bool) -> None:
+        super().__init__(problem, box)
+        self.settings, self.scores = settings, scores
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
-        settings = self.auto.settings
+        settings = self.settings
         affordable = settings.proof_seconds / ((self.box.marginal_seconds or 0.0) + STATE_SECONDS)
         limit = int(min(STATE_LIMIT, max(settings.proof_queries, affordable)))
         if not limit:
             return PlanColumns.empty(len(task), self.problem.max_actions)
-        return self.auto.exact(limit).search(task)
+        return ExactPlanner(self.problem, self.box, state_limit=limit, scores=self.scores).search(task)
+
+
+class _StagedPlanner(Planner):
+    """Several planners in sequence, each for the people that those before it found no plan for."""
+
+    name: ClassVar[str] = "staged"
+
+    def __init__(self, problem: Problem, box: BlackBox, planners: Sequence[Planner]) -> None:
+        super().__init__(problem, box)
+        self.planners = tuple(planners)
+
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return _CHUNK
+
+    def search(self, task: PlanningTask) -> PlanColumns:
+        """See `Planner.search`."""
+        run = _Stages(self.box, task, self.problem.max_actions)
+        for first in range(0, len(task), _CHUNK):
+            rows = np.arange(first, min(first + _CHUNK, len(task)))
+            run.plan_in_stages(self.planners, rows)
+            task.progress(len(rows))
+        return run.columns
 
 
 class _Stages:
@@ -368,6 +404,13 @@ class _Stages:
         found = np.array([status is not Status.NOT_FOUND for status in part.status], bool)
         found |= np.array([columns.status[row] is Status.NOT_FOUND for row in rows.tolist()], bool)
         columns.put(rows[found], part.take(np.flatnonzero(found)))
+
+    def plan_in_stages(self, planners: Sequence[Planner], rows: Ints) -> None:
+        """Plan for the people `rows` with the first of `planners`, and for those without a plan with the next ones."""
+        for stage, planner in enumerate(planners):
+            left = self.unsolved(rows) if stage else rows
+            if len(left):
+                self.plan(planner, left)
 
     def unsolved(self, rows: Ints) -> Ints:
         """Those of `rows` without a plan and without a proof that there is none."""

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole
+from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
+from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
 from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
@@ -66,6 +67,7 @@ class Planner(ABC):
         cost_weights: npt.ArrayLike | None = None,
         budget: int | None = None,
         refused: bool = False,
+        jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
         """Plan for each of `people`.
@@ -86,6 +88,10 @@ class Planner(ABC):
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
             Whether all people are known to be refused; otherwise each is queried first as they are.
+        jobs : int, default=1
+            Number of processes to plan with; -1 for one per core. The plans are the same for any number. All queries
+            are sent by this process, so the model need not be thread-safe or serializable. A black box with a budget
+            is planned for by one process, because the order of its queries matters.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with the number of people
             finished since the last call.
@@ -113,6 +119,7 @@ class Planner(ABC):
                 budget=budget,
                 refused=refused,
                 progress=callback,
+                jobs=checked_jobs(jobs),
             )
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
@@ -126,7 +133,7 @@ class Planner(ABC):
         """
         people, budget = task.people, task.budget
         if len(people) and (task.refused or budget == 0):
-            columns = self.search(task)
+            columns = self._search(task)
             if not task.refused:
                 columns.lower_bound[:] = 0.0
                 unproved = {Status.INFEASIBLE: Status.NOT_FOUND}
@@ -141,9 +148,23 @@ class Planner(ABC):
         task.progress(len(people) - len(rows))
         if len(rows):
             left = None if budget is None else budget - 1
-            columns.put(rows, self.search(replace(task.take(rows), budget=left, refused=True)))
+            columns.put(rows, self._search(replace(task.take(rows), budget=left, refused=True)))
         columns.queries[known] += 1
         return columns
+
+    def _search(self, task: PlanningTask) -> PlanColumns:
+        """Search in one process, or chunk by chunk in several."""
+        if task.jobs == 1 or self.box.budget is not None or len(task) <= self.chunk_size:
+            return self.search(task)
+        return search_chunks(self, task)
+
+    @property
+    def chunk_size(self) -> int:
+        """Number of people that one of several processes searches for at a time.
+
+        If results depend on the people who are searched for at the same time, it is a multiple of their number.
+        """
+        return 64
 
     def _query_as_they_are(self, task: PlanningTask) -> tuple[Bools, Bools]:
         """Which people [B] could be queried, and which of them are favourable."""
@@ -180,3 +201,41 @@ class Planner(ABC):
         -------
         PlanColumns
         """
+
+
+def search_chunks(planner: Planner, task: PlanningTask) -> PlanColumns:
+    """Search for chunks of the people of `task` in `task.jobs` processes; queries are sent by this one.
+
+    Parameters
+    ----------
+    planner : Planner
+    task : PlanningTask
+
+    Returns
+    -------
+    PlanColumns
+    """
+    box, problem, people = planner.box, planner.problem, task.people
+    chunks = [
+        (chunk, replace(task.take(chunk.rows), people=chunk.people, progress=no_progress, jobs=1))
+        for chunk in people_chunks(box, problem, people, planner.chunk_size)
+    ]
+    columns = PlanColumns.empty(len(people), problem.max_actions)
+    serve = answering(box, problem, people)
+    results = run_chunks(_search_chunk, planner, chunks, task.jobs, serve=serve, progress=task.progress)
+    for (chunk, _), (part, cached) in zip(chunks, results, strict=True):
+        columns.put(chunk.rows, part)
+        box.cached += cached
+    return columns
+
+
+def _search_chunk(
+    planner: Planner, chunk: tuple[PeopleChunk, PlanningTask], link: WorkerLink
+) -> tuple[PlanColumns, int]:
+    """In a worker process: the plans of a chunk, and the number of cache hits."""
+    (_, known), task = chunk
+    box = planner.box
+    box.add_to_cache(planner.problem, known)
+    before = box.cached
+    columns = planner.search(replace(task, progress=link.progress))
+    return columns, box.cached - before

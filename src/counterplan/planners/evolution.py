@@ -146,6 +146,11 @@ class EvolutionPlanner(Planner):
         self.undominated = _undominated()
         self.history_: History | None = None
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return self.settings.batch_size
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)

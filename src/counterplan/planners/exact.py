@@ -72,6 +72,11 @@ class ExactPlanner(Planner):
         """Whether scores are obtained."""
         return self.scores
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return self.batch_size
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)

@@ -62,6 +62,11 @@ class GuidedPlanner(Planner):
         """Whether the surrogate was fitted to scores."""
         return isinstance(self.surrogate, Surrogate) and self.surrogate.link is not None
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return self.settings.people_at_once(self.problem)
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         people, surrogate = task.people, self.surrogate

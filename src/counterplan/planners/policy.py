@@ -27,6 +27,11 @@ class PolicyPlanner(AgentPlanner):
     name: ClassVar[str] = "policy"
     uses_weights: ClassVar[bool] = False
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return self.problem.transitions.rows_at_once
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         people, size = task.people, self.problem.transitions.rows_at_once

@@ -56,8 +56,21 @@ class SearchPlanner(AgentPlanner):
         super().__init__(problem, box, agent)
         self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Planner.chunk_size`."""
+        return self.settings.batch_size
+
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
+        columns = PlanColumns.empty(len(task), self.problem.max_actions)
+        for first in range(0, len(task), self.chunk_size):
+            rows = np.arange(first, min(first + self.chunk_size, len(task)))
+            columns.put(rows, self._search_batch(task.take(rows)))
+        return columns
+
+    def _search_batch(self, task: PlanningTask) -> PlanColumns:
+        """Plans of people whose trees grow at the same time; a state that two of them query counts once."""
         people = task.people
         oracle = MeteredOracle(self.box.session(self.problem, people), len(people), known_answers={})
         outcome = search(

@@ -63,6 +63,8 @@ class PlanningTask:
         Whether all people are known to be refused.
     progress : callable
         Called with the number of people finished since the last call.
+    jobs : int
+        Number of processes to plan with.
     """
 
     people: People
@@ -72,6 +74,7 @@ class PlanningTask:
     budget: int | None = None
     refused: bool = True
     progress: ProgressCallback = no_progress
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         allowed, weights = np.asarray(self.allowed), np.asarray(self.cost_weights)

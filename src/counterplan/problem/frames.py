@@ -42,6 +42,8 @@ class People:
         One row of numbers per person: a category is the index of its value, a missing value is NaN.
     table : pandas.DataFrame
         The original columns without the outcome. Columns that are not features are passed on to the model.
+    source_rows : numpy.ndarray of shape (B,) or None
+        Row numbers of these people among all people of a task, in a worker process that plans for some of them.
 
     See Also
     --------
@@ -51,6 +53,7 @@ class People:
     features: tuple[Feature, ...]
     states: Floats
     table: pd.DataFrame
+    source_rows: npt.NDArray[np.integer] | None = None
 
     def __len__(self) -> int:
         return len(self.states)
@@ -67,7 +70,8 @@ class People:
 
     def take(self, rows: npt.NDArray[np.integer] | slice) -> People:
         """Select people by row numbers or a slice."""
-        return People(self.features, self.states[rows], self.table.iloc[rows])
+        source = None if self.source_rows is None else self.source_rows[rows]
+        return People(self.features, self.states[rows], self.table.iloc[rows], source)
 
     def frame(self, states: Floats | None = None, rows: npt.NDArray[np.integer] | None = None) -> pd.DataFrame:
         """Convert states to a table with the original columns, their order and their types.

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitRun:
-    """How a fit is run: seed, folder of checkpoints, whether to resume, known answers, progress callback."""
+    """How a fit is run: seed, folder of checkpoints, whether to resume, known answers, progress callback, processes."""
 
     seed: int
     folder: Path | None
     resume: bool
     answers: LabelledStates | None
     progress: FitProgress
+    jobs: int = 1
 
     def resumes(self, checkpoint: str) -> bool:
         """Whether to continue from the file `checkpoint`."""

@@ -16,6 +16,7 @@ import pandas as pd
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
+from counterplan.parallel import checked_jobs
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plans
@@ -432,6 +433,7 @@ class Recourse:
         resume: bool = False,
         answers: str | Path | LabelledStates | None = None,
         quality: bool | QualitySettings = True,
+        jobs: int = 1,
         progress: FitProgress | bool | None = None,
     ) -> Self:
         """Learn about the model from people. The result is determined by seed, people, settings and answers.
@@ -461,6 +463,9 @@ class Recourse:
         quality : bool or QualitySettings, default=True
             Whether to assess the surrogate on held-out people: see `quality_`. It needs queries of its own, which are
             bounded, and limited to what `budget` leaves.
+        jobs : int, default=1
+            Number of processes; -1 for one per core. The result is the same for any number. All queries are sent by
+            this process.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with a report after every round.
 
@@ -493,7 +498,7 @@ class Recourse:
             if given is not None:
                 log(self.problem.query_fingerprint, given.by_key)
             where = None if workspace is None else workspace.folder
-            run = FitRun(options.seed, where, resume, given, callback)
+            run = FitRun(options.seed, where, resume, given, callback, checked_jobs(jobs))
             self._fit(options, table, run)
         return self
 
@@ -637,9 +642,9 @@ class Recourse:
 
         context, answers = (self.problem, people, self.box, settings, run.seed), run.answers
         if run.folder is not None and run.resumes(LEARNING[0]):
-            learner = ActiveLearner.resumed(*context, run.folder, answers=answers)
+            learner = ActiveLearner.resumed(*context, run.folder, answers=answers, jobs=run.jobs)
         else:
-            learner = ActiveLearner(*context, run.folder, answers=answers)
+            learner = ActiveLearner(*context, run.folder, answers=answers, jobs=run.jobs)
 
         def report(progress: LearningProgress) -> None:
             self.surrogate_ = learner.best
@@ -664,10 +669,11 @@ class Recourse:
         """Train an agent."""
         from counterplan.agent.training import AgentTrainer
 
+        context = self.problem, people, self.box, settings, run.seed
         if run.folder is not None and run.resumes(TRAINING[0]):
-            training = AgentTrainer.resumed(self.problem, people, self.box, settings, run.seed, run.folder)
+            training = AgentTrainer.resumed(*context, run.folder, jobs=run.jobs)
         else:
-            training = AgentTrainer(self.problem, people, self.box, settings, run.seed, run.folder)
+            training = AgentTrainer(*context, run.folder, jobs=run.jobs)
 
         def report(progress: TrainingProgress) -> None:
             self.agent_ = training.best_agent
@@ -704,6 +710,7 @@ class Recourse:
         preset: str = "default",
         protected: bool = False,
         seed: int = 0,
+        jobs: int = 1,
         progress: DistilProgress | bool | None = None,
     ) -> Program:
         """Distil a program: an automaton with a decision tree in each node. Same seed and people, same program.
@@ -730,6 +737,8 @@ class Recourse:
             Whether rules may test protected features.
         seed : int, default=0
             Seed of the random numbers.
+        jobs : int, default=1
+            Number of processes; -1 for one per core. The program is the same for any number.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with the name of the stage, the
             steps done and their total.
@@ -750,7 +759,7 @@ class Recourse:
         options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
         learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
         with reporting(progress, "Distilling", display=stage_display) as report:
-            distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_)
+            distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_, jobs=jobs)
             self.program_ = distiller.run()
         return self.program_
 
@@ -802,7 +811,7 @@ class Recourse:
         price : float, optional
             Cost of a query: see `planner`.
         **options
-            Parameters of `Planner.plan`: forbid, allowed, budget, refused, progress.
+            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, jobs, progress.
 
         Returns
         -------

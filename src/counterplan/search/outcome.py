@@ -38,3 +38,8 @@ class SearchOutcome:
             lower_bound=np.zeros(people),
             queries=np.zeros(people, np.intp),
         )
+
+    def put(self, rows: Ints, part: SearchOutcome) -> None:
+        """Replace the plans of `rows` [n]; visits are not copied."""
+        self.actions[rows], self.cost[rows], self.verified[rows] = part.actions, part.cost, part.verified
+        self.lower_bound[rows], self.queries[rows] = part.lower_bound, part.queries

@@ -97,6 +97,10 @@ class GuideSettings:
                 way_out = "" if name == "batch_size" else ", or None for no limit"
                 raise SettingError(f"'{name}' must be an integer, {least} or more{way_out}; not {value!r}")
 
+    def people_at_once(self, problem: Problem) -> int:
+        """Number of people planned for at the same time."""
+        return max(1, self.batch_size // len(problem.transitions))
+
 
 def guide(
     problem: Problem,
@@ -151,12 +155,15 @@ def guide(
     checked = _checked(logit)
     max_queries = settings.max_queries if budget is None else budget
     outcome = SearchOutcome.empty(len(states), problem.max_actions)
-    batch_size = max(1, settings.batch_size // len(problem.transitions))
+    batch_size = settings.people_at_once(problem)
+    everybody = np.arange(len(states))
+    margins = np.full(len(states), np.nan) if link is None else link.margin(oracle.known_scores(states, everybody))
     for first in range(0, len(states), batch_size):
-        rows = np.arange(first, min(first + batch_size, len(states)))
+        rows = everybody[first : first + batch_size]
         weights = None if cost_weights is None else cost_weights[rows]
         frontier = Frontier(problem, states[rows], allowed[rows], weights)
         search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link)
+        search.observe_starts(margins[rows])
         search.run(rows, outcome)
         progress(len(rows))
     return outcome
@@ -200,7 +207,7 @@ def guide_unverified(
     """
     checked = _checked(logit)
     outcomes = [SearchOutcome.empty(len(states), problem.max_actions) for _ in levels]
-    batch_size = max(1, settings.batch_size // len(problem.transitions))
+    batch_size = settings.people_at_once(problem)
     for first in range(0, len(states), batch_size):
         rows = np.arange(first, min(first + batch_size, len(states)))
         allowed = np.ones((len(rows), len(problem.transitions)), bool)
@@ -277,12 +284,15 @@ class _GuidedSearch:
         self.proposed = np.zeros(count, bool)
         self.active = np.ones(count, bool)
 
+    def observe_starts(self, margins: Floats) -> None:
+        """Condition beliefs on the refusals of the people as they are, with `margins` [B] where scores are known."""
+        if self.pool.conditioned:
+            refused = Answers(np.zeros(len(margins), bool), np.where(margins < 0, margins, np.nan))
+            self.pool.observe_starts(self.logit(self.frontier.starts), refused)
+
     def run(self, rows: Ints, outcome: SearchOutcome) -> None:
         """Search until no query is worth its cost; write the plans to `outcome` at `rows` [B]."""
         self.rows = rows
-        if self.pool.conditioned:
-            starts = self.frontier.starts
-            self.pool.observe_starts(self.logit(starts), self.answers(starts, rows, np.zeros(len(rows), bool)))
         while self.active.any():
             self.expand()
             self.propose()

@@ -30,10 +30,11 @@ from counterplan.search.synthetic import crossover, random_walk
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
 from counterplan.storage.checkpoints import LEARNING, CheckpointFormat
-from counterplan.surrogate.acquisition import GuideSettings, guide
+from counterplan.surrogate.acquisition import GuideSettings
 from counterplan.surrogate.belief import PROBIT
 from counterplan.surrogate.fitting import FitSettings, fit
 from counterplan.surrogate.labelled_set import LabelledSet
+from counterplan.surrogate.round_planning import Planning, plan_in_parallel
 from counterplan.surrogate.score_fitting import ScoreFitSettings, fit_scores
 from counterplan.surrogate.score_link import ScoreLink
 from counterplan.surrogate.surrogate import PARTS, Surrogate, from_arrays, to_arrays
@@ -243,10 +244,12 @@ class ActiveLearner:
         folder: Path | None = None,
         *,
         answers: LabelledStates | None = None,
+        jobs: int = 1,
     ) -> None:
         if not len(people):
             raise PeopleError("there is nobody to learn from: pass people, most of them refused")
         self.problem, self.box, self.settings, self.seed, self.folder = problem, box, settings, seed, folder
+        self.jobs = jobs
         self.random = np.random.default_rng(seed)
         self.people = people.take(self.random.permutation(len(people)))
         self.people_hash = hashlib.sha256(self.people.states.tobytes()).hexdigest()
@@ -367,9 +370,9 @@ class ActiveLearner:
         states, answers, scores = labelled.states[latest], labelled.answers[latest], labelled.scores[latest]
         self.link = self._link()
         if self.link is not None:
-            return fit_scores(self.problem, states, scores, self.link, settings.score_fit, self.seed)
+            return fit_scores(self.problem, states, scores, self.link, settings.score_fit, self.seed, jobs=self.jobs)
         before = self.surrogate if self.surrogate is not None and self.surrogate.link is None else None
-        return fit(self.problem, states, answers, settings.fit, self.seed, before)
+        return fit(self.problem, states, answers, settings.fit, self.seed, before, jobs=self.jobs)
 
     def _link(self) -> ScoreLink | None:
         """How the scores known so far convert to margins; None if there are none that can be learned from."""
@@ -511,23 +514,15 @@ class ActiveLearner:
         return int(left / max(1, self.settings.acquisition.max_queries or 1))
 
     def _plan(self, people: People, settings: GuideSettings, surrogate: Surrogate) -> SearchOutcome:
-        """Plan for `people` with a surrogate; every query is added to the labelled set.
-
-        Answers about a person correct predictions only if they have scores: plans that are less certain are better
-        training data.
-        """
-        allowed = np.ones((len(people), len(self.problem.transitions)), bool)
-        found = guide(
-            self.problem,
-            people.states,
-            allowed,
-            surrogate.logit,
-            self.labelled_set.oracle(people),
-            settings,
-            errors=surrogate.errors if surrogate.link is not None else None,
-            link=surrogate.link,
-            hints=surrogate.hints,
-        )
+        """Plan for `people` with a surrogate; every query is added to the labelled set."""
+        planning = Planning(self.problem, surrogate, settings)
+        most = len(people) * (settings.max_queries or self.settings.budget)
+        affordable = self.box.budget is None and self.queries + most <= self.settings.budget
+        several = self.jobs > 1 and len(people) > settings.people_at_once(self.problem)
+        if several and affordable and self.box.cache_size:
+            found = plan_in_parallel(planning, people, self.labelled_set, self.jobs)
+        else:
+            found = planning.plan(people.states, self.labelled_set.oracle(people))
         for plan in found.actions[found.verified].tolist():
             self.successful_plans[tuple(plan)] += 1
         return found
@@ -618,6 +613,7 @@ class ActiveLearner:
         folder: Path,
         *,
         answers: LabelledStates | None = None,
+        jobs: int = 1,
     ) -> ActiveLearner:
         """Restore a run from its checkpoint.
 
@@ -645,7 +641,7 @@ class ActiveLearner:
         stored = _FORMAT.read(folder)
         with stored.reporting_damage():
             stored.require(problem, box, settings, seed)
-            run = cls(problem, people, box, settings, seed, folder)
+            run = cls(problem, people, box, settings, seed, folder, jobs=jobs)
             stored.require_people(run.people_hash)
             rows = ArraySpec(np.intp, ("*",), low=0, high=len(run.people) - 1)
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
@@ -655,7 +651,7 @@ class ActiveLearner:
                 LearningProgress.from_metrics(row)
             run.labelled_set.restore(stored.arrays)
             if run.initialization_truncated and stored.budget < settings.budget:
-                return cls(problem, people, box, settings, seed, folder, answers=answers)
+                return cls(problem, people, box, settings, seed, folder, answers=answers, jobs=jobs)
             require_integer(stored.facts, "learned", high=len(run.labelled_set))
             run.labelled_set.out_of_budget = stored.facts["spent"] is True
             run.successful_plans = Counter(dict(run._plan_count(*entry) for entry in stored.facts["worked"]))

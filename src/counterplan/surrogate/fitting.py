@@ -7,7 +7,9 @@ that fold are out-of-fold and calibrate the surrogate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +19,10 @@ from counterplan.problem import Feature, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.surrogate.belief import ErrorModel
 from counterplan.surrogate.features import CUTS, Single, StateFeatures
-from counterplan.surrogate.network_fitting import Schedule, fit_networks
+from counterplan.surrogate.network_fitting import Schedule, network_fit
 from counterplan.surrogate.networks import Params, forward, initial_params
 from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of, sigmoid
+from counterplan.surrogate.threads import on_threads
 from counterplan.surrogate.trees import LEAVES, Trees, gradient_boosted, tree_inputs
 
 _MIN_GROUPS = 10
@@ -108,6 +111,8 @@ def fit(
     settings: FitSettings | None = None,
     seed: int = 0,
     warm_start: Surrogate | None = None,
+    *,
+    jobs: int = 1,
 ) -> Surrogate:
     """Fit a surrogate to labelled states.
 
@@ -125,6 +130,8 @@ def fit(
         Seed of the random generator.
     warm_start : Surrogate, optional
         A surrogate for the same features and outcome, whose networks are trained further.
+    jobs : int, default=1
+        Number of threads.
 
     Returns
     -------
@@ -155,8 +162,11 @@ def fit(
     new = not params[f"{len(params) // 2 - 1}.weight"].any()  # never fitted, or constant
     schedule = settings.schedule(settings.steps if new else settings.refit_steps)
     weights = data.weight[:, None] * (data.fold[:, None] != np.arange(settings.members)).astype(np.float32)
-    params = fit_networks(params, x, answers.astype(np.float32), weights, schedule, random)
-    trees, tree_logits = _fit_trees(problem, states, data, settings, random)
+    networks = network_fit(params, x, answers.astype(np.float32), weights, schedule, random)
+    inputs = tree_inputs(problem.features, states)
+    params, *forests = on_threads([networks, *_forest_fits(inputs, data, settings, random)], jobs)
+    trees = Trees.mean_of(problem.features, [gradient_boosted(model) for model in forests])
+    tree_logits = np.array([model.decision_function(inputs) for model in forests])
     network_logits = np.asarray(forward(np, params, x), float)
     out_of_fold = all(_both(answers[data.fold != i]) for i in range(settings.forests)) and (
         before is None or before.folds in (0, folds)
@@ -217,14 +227,11 @@ def _weights(answers: Bools, least: float) -> Single:
     return np.where(answers, target / share, (1 - target) / (1 - share)).astype(np.float32)
 
 
-def _fit_trees(
-    problem: Problem, states: Floats, data: _Data, settings: FitSettings, random: np.random.Generator
-) -> tuple[Trees, Floats]:
-    """Fit boosted trees; also returns the logits of each forest for every row [G, n]."""
+def _forest_fits(x: Any, data: _Data, settings: FitSettings, random: np.random.Generator) -> list[Callable[[], Any]]:
+    """Functions that fit boosted trees to inputs `x` [n, D], forest i without fold i."""
     from sklearn.ensemble import GradientBoostingClassifier
 
-    x = tree_inputs(problem.features, states)
-    forests: list[Any] = []
+    fits: list[Callable[[], Any]] = []
     for i in range(settings.forests):
         rows = np.flatnonzero(data.fold != i)
         if not _both(data.answers[rows]):
@@ -240,9 +247,8 @@ def _fit_trees(
             min_samples_leaf=2,
             random_state=int(random.integers(2**31)),
         )
-        forests.append(model.fit(x[rows], data.answers[rows], data.weight[rows]))
-    trees = Trees.mean_of(problem.features, [gradient_boosted(model) for model in forests])
-    return trees, np.array([model.decision_function(x) for model in forests])
+        fits.append(partial(model.fit, x[rows], data.answers[rows], data.weight[rows]))
+    return fits
 
 
 def _calibrations(network_logits: Floats, tree_logits: Floats, data: _Data) -> dict[str, Calibration]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class Schedule(NamedTuple):
     weight_decay: float
 
 
-def fit_networks(
+def network_fit(
     params: Params,
     x: Single,
     targets: Single,
@@ -41,8 +42,10 @@ def fit_networks(
     random: np.random.Generator,
     *,
     regression: bool = False,
-) -> Params:
-    """Train the ensemble. All calls have one shape, so there is one compilation.
+) -> Callable[[], Params]:
+    """Prepare the training of an ensemble: minibatches are drawn at once, gradient steps are done by the result.
+
+    All calls have one shape, so there is one compilation.
 
     Parameters
     ----------
@@ -60,17 +63,22 @@ def fit_networks(
 
     Returns
     -------
-    dict of str to ndarray
+    callable
+        Trains the ensemble, and returns its weights.
     """
     calls, size = -(-schedule.steps // _SCAN), schedule.batch_size
     batches = _batches(len(x), size, calls * _SCAN, random).reshape(calls, _SCAN, size)
     rates = schedule.learning_rate * 0.5 * (1 + np.cos(np.pi * np.arange(calls * _SCAN) / (calls * _SCAN)))
-    params = {name: jnp.asarray(value) for name, value in params.items()}
-    state = _ADAM.init(params)
     options = schedule.weight_decay, regression
-    for rows, rate in zip(batches, rates.reshape(calls, _SCAN).astype(np.float32), strict=True):
-        params, state = _update(options, params, state, x[rows], targets[rows], weights[rows], rate)
-    return {name: np.asarray(value) for name, value in params.items()}
+
+    def fit() -> Params:
+        now = {name: jnp.asarray(value) for name, value in params.items()}
+        state = _ADAM.init(now)
+        for rows, rate in zip(batches, rates.reshape(calls, _SCAN).astype(np.float32), strict=True):
+            now, state = _update(options, now, state, x[rows], targets[rows], weights[rows], rate)
+        return {name: np.asarray(value) for name, value in now.items()}
+
+    return fit
 
 
 def _batches(rows: int, batch: int, steps: int, random: np.random.Generator) -> Ints:

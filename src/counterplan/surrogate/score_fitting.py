@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,11 @@ from counterplan.problem.transitions import Floats, Ints
 from counterplan.surrogate.belief import PROBIT, ErrorModel
 from counterplan.surrogate.features import CUTS, StateFeatures
 from counterplan.surrogate.fitting import fold_features, spreads
-from counterplan.surrogate.network_fitting import Schedule, fit_networks
+from counterplan.surrogate.network_fitting import Schedule, network_fit
 from counterplan.surrogate.networks import forward, initial_params
 from counterplan.surrogate.score_link import ScoreLink
 from counterplan.surrogate.surrogate import Calibration, Surrogate, folds_of
+from counterplan.surrogate.threads import on_threads
 from counterplan.surrogate.trees import LEAVES, Trees, histogram_boosted, tree_inputs
 
 _SHARES = np.linspace(0, 1, 11)
@@ -77,6 +80,8 @@ def fit_scores(
     link: ScoreLink,
     settings: ScoreFitSettings | None = None,
     seed: int = 0,
+    *,
+    jobs: int = 1,
 ) -> Surrogate:
     """Fit a surrogate to scored states.
 
@@ -90,6 +95,8 @@ def fit_scores(
         Converts scores to margins.
     settings : ScoreFitSettings, optional
     seed : int, default=0
+    jobs : int, default=1
+        Number of threads.
 
     Returns
     -------
@@ -118,8 +125,9 @@ def fit_scores(
     weights = (weight[:, None] * (fold[:, None] != np.arange(settings.members))).astype(np.float32)
     schedule = Schedule(settings.steps, settings.batch_size, settings.learning_rate, settings.weight_decay)
     targets = (margins / scale).astype(np.float32)
-    params = fit_networks(params, x, targets, weights, schedule, random, regression=True)
-    forests = _fit_forests(tree_inputs(problem.features, states), margins, weight, fold, settings, random)
+    networks = network_fit(params, x, targets, weights, schedule, random, regression=True)
+    boosted = _forest_fits(tree_inputs(problem.features, states), margins, weight, fold, settings, random)
+    params, *forests = on_threads([networks, *boosted], jobs)
     trees = Trees.mean_of(problem.features, [histogram_boosted(model) for model in forests])
     rows = np.flatnonzero(fold < settings.forests)
     held_out = fold[rows], rows
@@ -140,13 +148,13 @@ def fit_scores(
     )
 
 
-def _fit_forests(
+def _forest_fits(
     x: Any, margins: Floats, weight: Floats, fold: Ints, settings: ScoreFitSettings, random: np.random.Generator
-) -> list[Any]:
-    """Boosted regressors of `margins` [n], forest i without fold i."""
+) -> list[Callable[[], Any]]:
+    """Functions that fit boosted regressors of `margins` [n], forest i without fold i."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    forests = []
+    fits: list[Callable[[], Any]] = []
     for i in range(settings.forests):
         rows = np.flatnonzero(fold != i)
         model = HistGradientBoostingRegressor(
@@ -157,8 +165,8 @@ def _fit_forests(
             early_stopping=False,
             random_state=int(random.integers(2**31)),
         )
-        forests.append(model.fit(x[rows], margins[rows], weight[rows]))
-    return forests
+        fits.append(partial(model.fit, x[rows], margins[rows], weight[rows]))
+    return fits
 
 
 def _calibrations(

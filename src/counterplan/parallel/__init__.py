@@ -1,0 +1,22 @@
+"""Worker processes: chunks of people are planned for beside each other, and all queries are sent by this process.
+
+The black box stays in the process that was started by the user, so that queries are counted, cached and recorded in one
+place, and a model need not be sent to other processes.
+
+May import: errors, bounded_json, problem, models, blackbox.
+"""
+
+from counterplan.parallel.pool import WorkerLink, WorkerTeam, checked_jobs, run_chunks, worker_team
+from counterplan.parallel.remote_box import PeopleChunk, RemoteBox, answering, people_chunks
+
+__all__ = [
+    "PeopleChunk",
+    "RemoteBox",
+    "WorkerLink",
+    "WorkerTeam",
+    "answering",
+    "checked_jobs",
+    "people_chunks",
+    "run_chunks",
+    "worker_team",
+]
