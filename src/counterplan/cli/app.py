@@ -26,6 +26,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "check": Command("problems", "check", "Report everything wrong or doubtful in a problem file, with line numbers."),
+    "describe": Command("problems", "describe", "Describe a problem: functions, causal graph and features."),
     "init": Command("problems", "init", "Write a commented problem file to start from, inferred from a table."),
     "schema": Command("problems", "schema", "Print the JSON Schema of problem files, for editors."),
     "fit": Command("fitting", "fit", "Learn about the model once, to plan for everybody."),
