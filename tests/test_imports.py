@@ -138,6 +138,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "export.card_summary": {"card_text", "cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.dot": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.svg": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
+        "export.trace": {"export.resolved", "export.svg", "protocol", "recommendation", "rules"},
         "export.python": {
             "cautions",
             "export.card_summary",
@@ -170,7 +171,15 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "text",
             "verification",
         },
-        "export": {"export.dot", "export.html", "export.python", "export.svg", "io", "protocol"},
+        "export": {
+            "export.dot",
+            "export.html",
+            "export.python",
+            "export.svg",
+            "export.trace",
+            "io",
+            "protocol",
+        },
     },
     "distillation": {
         "candidate_tests": set(),

@@ -294,6 +294,34 @@ def load_problem_file(path: str | Path) -> Problem:
     )
 
 
+def people_of_program(name: str, problem: Problem, people: str | Path | None = None) -> Inputs:
+    """Resolve the people to run a program for, without a model.
+
+    Parameters
+    ----------
+    name : str
+        The folder or the file of the program. The folder of a fitted benchmark provides its refused test people.
+    problem : Problem
+        The problem of the program.
+    people : str or pathlib.Path, optional
+        The people: a CSV or Parquet file.
+
+    Returns
+    -------
+    Inputs
+
+    Raises
+    ------
+    SettingError
+        If there are no people.
+    """
+    if folder_or_file(name).is_dir():
+        return resolve(name, people, model_required=False, lazy=True)
+    if people is None:
+        raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
+    return Inputs(problem, Path(people), BlackBox(_no_model), None, Origin(None, 0), False, Path(people))
+
+
 def folder_or_file(name: str) -> Path:
     """Return the path of a learned folder or a file, whose name must not be that of a benchmark.
 

@@ -82,7 +82,8 @@ class Sheet:
             self._head(end, (1.0, 0.0), kind)
 
     def _line(self, path: str, kind: str) -> None:
-        self.add(f'<path class="{f"line {kind}".rstrip()}" d="{path}"/>')
+        width = 2.2 if "lit" in kind.split() else 1.6
+        self.add(f'<path class="{f"line {kind}".rstrip()}" d="{path}" stroke-width="{width}"/>')
 
     def _head(self, tip: Point, direction: Point, kind: str) -> None:
         length = math.hypot(*direction) or 1.0
