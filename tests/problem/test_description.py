@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan.problem import Problem
+from counterplan.storage.workspace import Workspace
 
 HOSTILE = "</text><script>alert(1)</script>\"'&\x1b[2J\u202e"
 
@@ -136,6 +137,9 @@ def test_describes_on_the_command_line(run, folder: Path) -> None:
     assert json.loads(run("describe", "german", "--json").out) == german.description()
     assert "Wrote graph.svg" in run("describe", "loan.yaml", "--to", "graph.svg").out
     assert (folder / "graph.svg").read_text() == Problem.load(folder / "loan.yaml").to_svg()
+    (folder / "learned").mkdir()
+    Workspace(folder / "learned").save_problem(german)
+    assert run("describe", "learned").out == german.to_text() + "\n"
 
 
 @pytest.mark.usefixtures("folder")

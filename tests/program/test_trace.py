@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import PeopleError, PlanError, Problem, Program
+from counterplan import PeopleError, PlanError, Problem, Program, benchmarks
 from counterplan.program import INTERVENE, Choice, Leaf
 from counterplan.program.export import trace_svg
+from counterplan.storage.workspace import Origin, Workspace
 from program import programs
 from program.random_programs import random_program
 from program.test_export import hostile
@@ -160,4 +161,16 @@ def test_draws_on_the_command_line(run, folder: Path) -> None:
         wrong = run(*given_words)
         assert wrong.code == 2
         assert message in wrong.err
+    (folder / "learned").mkdir()
+    workspace = Workspace(folder / "learned")
+    workspace.save_problem(syn := worlds.benchmark("syn"))
+    workspace.save_origin(Origin("syn", 0))
+    job = next(action.index for action in syn.transitions.actions if str(action) == "CHANGE_JOB=ceo")
+    stop = Leaf((Choice(syn.transitions.stop),))
+    of_syn = Program(syn, {INTERVENE: Leaf((Choice(job),)), "CHANGE_JOB": stop})
+    of_syn.save(folder / "learned" / "program.json")
+    ran = run("export", "learned", "--person", 3, "--to", "own.svg")
+    assert ran.code == 0, ran.err
+    refused = benchmarks.load("syn").refused_test
+    assert (folder / "own.svg").read_text() == trace_svg(of_syn, refused.iloc[[3]]), "a benchmark has its own people"
     assert json.loads((folder / "program.json").read_text())["counterplan_program"] == 1

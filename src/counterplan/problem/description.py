@@ -21,6 +21,10 @@ _LONGEST_WORD = 24
 """Longer words are broken if a table is too wide."""
 
 
+_COSTS = (
+    "An action is a function with one argument. Its cost is surcharge + base × s(x) for every edge from a feature x to "
+    "the feature that it changes, where s(x) is the scale of that edge. Numbers in braces are by argument."
+)
 _STOP_DATA: dict[str, Any] = {
     "name": STOP,
     "effect": "end the plan",
@@ -148,11 +152,7 @@ def problem_text(parts: ProblemParts) -> str:
             [*functions, (STOP, _STOP_DATA["effect"], "none", "–", "always", "0")],
         ),
         "",
-        *textwrap.wrap(
-            "An action is a function with one argument. Costs in braces are by argument; s(x) is the scale of the edge "
-            "from x in the causal graph.",
-            WIDTH,
-        ),
+        *textwrap.wrap(_COSTS, WIDTH),
         "",
         "Causal graph",
         *_graph_lines(transitions),

@@ -12,7 +12,7 @@ from counterplan.drawing import Sheet, text_width, wrapped
 from counterplan.errors import PeopleError, PlanError
 from counterplan.plans import Plan, Plans, allowed_actions
 from counterplan.problem.parts import STOP, format_number
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, cut, text_of
 from counterplan.program.export.resolved import title
 from counterplan.program.export.svg import automaton, drawing_style
 from counterplan.program.protocol import ProgramLike
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _PANEL = 470
 """Width of the texts beside the automaton."""
 _TOP = 56
+_LONGEST_RULE = 2_000
+"""Characters of a rule; longer ones are cut."""
 _BADGE = 11
 """Half the height of a number on an arc."""
 
@@ -72,8 +74,8 @@ def trace_svg(program: ProgramLike, person: PeopleTable | People | Plan, *, forb
     trace = _trace(program, person, forbid)
     plan, sheet = trace.plan, Sheet()
     drawn = automaton(program, trace.path, name_of=str)
-    name = f"person {plan.person}"
-    sheet.text(20, 14, wrapped(f"{title(program.problem)}: the trace of {name}", drawn.width + _PANEL, 16), "bold", 16)
+    name = _name(plan)
+    sheet.text(20, 14, f"{cut(title(program.problem), 60)}: the trace of {name}", "bold", 16)
     sheet.add(f'<g class="automaton" transform="translate(0 {_TOP})">')
     sheet.elements += drawn.elements
     sheet.add("</g>")
@@ -124,18 +126,22 @@ def _trace(program: ProgramLike, person: PeopleTable | People | Plan, forbid: Fo
     return _Trace(plan, path, rules)
 
 
+def _name(plan: Plan) -> str:
+    return f"person {cut(plan.person, 40)}"
+
+
 def _rule_text(rule: Rule) -> str:
     """The Boolean rule: `amount >= 5820 and not possible: CHANGE_JOB=manager`; `always` if it has no conditions."""
     impossible = f"not possible: {', '.join(rule.cannot)}" if rule.cannot else ""
     conditions = rule.formal if rule.conditions else ""
-    return ", ".join(filter(None, (conditions, impossible))) or "always"
+    return cut(", ".join(filter(None, (conditions, impossible))) or "always", _LONGEST_RULE)
 
 
 def _panel(sheet: Sheet, program: ProgramLike, trace: _Trace, left: float) -> None:
     """The steps beside the automaton, numbered like its arcs, and the relevant values of the person."""
     plan, inner = trace.plan, left + 2 * _BADGE + 12
     width = _PANEL - (inner - left)
-    y = sheet.text(left, _TOP + 14, f"person {plan.person}", "bold", 14) + 2
+    y = sheet.text(left, _TOP + 14, _name(plan), "bold", 14) + 2
     y = sheet.text(left, y, wrapped(_values(program, trace), _PANEL, 12.5), "soft", 12.5) + 16
     for number, (step, rule) in enumerate(zip([*plan.steps, None], trace.rules, strict=True), 1):
         _badge(sheet, left + _BADGE, y + 9, str(number))
@@ -145,7 +151,9 @@ def _panel(sheet: Sheet, program: ProgramLike, trace: _Trace, left: float) -> No
             y = sheet.text(left + _PANEL, y, f"total cost {format_number(plan.cost)}", "bold", 13, "end")
             continue
         cost = f"cost {format_number(step.cost)}"
-        lines = wrapped(f"{step.function} = {text_of(step.argument)}", width - text_width(cost, 13) - 12, 14, bold=True)
+        lines = wrapped(
+            f"{cut(step.function)} = {_value(step.argument)}", width - text_width(cost, 13) - 12, 14, bold=True
+        )
         sheet.text(left + _PANEL, y, cost, "", 13, "end")
         y = sheet.text(inner, y, lines, "bold", 14)
         y = sheet.text(inner, y, wrapped(_changes(step.before, step.after), width, 12.5), "soft", 12.5) + 14
@@ -171,7 +179,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _value(value: Native | None) -> str:
-    return "unknown" if value is None else text_of(value)
+    return "unknown" if value is None else cut(text_of(value))
 
 
 def _badge(sheet: Sheet, x: float, y: float, text: str) -> None:
