@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import doctest
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterplan.drawing import Sheet, escaped, layout, text_width, wrapped
+from counterplan.drawing import Sheet, escaped, layout, text_width, texts, wrapped
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
@@ -52,6 +54,11 @@ def test_nodes_are_apart_and_right_of_their_parents(graph: tuple[int, list[tuple
         assert half - 1e-6 <= middle <= placed.height - half + 1e-6
         for other, place, half_of_other in areas[:i]:
             assert other != column or abs(middle - place) >= half + half_of_other + 10 - 1e-6
+
+
+def test_examples_in_docstrings_hold() -> None:
+    for module in (texts, sys.modules[layout.__module__]):
+        assert doctest.testmod(module).failed == 0
 
 
 def test_the_same_graph_has_the_same_layout() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Sequence
 from importlib.resources import files
@@ -67,7 +68,7 @@ class Sheet:
             self.cover(*point)
         before, tip = points[-2], points[-1]
         end = _towards(tip, before, _HEAD - 1, 1.0) if head else tip
-        self._line(rounded_path([*points[:-1], end], radius), kind)
+        self._line(_rounded_path([*points[:-1], end], radius), kind)
         if head:
             self._head(tip, (tip[0] - before[0], tip[1] - before[1]), kind)
 
@@ -111,7 +112,13 @@ class Sheet:
         return "\n".join(lines) + "\n"
 
 
-def rounded_path(points: Sequence[Point], radius: float) -> str:
+def image_tag(svg: str, alt: str) -> str:
+    """A drawing as an HTML image that contains it, so that its style cannot leak into the page."""
+    data = base64.b64encode(svg.encode("utf-8", "replace")).decode()
+    return f'<img alt="{escaped(alt)}" src="data:image/svg+xml;base64,{data}"/>'
+
+
+def _rounded_path(points: Sequence[Point], radius: float) -> str:
     """A path along straight lines between points, with round corners."""
     parts = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):

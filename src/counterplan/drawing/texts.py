@@ -23,7 +23,7 @@ def text_width(text: str, size: float = 13, bold: bool = False) -> float:
     Examples
     --------
     >>> round(text_width("income", 10)), round(text_width("CHANGE_INCOME", 10))
-    (35, 93)
+    (38, 92)
     """
     return size * sum(_letter_width(letter) for letter in text) * (1.06 if bold else 1)
 
@@ -43,7 +43,7 @@ def wrapped(text: str, width: float, size: float = 13, bold: bool = False) -> li
 
     Examples
     --------
-    >>> wrapped("your income is below 50,000", 100)
+    >>> wrapped("your income is below 50,000", 120)
     ['your income is', 'below 50,000']
     """
     lines, line = [], ""
