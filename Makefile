@@ -5,7 +5,7 @@ READY := .venv/ready
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo check test slow lint format bench docs notebook schema constraints clean
+.PHONY: demo check test slow lint format bench docs notebook figures schema constraints clean
 
 # Person 46 is shown because one step is not enough for them.
 PERSON := 46
@@ -76,6 +76,10 @@ docs: $(READY)
 
 notebook: $(READY)
 	$(BIN)/python docs/examples/make_notebook.py
+
+# The figures of docs/ that follow from code alone; bench/figures.py draws those of measurements.
+figures: $(READY)
+	$(BIN)/python docs/figures/make_figures.py
 
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json

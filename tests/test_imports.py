@@ -24,7 +24,7 @@ MOST_LOOSE_MODULES = 5
 FACADE = "counterplan"
 """The package's own `__init__`."""
 
-_WORLD = {"errors", "bounded_json", "problem"}
+_WORLD = {"errors", "bounded_json", "drawing", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "agent", "program"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
@@ -32,7 +32,8 @@ _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figur
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "bounded_json": {"errors"},
-    "problem": {"errors"},
+    "drawing": {"errors"},
+    "problem": {"errors", "drawing"},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
     "storage": {*_WORLD, "models", "blackbox"},
@@ -79,15 +80,19 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "dtypes": {"values"},
         "intake": set(),
         "frames": {"dtypes", "intake", "parts", "scalars", "transitions", "values"},
-        "html": {"parts", "transitions", "values"},
+        "description": {"parts", "transitions", "values"},
+        "graph_svg": {"description", "parts", "transitions", "values"},
+        "html": {"description", "parts", "values"},
         "builder": {"binding", "causal_graph", "limits", "parts", "scalars", "schema", "source", "values"},
         "natives": {"dtypes", "frames", "parts", "values"},
         "tables": {"dtypes", "natives", "parts", "values"},
         "problem": {
             "builder",
+            "description",
             "dtypes",
             "encoding",
             "frames",
+            "graph_svg",
             "html",
             "intake",
             "parts",
@@ -134,6 +139,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "export.card_summary": {"card_text", "cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.dot": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
         "export.svg": {"cautions", "export.drawing", "export.resolved", "parts", "protocol"},
+        "export.trace": {"export.resolved", "export.svg", "protocol", "recommendation", "rules"},
         "export.python": {
             "cautions",
             "export.card_summary",
@@ -166,7 +172,15 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "text",
             "verification",
         },
-        "export": {"export.dot", "export.html", "export.python", "export.svg", "io", "protocol"},
+        "export": {
+            "export.dot",
+            "export.html",
+            "export.python",
+            "export.svg",
+            "export.trace",
+            "io",
+            "protocol",
+        },
     },
     "distillation": {
         "candidate_tests": set(),

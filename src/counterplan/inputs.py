@@ -216,9 +216,8 @@ def resolve(
             source=_source(people),
         )
         return inputs if lazy else _with_table(inputs)
-    if workspace is None and not Path(name).exists() and not name.endswith((".yaml", ".yml")):
-        known, hint = ", ".join(benchmarks.NAMES), did_you_mean(name, benchmarks.NAMES)
-        raise SettingError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
+    if workspace is None:
+        _require_problem_name(name)
     used = changed or (load_problem_file(name) if workspace is None else workspace.load_problem())
     if people is None:
         raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
@@ -227,6 +226,41 @@ def resolve(
     box = BlackBox(_no_model) if model is None else black_box(model, threshold, dtypes)
     inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
     return inputs if lazy else _with_table(inputs)
+
+
+def resolve_problem(name: str | Path) -> Problem:
+    """Resolve the name of a problem alone, without people or a model.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A benchmark, a problem file, or a learned folder, as for `resolve`.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    SettingError
+        If the name cannot be resolved.
+    ProblemError
+        If the problem file is invalid.
+    """
+    name = str(name)
+    if name in benchmarks.NAMES:
+        return benchmarks.load_problem(name)
+    if Path(name).is_dir():
+        return Workspace(name).load_problem()
+    _require_problem_name(name)
+    return load_problem_file(name)
+
+
+def _require_problem_name(name: str) -> None:
+    """Raise a SettingError, with the names of benchmarks, for a name that is neither that of a file nor like one."""
+    if not Path(name).exists() and not name.endswith((".yaml", ".yml")):
+        known, hint = ", ".join(benchmarks.NAMES), did_you_mean(name, benchmarks.NAMES)
+        raise SettingError(f"'{name}' is neither a problem file, a fitted folder nor a benchmark ({known}){hint}")
 
 
 def load_problem_file(path: str | Path) -> Problem:
@@ -258,6 +292,34 @@ def load_problem_file(path: str | Path) -> Problem:
         f"with 'counterplan export {path} --to page.html'; to plan with it, give the folder in which it was "
         "distilled, and --planner program"
     )
+
+
+def people_of_program(name: str, problem: Problem, people: str | Path | None = None) -> Inputs:
+    """Resolve the people to run a program for, without a model.
+
+    Parameters
+    ----------
+    name : str
+        The folder or the file of the program. The folder of a fitted benchmark provides its refused test people.
+    problem : Problem
+        The problem of the program.
+    people : str or pathlib.Path, optional
+        The people: a CSV or Parquet file.
+
+    Returns
+    -------
+    Inputs
+
+    Raises
+    ------
+    SettingError
+        If there are no people.
+    """
+    if folder_or_file(name).is_dir():
+        return resolve(name, people, model_required=False, lazy=True)
+    if people is None:
+        raise SettingError(f"{name}: no people given; pass a table of them, with --people FILE")
+    return Inputs(problem, Path(people), BlackBox(_no_model), None, Origin(None, 0), False, Path(people))
 
 
 def folder_or_file(name: str) -> Path:

@@ -3,7 +3,7 @@
 Training needs the extra `[train]` (JAX, used in `learner` only); a
 trained agent runs on numpy.
 
-May import: errors, bounded_json, problem, blackbox, storage, parallel, search.
+May import: errors, bounded_json, drawing, problem, blackbox, storage, parallel, search.
 """
 
 from counterplan.agent.agent import Agent, load_agent, save_agent

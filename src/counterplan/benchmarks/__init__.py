@@ -3,9 +3,9 @@
 `load(name, seed)` returns the problem, its black box and its people. Models are trained once per seed and cached in
 the user's cache directory; damaged or outdated files are replaced.
 
-May import: errors, bounded_json, problem, models, blackbox, storage, search, plans, plugins, planners.
+May import: errors, bounded_json, drawing, problem, models, blackbox, storage, search, plans, plugins, planners.
 """
 
-from counterplan.benchmarks.suite import NAMES, PAPER_NAMES, Benchmark, load
+from counterplan.benchmarks.suite import NAMES, PAPER_NAMES, Benchmark, load, load_problem
 
-__all__ = ["NAMES", "PAPER_NAMES", "Benchmark", "load"]
+__all__ = ["NAMES", "PAPER_NAMES", "Benchmark", "load", "load_problem"]

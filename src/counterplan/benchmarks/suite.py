@@ -83,6 +83,14 @@ MAX_SEED = (2**32 - 1) // 1_000 - 1
 """Networks are trained with the seeds 1,000 × seed and following, which scikit-learn limits to 32 bits."""
 
 
+def load_problem(name: str) -> Problem:
+    """Load the problem of a benchmark alone; a SettingError if there is no such benchmark."""
+    if name not in NAMES:
+        raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
+    with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
+        return Problem.load(path)
+
+
 def load(name: str, seed: int = 0) -> Benchmark:
     """Load a benchmark.
 
@@ -108,12 +116,9 @@ def load(name: str, seed: int = 0) -> Benchmark:
     >>> syn.problem
     Problem('syn': 9 features, 5 functions, 24 actions)
     """
-    if name not in NAMES:
-        raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
+    problem = load_problem(name)
     if not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
         raise SettingError(f"the seed of a benchmark is a whole number from 0 to {MAX_SEED:,}, not {seed!r}")
-    with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:
-        problem = Problem.load(path)
     random = np.random.default_rng([seed, NAMES.index(name)])
     if name in synthetic.RULES:
         rule = RuleModel(problem, synthetic.RULES[name])

@@ -26,13 +26,14 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "check": Command("problems", "check", "Report everything wrong or doubtful in a problem file, with line numbers."),
+    "describe": Command("problems", "describe", "Describe a problem: functions, causal graph and features."),
     "init": Command("problems", "init", "Write a commented problem file to start from, inferred from a table."),
     "schema": Command("problems", "schema", "Print the JSON Schema of problem files, for editors."),
     "fit": Command("fitting", "fit", "Learn about the model once, to plan for everybody."),
     "recommend": Command("recommending", "recommend", "Compute plans: which actions would overturn the decision."),
     "distil": Command("programs", "distil", "Distil a program: rules that people can read, and that need no model."),
     "show": Command("programs", "show", "Print a program, rule by rule, and its card."),
-    "export": Command("programs", "export", "Write a program as a page, a module, a drawing or a file."),
+    "export": Command("programs", "export", "Write a program as a page, a module, a drawing or a file; draw a trace."),
     "benchmarks": Command("benchmarking", "benchmarks_table", "Describe the five benchmark problems."),
     "experiment": Command("experimenting", "experiment", "Repeat the paper's evaluation, and ours."),
 }

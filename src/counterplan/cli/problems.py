@@ -1,4 +1,4 @@
-"""The commands on problem files: `check`, `init`, `schema`."""
+"""The commands on problem files: `check`, `describe`, `init`, `schema`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import typer
 
 from counterplan.blackbox import BlackBox
-from counterplan.cli.common import Like, Threshold, count
+from counterplan.cli.common import Like, ProblemName, Threshold, count
 from counterplan.cli.terminal import echo, emit
-from counterplan.errors import CounterplanError, PeopleError, StorageError
-from counterplan.inputs import black_box, read_like
+from counterplan.errors import CounterplanError, PeopleError, SettingError, StorageError
+from counterplan.inputs import black_box, read_like, resolve_problem
 from counterplan.problem import Problem, json_schema, read_table
 from counterplan.problem.draft import draft_from
 from counterplan.problem.lint import check as check_file
 from counterplan.problem.source import Finding
-from counterplan.storage.files import write_whole
+from counterplan.storage.files import require_writable, write_whole
 
 CHECKED = 5
 """People that `check` queries the model about, those with the most missing values among them."""
@@ -80,6 +80,27 @@ def _failures(problem: Problem, path: Path, box: BlackBox | None) -> list[Findin
     except CounterplanError as error:
         return [Finding(str(error))]
     return []
+
+
+def describe(
+    problem: ProblemName,
+    to: Annotated[Path | None, typer.Option(help="Draw the causal graph in this file, FILE.svg, instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the description as JSON.")] = False,
+) -> None:
+    """Describe a problem: functions with their arguments, preconditions and costs, the causal graph, the features."""
+    if to is not None and as_json:
+        raise SettingError("--to draws the causal graph and --json prints the description; give one of them")
+    if to is not None and to.suffix.lower() != ".svg":
+        raise SettingError(f"{to}: the causal graph is drawn as SVG; give a file that ends in .svg")
+    described = resolve_problem(problem)
+    if to is not None:
+        require_writable(to)
+        write_whole(to, described.to_svg().encode("utf-8", "replace"))
+        echo(f"Wrote {to}.")
+    elif as_json:
+        emit(json.dumps(described.description(), ensure_ascii=False, indent=1))
+    else:
+        echo(described.to_text())
 
 
 def init(

@@ -10,13 +10,13 @@ import typer
 from counterplan.cli.common import Jobs, Like, ModelName, Threshold, load_recourse, recording
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
-from counterplan.inputs import folder_or_file, resolve
+from counterplan.inputs import folder_or_file, people_of_program, resolve
 from counterplan.plans.progress import progress_bar, stage_display
 from counterplan.program import Program
 from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
 from counterplan.recourse import load_program
-from counterplan.storage.files import require_writable
+from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.workspace import PROGRAM, Workspace
 
 
@@ -89,13 +89,33 @@ def show(
 def export(
     folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
     to: Annotated[Path, typer.Option(help="The file to write: .html (a page), .py, .svg, .dot or .json.")],
+    person: Annotated[
+        int | None, typer.Option(help="Draw the trace of this person instead (.svg): a row, counted from 0.")
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(help="The people for --person: CSV or Parquet (a benchmark brings its refused test people)."),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(help="With --person: a function, or FUNCTION=argument, that cannot be done; repeatable."),
+    ] = None,
 ) -> None:
-    """Write a program as a page, a module, a drawing or a file."""
+    """Write a program as a page, a module, a drawing or a file, or draw the trace of one person."""
     from counterplan.program.export import export as export_program
+    from counterplan.program.export import trace_svg
 
+    if person is None and (people is not None or forbid):
+        raise SettingError("--people and --forbid are for the trace of one person; give --person as well")
+    if person is not None and to.suffix.lower() != ".svg":
+        raise SettingError(f"{to}: the trace of a person is drawn as SVG; give a file that ends in .svg")
     program = _program(folder)
     require_writable(to)
-    export_program(program, to)
+    if person is None:
+        export_program(program, to)
+    else:
+        row = people_of_program(folder, program.problem, people).take([person]).people()
+        write_whole(to, trace_svg(program, row, forbid=forbid or ()).encode("utf-8", "replace"))
     echo(f"Wrote {to}.")
 
 

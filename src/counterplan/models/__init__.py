@@ -2,7 +2,7 @@
 
 Queries are counted and cached in `counterplan.blackbox`.
 
-May import: errors, bounded_json, problem.
+May import: errors, bounded_json, drawing, problem.
 """
 
 from counterplan.models.adapters import adapt, referenced

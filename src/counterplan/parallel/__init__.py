@@ -3,7 +3,7 @@
 The black box stays in the process that was started by the user, so that queries are counted, cached and recorded in one
 place, and a model need not be sent to other processes.
 
-May import: errors, bounded_json, problem, models, blackbox.
+May import: errors, bounded_json, drawing, problem, models, blackbox.
 """
 
 from counterplan.parallel.pool import WorkerLink, WorkerTeam, checked_jobs, run_chunks, worker_team

@@ -1,6 +1,6 @@
 """The definition of a recourse problem: its file, features and actions, state transitions, and tables of people.
 
-May import: errors.
+May import: errors, drawing.
 """
 
 from counterplan.problem.encoding import Encoding

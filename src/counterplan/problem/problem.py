@@ -15,9 +15,11 @@ import pandas as pd
 
 from counterplan.errors import PeopleError, ProblemError, SettingError
 from counterplan.problem.builder import Parts, build
+from counterplan.problem.description import ProblemParts, problem_data, problem_text
 from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.encoding import Encoding
 from counterplan.problem.frames import People, as_dtypes, read_people
+from counterplan.problem.graph_svg import graph_svg
 from counterplan.problem.html import problem_html
 from counterplan.problem.intake import PeopleTable
 from counterplan.problem.parts import Feature, Outcome
@@ -192,6 +194,30 @@ class Problem:
         """Decode a state [F] to a mapping of feature names to values; None for missing values."""
         return {feature.name: feature.native(float(state[feature.index])) for feature in self.features}
 
+    def description(self) -> dict[str, Any]:
+        """The functions, the causal graph and the features of the problem as plain data.
+
+        Returns
+        -------
+        dict
+            `functions` have their effect, the kind of their argument, arguments, precondition, costs and the features
+            that scale these; `causes` are the edges of the causal graph, each with its scale, table or formula;
+            `features` have their kind, values or bounds, and whether they are immutable, protected, derived from
+            others, or may be missing.
+        """
+        return problem_data(self._described())
+
+    def to_text(self) -> str:
+        """Describe the problem: functions with arguments, preconditions and costs, the causal graph, and features."""
+        return problem_text(self._described())
+
+    def to_svg(self) -> str:
+        """Draw the causal graph as a standalone SVG file: features with their costs, and edges with their effects."""
+        return graph_svg(self._described())
+
+    def _described(self) -> ProblemParts:
+        return ProblemParts(self.name, self._parts.file.title, self.transitions, self.outcome, self.max_actions)
+
     def allowed(self, forbid: Sequence[str] = ()) -> Bools:
         """Mask the actions that remain when some are forbidden.
 
@@ -237,4 +263,4 @@ class Problem:
         )
 
     def _repr_html_(self) -> str:
-        return problem_html(self.name, self.transitions, self.outcome, self.max_actions)
+        return problem_html(self._described())

@@ -2,7 +2,7 @@
 
 They import no model, agent, surrogate or planner; `verification` alone imports the black box, on use.
 
-May import: errors, bounded_json, problem, blackbox, storage, search, plans.
+May import: errors, bounded_json, drawing, problem, blackbox, storage, search, plans.
 """
 
 from counterplan.program.card import ProgramCard

@@ -1,4 +1,4 @@
 """Everything that touches a disk: whole files, bounded readers, serialization, answers, checkpoints, workspaces.
 
-May import: errors, bounded_json, problem, models, blackbox.
+May import: errors, bounded_json, drawing, problem, models, blackbox.
 """

@@ -18,7 +18,7 @@ from counterplan.program.export.card_summary import counted, groups, limits, lis
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import derived, resolved, title
-from counterplan.program.export.svg import figure
+from counterplan.program.export.svg import drawing_style, figure
 from counterplan.program.parts import Leaf, Tree, leaves
 from counterplan.program.protocol import ProgramLike
 from counterplan.program.text import program_text
@@ -32,7 +32,7 @@ _ROWS = 6
 
 def to_html(program: ProgramLike) -> str:
     """The page as text. Its security policy allows no network and only its own code, by hash; all text is escaped."""
-    style = _read("drawing.css") + _read("page.css")
+    style = drawing_style() + _read("page.css")
     script = _read("engine.js") + _read("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
