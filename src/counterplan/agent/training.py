@@ -19,12 +19,14 @@ from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, ForestSettings
 from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
+from counterplan.agent.rollout import Choose, greedy, policy_plans, sampling
 from counterplan.agent.search import SearchSettings, TreeSearch, search
 from counterplan.agent.trace_archive import TraceArchive
 from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
 from counterplan.errors import PeopleError, SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
+from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.search.outcome import SearchOutcome
 from counterplan.search.synthetic import crossover
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays
@@ -46,6 +48,7 @@ _FORMAT = CheckpointFormat(
     arrays={"queue": "order", "stale_searches": "idle", "least_costs": "least", "best_costs": "best_costs"},
 )
 """Attributes of a trainer in a checkpoint, with the keys they are stored by."""
+EXPLORE = ("tree", "policy")
 _ARCHIVE_KEYS = {
     "cost": "archive.cost",
     "plans": "archive.plans",
@@ -112,6 +115,10 @@ class TrainingSettings:
     select_by_success : bool, default=False
         Select the agent with the highest success rate on validation people, the newest of equal ones, as in the
         paper. By default the one with the least mean cost ratio is selected, where a failure counts 2.
+    explore : {"tree", "policy"}, default="tree"
+        How plans are found in training: by tree search, or by sampling `simulations` traces of each person from the
+        agent's own policy, to measure what the search contributes. The cheapest successful trace is archived, and
+        validation people get the plan of the policy alone.
 
     Examples
     --------
@@ -147,6 +154,11 @@ class TrainingSettings:
     checkpoint_seconds: float = 5.0
     first_people: int | None = field(default=None, metadata={"added": True})
     select_by_success: bool = field(default=False, metadata={"added": True})
+    explore: str = field(default="tree", metadata={"added": True})
+
+    def __post_init__(self) -> None:
+        if self.explore not in EXPLORE:
+            raise SettingError(f"explore={self.explore!r}: there are {' and '.join(EXPLORE)}")
 
     @classmethod
     def preset(cls, name: str) -> TrainingSettings:
@@ -395,7 +407,9 @@ class AgentTrainer:
         return np.flatnonzero((self.stale_searches < patience)[: self.n_active])
 
     def _search(self, group: Ints) -> None:
-        if self.settings.search.stepwise:
+        if self.settings.explore == "policy":
+            self._sample(group)
+        elif self.settings.search.stepwise:
             self._search_stepwise(group)
         else:
             self._search_once(group)
@@ -412,9 +426,35 @@ class AgentTrainer:
         trees = TreeSearch(self.agent, archive.starts[group], allowed, oracle, chosen, max_queries, found)
         trees.stepwise(np.arange(people), self.random)
         self.out_of_budget |= oracle.exhausted
+        self._archive(group, found)
+
+    def _sample(self, group: Ints) -> None:
+        """Training without search: traces sampled from the policy."""
+        starts, oracle = self.archive.starts[group], self._oracle(self.people.take(group))
+        found = SearchOutcome.empty(len(group), self.problem.max_actions)
+        for _ in range(self.settings.simulations):
+            self._follow(sampling(self.random), starts, oracle, found)
+            if oracle.exhausted:
+                self.out_of_budget = True
+                break
+        self._archive(group, found)
+
+    def _follow(self, choose: Choose, starts: Floats, oracle: MeteredOracle, found: SearchOutcome) -> None:
+        """Query the plans of the policy for people at `starts` [B, F]; cheaper successes replace those in `found`."""
+        everything = np.ones(len(self.problem.transitions), bool)
+        actions = policy_plans(self.agent, starts, everything, choose, self.settings.tree, act_first=True)
+        planned = np.flatnonzero((actions != NO_ACTION).any(axis=1))
+        ends, cost, _ = rollout(self.problem.transitions, starts[planned], actions[planned])
+        better = oracle(ends, planned) & (cost < found.cost[planned] - 1e-6)
+        found.actions[planned[better]] = actions[planned[better]]
+        found.cost[planned[better]] = cost[better]
+
+    def _archive(self, group: Ints, found: SearchOutcome) -> None:
+        """Archive the successful plans of a group, which replace earlier ones."""
         solved = np.flatnonzero(np.isfinite(found.cost))
-        self.n_improved += int((found.cost < archive.cost[group] - 1e-6).sum())
-        archive.add(group[solved], found.actions[solved], found.visits[solved])
+        self.n_improved += int((found.cost < self.archive.cost[group] - 1e-6).sum())
+        visits = None if found.visits is None else found.visits[solved]
+        self.archive.add(group[solved], found.actions[solved], visits)
 
     def _search_once(self, group: Ints) -> None:
         """One tree for each person; plans cheaper than the archived ones replace them."""
@@ -450,9 +490,8 @@ class AgentTrainer:
             if not np.isfinite(self.best_costs).any():
                 self.best_agent = self.agent
             return None, None
-        allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
         oracle = self._oracle(self.validation)
-        found = search(self.agent, self.validation.states, allowed, oracle, self.settings.search, None)
+        found = self._plan(self.validation.states, oracle)
         if oracle.exhausted:  # an incomplete validation is not comparable
             self.out_of_budget = True
             return None, None
@@ -463,6 +502,15 @@ class AgentTrainer:
             self.best_costs, self.best_agent = found.cost, self.agent
         self.stale_validations = 0 if gain > 0 else self.stale_validations + 1
         return float(solved.mean()), float(found.cost[solved].mean()) if solved.any() else 0.0
+
+    def _plan(self, states: Floats, oracle: MeteredOracle) -> SearchOutcome:
+        """Plans for validation people at `states` [V, F]: those of the search, or of the policy if there is none."""
+        if self.settings.explore == "policy":
+            found = SearchOutcome.empty(len(states), self.problem.max_actions)
+            self._follow(greedy(self.agent), states, oracle, found)
+            return found
+        allowed = np.ones((len(states), len(self.problem.transitions)), bool)
+        return search(self.agent, states, allowed, oracle, self.settings.search, None)
 
     def _gain(self, cost: Floats) -> float:
         """By how much the `cost` [V] of plans for validation people improves on that of the best agent; 0 if equal."""
