@@ -95,7 +95,7 @@ def test_the_papers_four_models_are_compared_on_the_people_that_they_solve() -> 
 
 def test_findings_compare_the_papers_rows_with_the_published_ones() -> None:
     text = " ".join(findings(with_paper()))
-    assert "By the paper’s preset, M_mcts succeeds for 50 % of people (published: 100 % of people); M_prog" in text
+    assert "By the paper’s preset, M_mcts succeeds for 50 % of people (published: 100 %); M_prog" in text
     assert "The cost ratio of M_mcts is 1.20; its published mean cost is 2.3 times the mean optimal cost" in text
     assert (
         "An agent trained without tree search, within the same budget, succeeds alone for 0 % of people, the one of "

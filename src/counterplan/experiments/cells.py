@@ -329,10 +329,10 @@ _KINDS: dict[str, _Kind] = {
     AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (24, 73, 44, 104), _AGENT_FILES),
     PROGRAM: _Kind(_program, (SURROGATE,), (40, 243, 31, 277), ("program.json", "surrogate.json")),
     PAPER_AGENT: _Kind(
-        _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (27, 115, 94, 130), _AGENT_FILES
+        _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (36, 50, 42, 156), _AGENT_FILES
     ),
     UNSEARCHED: _Kind(
-        _train(UNSEARCHED, lambda settings: settings.unsearched), (PEOPLE,), (30, 73, 55, 110), _AGENT_FILES
+        _train(UNSEARCHED, lambda settings: settings.unsearched), (PEOPLE,), (30, 73, 55, 134), _AGENT_FILES
     ),
     IMITATION: _Kind(_imitation, (PAPER_AGENT,), (5, 16, 7, 16), ("program.json",)),
     **{

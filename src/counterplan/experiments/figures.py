@@ -170,7 +170,7 @@ def _queries(rows: ExperimentRows) -> Figure:
     axes[0][0].set_xlim(6, 2 * largest)
     labels = {"total": "prediction, all people", "trial": "trial of the program"}
     entries = [(labels.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()]
-    legend_above(figure, [*entries, ("hollow: published", "o", GREY)])
+    legend_above(figure, [*entries, ("published", "o", GREY)], hollow=("published",))
     return figure
 
 
@@ -190,8 +190,9 @@ def _traces(rows: ExperimentRows) -> Figure:
     external = cycle(_EXTERNAL)
     styles = {name: BENCHMARKS[name] if name in BENCHMARKS else next(external) for name in names}
     figure = new_figure(WIDE, 4.3)
-    axes = figure.subplots(2, 4, sharex=True).ravel()
-    for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=False):
+    axes = list(figure.subplots(2, 4, sharex=True).ravel())
+    _line_legend(axes.pop(3))
+    for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=True):
         shown: list[Interval] = []
         levels: list[float] = []
         for name, (values, level) in _by_traces(rows, measure).items():
@@ -203,11 +204,10 @@ def _traces(rows: ExperimentRows) -> Figure:
             axis.plot(x, y, color=colour, marker=marker, markersize=3.5)
             axis.fill_between(x, y - half, y + half, color=colour, alpha=0.12, linewidth=0)
             if not np.isnan(level):
-                axis.axhline(level, color=colour, linestyle=(0, (4, 2)), linewidth=0.9)
+                axis.axhline(level, color=colour, **_DEFAULT_LINE)
             published = _published_by_traces(name, measure)
             levels += published.values()
-            style: dict[str, Any] = {"linestyle": ":", "linewidth": 0.9, "markersize": 3, "markerfacecolor": "none"}
-            axis.plot(list(published), list(published.values()), color=colour, marker=marker, **style)
+            axis.plot(list(published), list(published.values()), color=colour, marker=marker, **_PUBLISHED_LINE)
         axis.set_title(label)
         axis.set_ylim(*limits(shown, levels))
         axis.set_xscale("log")
@@ -217,11 +217,28 @@ def _traces(rows: ExperimentRows) -> Figure:
         axis.grid()
     axes[0].set_ylim(-0.03, 1.03)
     for axis in axes[3:]:
-        axis.tick_params(labelbottom=True)
         axis.set_xlabel("traces")
-    axes[len(_PROGRAM)].set_visible(False)
     legend_above(figure, [(name, marker, colour) for name, (colour, marker) in styles.items()])
     return figure
+
+
+_PUBLISHED_LINE: dict[str, Any] = {"linestyle": ":", "linewidth": 0.9, "markersize": 3, "markerfacecolor": "none"}
+_DEFAULT_LINE: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
+
+
+def _line_legend(axis: Axes) -> None:
+    """The kinds of lines of the figure of traces, in place of a panel."""
+    from matplotlib.lines import Line2D
+
+    lines: dict[str, dict[str, Any]] = {
+        "M_prog": {"marker": "o", "markersize": 3.5},
+        "published": {"marker": "o"} | _PUBLISHED_LINE,
+        "default program": _DEFAULT_LINE,
+    }
+    axis.set_axis_off()
+    axis.legend(
+        handles=[Line2D([], [], color=INK, label=label, **style) for label, style in lines.items()], loc="center"
+    )
 
 
 def _published_by_traces(name: str, measure: str) -> dict[int, float]:

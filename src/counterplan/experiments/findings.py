@@ -73,8 +73,8 @@ def _paper(stats: Summary, names: Sequence[str]) -> str:
     for method in ("paper_search", "paper_program", "paper_policy"):
         by_name = _of_method(stats, names, method)
         if by_name:
-            published = [published_of(name, method).success for name in by_name]
-            known = f" (published: {_percents(published)})" if not all(map(pd.isna, published)) else ""
+            published = _percent_range(published_of(name, method).success for name in by_name)
+            known = f" (published: {published})" if published else ""
             sentences.append(f"{label_of(method)} succeeds for {_success(by_name)}{known}")
     if not sentences:
         return ""
@@ -281,11 +281,19 @@ def _on(part: int, total: int) -> str:
 
 
 def _percents(values: Iterable[float]) -> str:
+    text = _percent_range(values)
+    if not text:
+        return "nobody"
+    return f"{text} of people (by benchmark)" if "–" in text else f"{text} of people"
+
+
+def _percent_range(values: Iterable[float]) -> str:
+    """The least and the largest of shares that are known; empty if there are none."""
     known = [100 * value for value in values if not pd.isna(value)]
     if not known:
-        return "nobody"
+        return ""
     least, most = (_truncated(value) for value in (min(known), max(known)))
-    return f"{least} % of people" if least == most else f"{least}–{most} % of people (by benchmark)"
+    return f"{least} %" if least == most else f"{least}–{most} %"
 
 
 def _truncated(percent: float) -> str:

@@ -226,7 +226,7 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 def _methods(rows: ExperimentRows) -> str:
     lines = "".join(
-        f"<dt>{escape(method.label)}{f' <span class=paper>{escape(method.paper)}</span>' if method.paper else ''}</dt>"
+        f"<dt>{escape(method.label)}{' <span class=paper>the paper’s</span>' if method.paper else ''}</dt>"
         f"<dd>{escape(method.description)}</dd>"
         for method in map(method_named, in_order(rows.results["method"]))
     )
