@@ -17,7 +17,7 @@ from pathlib import Path
 import common  # first: it sets the number of threads
 import pandas as pd
 
-from counterplan import BlackBox, Plans, Recourse, SearchPlanner, benchmarks
+from counterplan import BlackBox, Plans, PolicyPlanner, Recourse, SearchPlanner, benchmarks
 from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.experiments.published import TRAINING_QUERIES
@@ -38,12 +38,9 @@ def paper_preset(benchmark: Benchmark, refused: common.Refused, row: dict[str, o
     training = AgentTrainer(benchmark.problem, read, box, TrainingSettings.preset("paper"), row["seed"])  # type: ignore[arg-type]
     agent = training.run()
     row |= {"paper_training_queries": training.queries, "paper_training_cpu": time.process_time() - start}
-    planner = SearchPlanner(benchmark.problem, BlackBox(benchmark.model), agent, settings="paper")
-    row["paper"] = measured(benchmark, refused, lambda people: planner.plan(people, refused=True))
-    recourse = Recourse(benchmark.problem, BlackBox(benchmark.model), agent=agent)
-    row["paper_policy"] = measured(
-        benchmark, refused, lambda people: recourse.recommend(people, "policy", refused=True)
-    )
+    for key, planner in (("paper", SearchPlanner), ("paper_policy", PolicyPlanner)):
+        made = planner(benchmark.problem, BlackBox(benchmark.model), agent, settings="paper")
+        row[key] = measured(benchmark, refused, partial(made.plan, refused=True))
 
 
 def one(name: str, seed: int, default: bool, paper: bool) -> dict[str, object]:

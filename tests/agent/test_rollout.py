@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import worlds
-from counterplan.agent import Agent, NetworkConfig
+from counterplan.agent import Agent, NetworkConfig, SearchSettings
+from counterplan.agent.forest import ForestSettings
 from counterplan.agent.network import Memory
-from counterplan.agent.rollout import greedy, rollout, sampling
+from counterplan.agent.rollout import greedy, policy_plans, rollout, sampling
 from counterplan.problem import Problem
 from counterplan.search.orders import NO_ACTION
 
@@ -26,13 +27,22 @@ def untrained(seed: int, people: int = 12) -> tuple[Agent, np.ndarray]:
 
 
 def reference(
-    agent: Agent, state: np.ndarray, allowed: np.ndarray, pick: Callable[..., int], decisions: int, act_first: bool
+    agent: Agent,
+    state: np.ndarray,
+    allowed: np.ndarray,
+    pick: Callable[..., int],
+    decisions: int,
+    *,
+    act_first: bool,
+    ordered: bool = True,
 ) -> tuple[list[int], bool]:
     """The plan of one person, decision by decision."""
     transitions, plan = agent.problem.transitions, []
     memory, last = agent.start(1), len(transitions.functions)
     for t in range(decisions):
-        legal = transitions.legal(state[None])[0] & allowed & transitions.in_order[last]
+        legal = transitions.legal(state[None])[0] & allowed
+        if ordered:
+            legal &= transitions.in_order[last]
         if act_first and t == 0 and legal[:-1].any():
             legal[-1] = False
         log_policy, _, memory = agent(state[None], Memory(*memory), legal[None])
@@ -92,3 +102,29 @@ def test_sampled_frequencies_follow_the_policy() -> None:
     log_policy, _, _ = agent(states[:1], agent.start(1), legal)
     shares = np.bincount(np.where(first == NO_ACTION, legal.shape[1] - 1, first), minlength=legal.shape[1]) / len(crowd)
     np.testing.assert_allclose(shares, (np.exp(log_policy) * legal)[0], atol=0.015)
+
+
+def test_plans_by_the_rules_of_the_papers_search() -> None:
+    """Any order of actions; people whose plan does not end with STOP get none."""
+    paper, unordered, unfinished = SearchSettings.preset("paper").tree, 0, 0
+    for seed in SEEDS:
+        agent, states = untrained(seed)
+        longest, everything = agent.problem.max_actions, np.ones(len(agent.problem.transitions), bool)
+        draws = np.random.default_rng(seed).random((longest + 1, len(states)))
+        plans = policy_plans(agent, states, everything, sampling(np.random.default_rng(seed)), paper)
+        bounded = policy_plans(agent, states, everything, sampling(np.random.default_rng(seed)), ForestSettings())
+        default = rollout(agent, states, everything, sampling(np.random.default_rng(seed)))
+        np.testing.assert_array_equal(bounded, default.actions)
+        unordered += int((plans != bounded).any(axis=1).sum())
+        for row, state in enumerate(states):
+
+            def pick(probability: np.ndarray, t: int, row: int = row, draws: np.ndarray = draws) -> int:
+                cumulative = np.cumsum(probability.astype(float))
+                return int(np.searchsorted(cumulative, draws[t, row] * cumulative[-1]))
+
+            plan, stopped = reference(agent, state, everything, pick, longest + 1, act_first=False, ordered=False)
+            unfinished += not stopped
+            wanted = plan if stopped else []
+            assert plans[row].tolist() == wanted + [NO_ACTION] * (longest - len(wanted))
+    assert unordered, "the rules make no difference"
+    assert unfinished

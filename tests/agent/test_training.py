@@ -26,13 +26,14 @@ from counterplan import (
     StorageError,
     benchmarks,
 )
-from counterplan.agent import NetworkConfig
+from counterplan.agent import NetworkConfig, SearchSettings
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
 from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
 from counterplan.problem import People
+from counterplan.search.orders import rollout
 from counterplan.search.synthetic import crossover
 from counterplan.storage.arrays import read_arrays, write_arrays
 from quick import TRAINING
@@ -283,6 +284,36 @@ def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> 
     assert_same(weights(later), weights(whole))
     with pytest.raises(SettingError, match="no preset"):
         TrainingSettings.preset("papr")
+
+
+def test_an_agent_can_be_trained_without_search(tmp_path: Path) -> None:
+    """Traces are sampled from the policy, one query for each that stops in time, and validation needs no search."""
+    alone = {"explore": "policy", "simulations": 4, "tree": SearchSettings.preset("paper").tree}
+    whole = quick(**alone)
+    whole.run()
+    archive, transitions = whole.archive, syn().problem.transitions
+    assert len(archive.solved) > 10
+    policy = archive.traces.policy[archive.solved][archive.traces.mask[archive.solved] > 0]
+    assert set(np.unique(policy)) == {0.0, 1.0}, "the actions themselves, not visit counts"
+    ends, cost, legal = rollout(transitions, archive.starts[archive.solved], archive.plans[archive.solved])
+    assert legal.all()
+    np.testing.assert_allclose(cost, archive.cost[archive.solved])
+    assert syn().model.favourable(ends).all()
+    validated = sum(report["validation_success"] is not None for report in whole.metrics)
+    episodes = whole.groups * TRAINING.group_size * 4
+    assert 0 < whole.queries <= episodes + validated * TRAINING.validation + 2 * TRAINING.min_people
+    begun = quick(tmp_path, **alone)
+    begun.advance()
+    begun.save()
+    later = resumed(tmp_path, **alone)
+    later.run()
+    assert_same(weights(later), weights(whole))
+    spent = quick(budget=60, **alone)
+    spent.run()
+    assert spent.stopped_by_budget
+    assert spent.queries <= 60
+    with pytest.raises(SettingError, match="explore='trees': there are tree and policy"):
+        TrainingSettings(explore="trees")
 
 
 def test_few_people_are_filled_up_with_invented_ones() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
+from counterplan.agent import NetworkConfig
+from counterplan.agent.training import TrainingSettings
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentSettings
 from counterplan.surrogate.active_learning import LearningSettings
@@ -13,6 +17,10 @@ from quick import FIT, SCORE_FIT, TRAINING
 TINY = ExperimentSettings(
     people=6,
     training=replace(TRAINING, people=60, min_people=60, validation=8, validate_every=2),
+    paper=replace(
+        TrainingSettings.preset("paper"), people=60, min_people=60, first_people=60, validation=8, passes=2,
+        gradient_steps=6, batch_size=32, network=NetworkConfig(16, 16, numbers=False),
+    ),
     learning=LearningSettings(
         people=80, plans=80, validation=8, rounds=1, budget=400,
         fit=replace(FIT, steps=100, refit_steps=50, forests=1), score_fit=replace(SCORE_FIT, forests=1),
@@ -97,6 +105,35 @@ def by_hand() -> ExperimentRows:
     ]
     record = {"results": results, "curves": curves, "questions": questions, "timing": timing, "people": people}
     return ExperimentRows.collected([record, {"datasets": datasets, "programs": programs}])
+
+
+def with_paper() -> ExperimentRows:
+    """The rows by hand with one seed of the paper's methods: all solve person 0, but the agent without search none."""
+    plan = {"outcome": "refused", "success": False}
+    results = [
+        *(result(person, method, cost) for method, cost in PAPER_COSTS.items() for person in (0,)),
+        *(result(person, method) | plan for method in PAPER_COSTS for person in (1, 2)),
+        *(result(person, "unsearched") | plan for person in (0, 1, 2)),
+    ]
+    questions = [
+        queried("paper-agent", "training", 40_000), queried("unsearched-agent", "training", 30_000),
+        queried("imitation", "distillation", 6_000), queried("paper_program", "prediction", 0, 3),
+        queried("paper_search", "prediction", 60, 3),
+        queried("imitation", "distillation", 2_500, knob="traces", value=100),
+    ]  # fmt: skip
+    rows, more = by_hand(), ExperimentRows.collected([{"results": results, "questions": questions}])
+    exact = rows.results[rows.results["method"] == "exact"].set_index(["seed", "person"])
+    keys = list(zip(more.results["seed"], more.results["person"], strict=True))
+    for column in ("reachable", "least_effort"):
+        more.results[column] = exact.loc[keys, column].to_numpy()
+    return replace(
+        rows,
+        results=pd.concat([rows.results, more.results], ignore_index=True),
+        queries=pd.concat([rows.queries, more.queries], ignore_index=True),
+    )
+
+
+PAPER_COSTS = {"paper_search": 12.0, "paper_program": 15.0, "evolution_small": 20.0, "paper_policy": 10.0}
 
 
 def queried(method: str, phase: str, rows: int, people: int | None = None, **more: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rows_by_hand import by_hand
+from rows_by_hand import by_hand, with_paper
 
 from counterplan import CounterplanError
 from counterplan.experiments import drawing, figures, report
@@ -43,24 +43,65 @@ def test_tables_say_what_the_rows_say() -> None:
     assert cost.startswith("12.50 ±")
     assert steps.startswith("1.25 ±")
     assert queries.startswith("2.0 ±")
-    assert published == ["1.00", "14.3", "24"]
-    assert row_of(tables["everybody"], "german", "program")[6:] == ("0.94", "14.3", "0")
+    assert published == ["–", "–", "–"], "published figures are of the paper's methods"
+    assert row_of(tables["everybody"], "german", "exact")[6:] == ("1.00", "6.2", "–")
     assert row_of(tables["datasets"], "", "refused test people looked at")[1] == "2.5 (2–3)"
     assert row_of(tables["datasets"], "", "people")[1] == "1,000"
     rows = by_hand()
     rows.datasets["optimal_length"] = np.linspace(1.92, 2.12, len(rows.datasets))
     assert row_of(datasets(rows), "", "mean steps of the best plan")[1] == "2.02 (1.92–2.12)"
-    assert row_of(tables["failures"], "german", "CSCF") == ("CSCF", "5", "1", "2.0", "1", "1", "0", "0", "0")
+    assert row_of(tables["failures"], "german", "M_cscf") == ("M_cscf", "5", "1", "2.0", "1", "1", "0", "0", "0")
     assert row_of(tables["failures"], "german", "search")[1:4] == ("5", "1", "9.0"), "the queries on one without a plan"
     assert row_of(tables["failures"], "german", "exact") == ("exact", "5", "1", "2.0", "0", "0", "0", "0", "0")
-    assert ("CSCF", "illegal", "seed 1: 1") in dict(tables["failed_people"].sections)["german"]
+    assert ("M_cscf", "illegal", "seed 1: 1") in dict(tables["failed_people"].sections)["german"]
     assert dict(tables["failed_people"].sections)["provably infeasible"] == (("german", "no plan exists", "seed 0: 2"),)
     assert row_of(tables["questions"], "german", "program")[1:4] == ("600 ± 1,271", "0", "40")
-    assert row_of(tables["timing"], "german", "CSCF") == ("CSCF", "–", "1,000.0", "2,000.0")
-    assert row_of(tables["traces"], "german", "100 traces")[1:3] == ("1.000", "2.00")
+    assert row_of(tables["timing"], "german", "M_cscf") == ("M_cscf", "–", "1,000.0", "2,000.0")
     groups = dict(tables["groups"].sections)["german: sex"]
     assert ("search", "female", "2", "1.000", "1.000", "7.50", "1.00") in groups
     assert ("search", "male", "2", "0.500", "1.500", "30.00", "2.00") in groups
+
+
+def test_the_papers_rows_stand_beside_the_published_figures() -> None:
+    tables = all_tables(with_paper())
+    assert row_of(tables["everybody"], "german", "M_mcts")[6:] == ("1.00", "14.3", "24")
+    assert row_of(tables["everybody"], "german", "M_prog")[6:] == ("0.94", "14.3", "0")
+    assert row_of(tables["ablation"], "german", "M_agent")[4] == "0.00"
+    hundred = row_of(tables["traces"], "german", "100 traces")
+    assert hundred[1:3] == ("1.000", "2.00")
+    assert hundred[6:] == ("2,500", "0.94", "2.53")
+    search, program, large = (row_of(tables["totals"], "german", name) for name in ("M_mcts", "M_prog", "M_cscf"))
+    assert search[1:3] == ("40,000", "36,000")
+    assert search[5:] == ("60", "783")
+    assert program[3:] == ("6,000", "5,940", "0", "0")
+    assert large[5].startswith("400 ±"), "600 and 200 for all people of a seed"
+    assert large[6] == "340,000"
+
+
+def test_the_papers_four_models_are_compared_on_the_people_that_they_solve() -> None:
+    """Person 0 of seed 0 is solved by M_mcts, M_prog and both M_cscf; search solves person 1 too."""
+    tables = all_tables(with_paper())
+    assert [row[0] for row in dict(tables["in_common"].sections)["german"]] == [
+        *("M_mcts", "M_prog", "M_cscf", "M_cscf small", "exact"),
+    ]
+    assert row_of(tables["in_common"], "german", "M_mcts")[1:] == ("1", "1.200", "12.00", "1.00", "14.6", "2.87")
+    assert row_of(tables["in_common"], "german", "exact")[1:4] == ("1", "1.000", "10.00")
+    rows = with_paper()
+    failing = (rows.results["method"] == "evolution_small") & (rows.results["person"] == 0)
+    none = replace(rows, results=rows.results.assign(success=rows.results["success"] & ~failing))
+    assert not dict(all_tables(none)["in_common"].sections)["german"]
+    assert row_of(all_tables(none)["in_common_own"], "german", "search")[1:4] == ("1", "1.000", "10.00")
+
+
+def test_findings_compare_the_papers_rows_with_the_published_ones() -> None:
+    text = " ".join(findings(with_paper()))
+    assert "By the paper’s preset, M_mcts succeeds for 50 % of people (published: 100 %); M_prog" in text
+    assert "The cost ratio of M_mcts is 1.20; its published mean cost is 2.3 times the mean optimal cost" in text
+    assert (
+        "An agent trained without tree search, within the same budget, succeeds alone for 0 % of people, the one of "
+        "M_mcts for 50 % of people: it is worse on every benchmark."
+    ) in text
+    assert "By the paper’s preset" not in " ".join(findings(by_hand()))
 
 
 def test_missed_targets_are_marked() -> None:
@@ -154,7 +195,7 @@ def test_findings_follow_from_the_rows() -> None:
     theirs = rows.results[rows.results["method"] == "program"].assign(method="paper_program")
     both = replace(rows, results=pd.concat([rows.results, theirs], ignore_index=True))
     assert (
-        "Programs by the paper’s construction, from traces of the agent, succeed for 25 % of people at a cost ratio of "
+        "Programs by the paper’s construction, from traces of M_mcts, succeed for 25 % of people at a cost ratio of "
         "1.50, with 3.0 features; the default program succeeds more often on no benchmark."
     ) in " ".join(findings(both))
     others = rows.results.copy()
@@ -298,10 +339,9 @@ def test_the_summary_is_plain_data(written: Path) -> None:
 
 
 def test_nothing_is_drawn_outside(written: Path) -> None:
-    rows = ExperimentRows.read(written)
     with report_style():
         for key, _, _, draw in figures.FIGURES:
-            for axis in draw(rows).axes:
+            for axis in [*draw(ExperimentRows.read(written)).axes, *draw(with_paper()).axes]:
                 for line in axis.lines:
                     shown = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata()))
                     inside = shown[np.isfinite(shown).all(axis=1)]
@@ -309,10 +349,15 @@ def test_nothing_is_drawn_outside(written: Path) -> None:
                         assert ((inside > -0.01) & (inside < 1.01)).all(), key
 
 
-def test_a_quick_run_says_so(written: Path, tmp_path: Path) -> None:
+def test_a_quick_run_and_rows_of_an_earlier_version_say_so(written: Path) -> None:
     rows = ExperimentRows.read(written)
     quick = ABOUT | {"options": {"seeds": [0], "quick": True}}
-    assert "A quick run" in report.page(quick, rows, all_tables(rows), _no_figures())
+    page = report.page(quick, rows, all_tables(rows), _no_figures())
+    assert "A quick run" in page
+    assert "Rows of an earlier version" not in page
+    earlier = report.page(ABOUT | {"counterplan_experiment": 1}, rows, all_tables(rows), _no_figures())
+    assert "Rows of an earlier version" in earlier
+    assert "A quick run" not in earlier
 
 
 def _no_figures() -> dict[str, report.ReportFigure]:

@@ -163,6 +163,12 @@ def test_a_used_folder_is_refused(work: Work) -> None:
     assert options_in(work.folder) == other
     assert not list((work.folder / "cells").iterdir())
     assert (work.folder / "mine.txt").exists()
+    about = json.loads((work.folder / "experiment.json").read_text())
+    about["options"]["paper_training"] = False  # as the first version of the file has it
+    (work.folder / "experiment.json").write_text(json.dumps(about | {"counterplan_experiment": 1}))
+    for resume in (True, False):
+        with pytest.raises(CounterplanError, match=r"of an earlier counterplan.* start again with --force, or choose"):
+            begin(work.folder, other, resume=resume, force=False)
     (work.folder / "experiment.json").write_text("{")
     with pytest.raises(CounterplanError, match="start again with --force"):
         begin(work.folder, other, resume=True, force=False)
@@ -170,7 +176,7 @@ def test_a_used_folder_is_refused(work: Work) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [ExperimentOptions(), ExperimentOptions(("syn",), (40,), 7, True, True), ExperimentOptions(seeds=(2, 3), people=5)],
+    [ExperimentOptions(), ExperimentOptions(("syn",), (40,), 7, True), ExperimentOptions(seeds=(2, 3), people=5)],
     ids=["usual", "quick", "seeds"],
 )
 def test_options_can_be_typed(options: ExperimentOptions, run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

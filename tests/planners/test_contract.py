@@ -114,6 +114,7 @@ PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "paper": lambda problem, box: SearchPlanner(problem, box, trained(problem), settings="paper"),
     "guided": lambda problem, box: GuidedPlanner(problem, box, learned(problem)),
     "policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem)),
+    "paper's policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem), settings="paper"),
     "program": lambda problem, box: ProgramPlanner(problem, box, distilled(problem)),
     "cascade": cascade,
 }

@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from counterplan.agent.agent import Agent
 from counterplan.agent.forest import Forest, ForestSettings
+from counterplan.agent.rollout import Choose, policy_plans, sampling
 from counterplan.agent.search import CountingOracle, SearchSettings, TreeSearch
 from counterplan.blackbox import MeteredOracle
 from counterplan.parallel import WorkerLink
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.search.outcome import SearchOutcome
 
 
@@ -25,6 +27,12 @@ class GroupSettings(NamedTuple):
     search: SearchSettings
     simulations: int
     queries_per_search: int
+    explore: str = "tree"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether every successful plan is archived, not only cheaper ones."""
+        return self.explore == "policy" or self.search.stepwise
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class GroupSearch:
 
     def run(self, settings: GroupSettings, oracle: CountingOracle, random: np.random.Generator) -> GroupResult:
         """Search for everybody."""
+        if settings.explore == "policy":
+            return self._sampled(settings, oracle, random)
         if settings.search.stepwise:
             return self._stepwise(settings, oracle, random)
         allowed = np.ones((len(self.group), len(self.agent.problem.transitions)), bool)
@@ -72,10 +82,36 @@ class GroupSearch:
         allowed, chosen = np.ones((people, actions), bool), replace(settings.search, tree=settings.tree)
         trees = TreeSearch(self.agent, self.starts, allowed, oracle, chosen, settings.queries_per_search, found)
         trees.stepwise(np.arange(people), random)
+        return self._found(found, oracle)
+
+    def _sampled(self, settings: GroupSettings, oracle: CountingOracle, random: np.random.Generator) -> GroupResult:
+        """Training without search: traces sampled from the policy."""
+        found = SearchOutcome.empty(len(self.group), self.agent.problem.max_actions)
+        for _ in range(settings.simulations):
+            follow_policy(self.agent, sampling(random), self.starts, oracle, found, settings.tree)
+            if oracle.exhausted:
+                break
+        return self._found(found, oracle)
+
+    def _found(self, found: SearchOutcome, oracle: CountingOracle) -> GroupResult:
+        """The successful plans, which replace earlier ones."""
         solved = np.flatnonzero(np.isfinite(found.cost))
         improved = int((found.cost < self.best - 1e-6).sum())
-        none, visits = np.empty(0, np.intp), found.visits[solved]
+        none, visits = np.empty(0, np.intp), None if found.visits is None else found.visits[solved]
         return GroupResult(solved, found.actions[solved], improved, none, found.actions[:0], oracle.exhausted, visits)
+
+
+def follow_policy(
+    agent: Agent, choose: Choose, starts: Floats, oracle: CountingOracle, found: SearchOutcome, tree: ForestSettings
+) -> None:
+    """Query the plans of the policy for people at `starts` [B, F]; cheaper successes replace those in `found`."""
+    transitions = agent.problem.transitions
+    actions = policy_plans(agent, starts, np.ones(len(transitions), bool), choose, tree, act_first=True)
+    planned = np.flatnonzero((actions != NO_ACTION).any(axis=1))
+    ends, cost, _ = rollout(transitions, starts[planned], actions[planned])
+    better = oracle(ends, planned) & (cost < found.cost[planned] - 1e-6)
+    found.actions[planned[better]] = actions[planned[better]]
+    found.cost[planned[better]] = cost[better]
 
 
 class GroupResult(NamedTuple):

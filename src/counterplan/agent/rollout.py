@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterplan.agent.agent import Agent, Single
+from counterplan.agent.forest import ForestSettings
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
@@ -32,6 +33,7 @@ def rollout(
     *,
     decisions: int | None = None,
     act_first: bool = False,
+    ordered: bool = True,
 ) -> Rollout:
     """Follow the agent's policy until it chooses STOP.
 
@@ -51,6 +53,8 @@ def rollout(
         itself has to choose STOP after a plan of full length, and `stopped` tells who did.
     act_first : bool, default=False
         Whether STOP is masked out as first action of people who have another one.
+    ordered : bool, default=True
+        Whether redundant orders of independent functions are masked out, as in a bounded tree search.
 
     Returns
     -------
@@ -62,7 +66,9 @@ def rollout(
     memory, active = agent.start(len(states)), np.ones(len(states), bool)
     last = np.full(len(states), len(transitions.functions))
     for t in range(longest if decisions is None else decisions):
-        legal = transitions.legal(states) & allowed & transitions.in_order[last]
+        legal = transitions.legal(states) & allowed
+        if ordered:
+            legal &= transitions.in_order[last]
         if act_first and t == 0:
             legal[:, transitions.stop] = ~legal[:, :-1].any(axis=1)
         log_policy, _, memory = agent(states, memory, legal)
@@ -74,6 +80,21 @@ def rollout(
         last = transitions.function_of[action]
         states = transitions.apply(states, action)
     return Rollout(actions, ~active)
+
+
+def policy_plans(
+    agent: Agent, states: Floats, allowed: Bools, choose: Choose, tree: ForestSettings, *, act_first: bool = False
+) -> Ints:
+    """Plans [B, T] of the policy by the rules of a tree search: its orders of actions, and whether STOP is forced.
+
+    Parameters are those of `rollout`. Without `tree.forced_stop`, people whose plan reaches the maximum length without
+    STOP get none.
+    """
+    decisions = agent.problem.max_actions + (not tree.forced_stop)
+    made = rollout(agent, states, allowed, choose, decisions=decisions, act_first=act_first, ordered=tree.bounded)
+    if tree.forced_stop:
+        return made.actions
+    return np.where(made.stopped[:, None], made.actions, NO_ACTION)
 
 
 def greedy(agent: Agent) -> Choose:

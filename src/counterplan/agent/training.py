@@ -28,11 +28,13 @@ from counterplan.agent.group_search import (
     GroupSettings,
     KnownAnswers,
     answer,
+    follow_policy,
     generator_of,
     search_in_worker,
 )
 from counterplan.agent.learner import Learner
 from counterplan.agent.network import NetworkConfig
+from counterplan.agent.rollout import greedy
 from counterplan.agent.search import SearchSettings, search
 from counterplan.agent.trace_archive import TraceArchive
 from counterplan.blackbox import BlackBox, MeteredOracle, join_keys, split_keys
@@ -40,6 +42,7 @@ from counterplan.errors import PeopleError, SettingError
 from counterplan.parallel import WorkerTeam, worker_team
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
+from counterplan.search.outcome import SearchOutcome
 from counterplan.search.synthetic import crossover
 from counterplan.storage.arrays import ArraySpec, require_integer, require_number, validate_arrays, with_prefix
 from counterplan.storage.checkpoints import TRAINING, Checkpoint, CheckpointFormat
@@ -60,6 +63,7 @@ _FORMAT = CheckpointFormat(
     arrays={"queue": "order", "stale_searches": "idle", "least_costs": "least", "best_costs": "best_costs"},
 )
 """Attributes of a trainer in a checkpoint, with the keys they are stored by."""
+EXPLORE = ("tree", "policy")
 _ARCHIVE_KEYS = {
     "cost": "archive.cost",
     "plans": "archive.plans",
@@ -129,6 +133,10 @@ class TrainingSettings:
     select_by_success : bool, default=False
         Select the agent with the highest success rate on validation people, the newest of equal ones, as in the
         paper. By default the one with the least mean cost ratio is selected, where a failure counts 2.
+    explore : {"tree", "policy"}, default="tree"
+        How plans are found in training: by tree search, or by sampling `simulations` traces of each person from the
+        agent's own policy, to measure what the search contributes. The cheapest successful trace is archived, and
+        validation people get the plan of the policy alone.
 
     Examples
     --------
@@ -165,6 +173,13 @@ class TrainingSettings:
     first_people: int | None = field(default=None, metadata={"added": True})
     lag: int = 2
     select_by_success: bool = field(default=False, metadata={"added": True})
+    explore: str = field(default="tree", metadata={"added": True})
+
+    def __post_init__(self) -> None:
+        if self.explore not in EXPLORE:
+            raise SettingError(f"explore={self.explore!r}: there are {' and '.join(EXPLORE)}")
+        if isinstance(self.lag, bool) or not isinstance(self.lag, int) or self.lag < 0:
+            raise SettingError(f"'lag' must be an integer, zero or more, not {self.lag!r}")
 
     @classmethod
     def preset(cls, name: str) -> TrainingSettings:
@@ -450,7 +465,8 @@ class AgentTrainer:
     @property
     def _group_settings(self) -> GroupSettings:
         settings = self.settings
-        return GroupSettings(settings.tree, settings.search, settings.simulations, settings.queries_per_search)
+        limits = settings.simulations, settings.queries_per_search
+        return GroupSettings(settings.tree, settings.search, *limits, settings.explore)
 
     def _plan_search(self, team: _Team | None) -> None:
         """Plan the search for the next group with the present agent, and start it if there is a team."""
@@ -491,7 +507,7 @@ class AgentTrainer:
         """Archive the plans of a search."""
         group, archive = search.group, self.archive
         self.out_of_budget |= result.exhausted
-        if not self.settings.search.stepwise:
+        if not self._group_settings.replaces:
             self.stale_searches[group] += 1
             self.stale_searches[group[result.solved]] = 0
         archive.add(group[result.solved], result.plans, result.visits)
@@ -532,9 +548,8 @@ class AgentTrainer:
             if not np.isfinite(self.best_costs).any():
                 self.best_agent = self.agent
             return None, None
-        allowed = np.ones((len(self.validation), len(self.problem.transitions)), bool)
         oracle = self._oracle(self.validation)
-        found = search(self.agent, self.validation.states, allowed, oracle, self.settings.search, None)
+        found = self._plan(self.validation.states, oracle)
         if oracle.exhausted:  # an incomplete validation is not comparable
             self.out_of_budget = True
             return None, None
@@ -545,6 +560,15 @@ class AgentTrainer:
             self.best_costs, self.best_agent = found.cost, self.agent
         self.stale_validations = 0 if gain > 0 else self.stale_validations + 1
         return float(solved.mean()), float(found.cost[solved].mean()) if solved.any() else 0.0
+
+    def _plan(self, states: Floats, oracle: MeteredOracle) -> SearchOutcome:
+        """Plans for validation people at `states` [V, F]: those of the search, or of the policy if there is none."""
+        if self.settings.explore == "policy":
+            found = SearchOutcome.empty(len(states), self.problem.max_actions)
+            follow_policy(self.agent, greedy(self.agent), states, oracle, found, self.settings.tree)
+            return found
+        allowed = np.ones((len(states), len(self.problem.transitions)), bool)
+        return search(self.agent, states, allowed, oracle, self.settings.search, None)
 
     def _gain(self, cost: Floats) -> float:
         """By how much the `cost` [V] of plans for validation people improves on that of the best agent; 0 if equal."""

@@ -40,9 +40,6 @@ def experiment(
         typer.Option(min=1, help="Most refused test people of each (default: 100, all of german; quick: 20)."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Every part, but small: a few minutes.")] = False,
-    paper_training: Annotated[
-        bool, typer.Option("--paper-training", help="Train an agent the paper's way too: takes long.")
-    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the experiment in the folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Remove the results of an earlier experiment there.")] = False,
     report_only: Annotated[
@@ -87,7 +84,6 @@ def experiment(
         tuple(range(begin, begin + (seeds or len(default.seeds)))),
         people or default.people,
         quick or default.quick,
-        paper_training or default.paper_training,
         _words(planners) or default.planners,
     )
     with folder.locked(out):

@@ -21,6 +21,8 @@ class QueryUsage:
     """Per person."""
     cached: Interval
     """Per person: queries answered from the cache."""
+    total: Interval
+    """Prediction, for all test people of a seed."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,31 @@ def query_usage(rows: ExperimentRows) -> dict[tuple[str, str], QueryUsage]:
     for name, method in _pairs(rows):
         part = default[default["benchmark"] == name]
         learning = part[part["method"].isin(learned_for(method))]
-        by_phase = [
-            Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
+        by_phase = {
+            phase: Interval.of(learning[learning["phase"] == phase].groupby("seed")["rows"].sum().astype(float))
             for phase in ("training", "distillation", "trial")
-        ]
+        }
         prediction = part[(part["method"] == method) & (part["phase"] == "prediction")]
-        people = prediction["people"].astype(float)
-        each = [Interval.of(prediction[column].astype(float) / people) for column in ("rows", "remembered")]
-        usage[name, method] = QueryUsage(*by_phase, *each)
+        people, sent = prediction["people"].astype(float), prediction["rows"].astype(float)
+        usage[name, method] = QueryUsage(
+            **by_phase,
+            prediction=Interval.of(sent / people),
+            cached=Interval.of(prediction["remembered"].astype(float) / people),
+            total=Interval.of(sent),
+        )
     return usage
+
+
+def distillation_queries(rows: ExperimentRows) -> dict[tuple[str, int], Interval]:
+    """Queries of the paper's distillation, by benchmark and number of traces."""
+    sent = rows.queries[(rows.queries["knob"] == "traces") & (rows.queries["phase"] == "distillation")]
+    pairs = sent[["benchmark", "value"]].drop_duplicates()
+    return {
+        (str(name), int(value)): Interval.of(
+            sent[(sent["benchmark"] == name) & (sent["value"] == value)]["rows"].astype(float)
+        )
+        for name, value in zip(pairs["benchmark"], pairs["value"], strict=True)
+    }
 
 
 def cpu_usage(rows: ExperimentRows) -> dict[tuple[str, str], CpuUsage]:

@@ -28,7 +28,7 @@ from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError
 from counterplan.experiments.context import CellRecord, Context
-from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE
+from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE, UNSEARCHED
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, learned_for, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
 from counterplan.planners.evolution import EvolutionSettings
@@ -41,7 +41,7 @@ from counterplan.storage.json_files import read_json
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.acquisition import GuideSettings
 
-VERSION = 1
+VERSION = 2
 CELLS = "cells"
 PLAN = "plan-"
 """Prefix of the kinds of cells that plan; the method follows."""
@@ -80,8 +80,7 @@ def needed_by(kind: str) -> tuple[str, ...]:
 
 def cells_of(options: ExperimentOptions) -> list[Cell]:
     """All cells of an experiment, in an order in which they can run."""
-    kinds = [name for name, kind in _KINDS.items() if options.paper_training or not kind.optional]
-    kinds += [f"{PLAN}{planner}" for planner in options.planners]
+    kinds = [*_KINDS, *(f"{PLAN}{planner}" for planner in options.planners)]
     return [Cell(name, seed, kind) for name in options.benchmarks for seed in options.seeds for kind in kinds]
 
 
@@ -245,8 +244,8 @@ def _program(context: Context, record: CellRecord) -> None:
 
 
 def _imitation(context: Context, record: CellRecord) -> None:
-    """Programs by the paper's construction, from traces of the agent: the default number, and the curve."""
-    settings, agent = context.settings, context.load(AGENT).agent_
+    """Programs by the paper's construction, from traces of its agent: the default number, and the curve."""
+    settings, agent = context.settings, context.load(PAPER_AGENT).agent_
     people = context.benchmark.problem.read(context.benchmark.refused_train.head(POOL))
     for traces in (settings.imitated, *settings.traces):
         recourse = context.fresh(agent=agent)
@@ -321,7 +320,6 @@ class _Kind:
     needs: tuple[str, ...]
     seconds: tuple[float, float, float, float]
     files: tuple[str, ...] = ()
-    optional: bool = False
 
 
 _AGENT_FILES = ("agent.safetensors", "agent.json")
@@ -330,18 +328,15 @@ _KINDS: dict[str, _Kind] = {
     SURROGATE: _Kind(_surrogate, (PEOPLE,), (4, 42, 5, 49), ("surrogate.safetensors", "surrogate.json")),
     AGENT: _Kind(_train(AGENT, lambda settings: settings.training), (PEOPLE,), (24, 73, 44, 104), _AGENT_FILES),
     PROGRAM: _Kind(_program, (SURROGATE,), (40, 243, 31, 277), ("program.json", "surrogate.json")),
-    IMITATION: _Kind(_imitation, (AGENT,), (5, 16, 7, 16), ("program.json",)),
     PAPER_AGENT: _Kind(
-        _train(PAPER_AGENT, lambda settings: settings.paper),
-        (PEOPLE,),
-        (27, 115, 94, 130),
-        _AGENT_FILES,
-        optional=True,
+        _train(PAPER_AGENT, lambda settings: settings.paper), (PEOPLE,), (36, 50, 42, 156), _AGENT_FILES
     ),
+    UNSEARCHED: _Kind(
+        _train(UNSEARCHED, lambda settings: settings.unsearched), (PEOPLE,), (30, 73, 55, 134), _AGENT_FILES
+    ),
+    IMITATION: _Kind(_imitation, (PAPER_AGENT,), (5, 16, 7, 16), ("program.json",)),
     **{
-        f"{PLAN}{method.name}": _Kind(
-            _plans(method.name), method.needs or (PEOPLE,), (1, 2, 1, 4), optional=method.optional
-        )
+        f"{PLAN}{method.name}": _Kind(_plans(method.name), method.needs or (PEOPLE,), (1, 2, 1, 4))
         for method in METHODS
         if method.name not in ("exact", "evolution", "evolution_small")
     },

@@ -20,10 +20,10 @@ from counterplan.benchmarks.registry import load_benchmark
 from counterplan.blackbox import BlackBox
 from counterplan.errors import CounterplanError, SettingError
 from counterplan.experiments.evaluation import evaluate
-from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE
+from counterplan.experiments.methods import AGENT, IMITATION, PAPER_AGENT, PROGRAM, SURROGATE, UNSEARCHED
 from counterplan.experiments.rows import FIELDS
 from counterplan.experiments.settings import ExperimentSettings, planner_class
-from counterplan.planners import EvolutionPlanner, EvolutionSettings, ExactPlanner, Planner
+from counterplan.planners import EvolutionPlanner, EvolutionSettings, ExactPlanner, Planner, PolicyPlanner
 from counterplan.planners.registry import create_planner
 from counterplan.plans import Plan, Plans
 from counterplan.plugins import as_file_name
@@ -197,6 +197,16 @@ def _evolution(size: str) -> Callable[[Context], Planner]:
     return make
 
 
+def _paper_policy(kind: str) -> Callable[[Context], Planner]:
+    def make(context: Context) -> Planner:
+        agent = context.load(kind).agent_
+        assert agent is not None
+        box = BlackBox(context.benchmark.model)
+        return PolicyPlanner(context.benchmark.problem, box, agent, settings=context.settings.paper.search)
+
+    return make
+
+
 _MAKERS: dict[str, Callable[[Context], Planner]] = {
     "search": lambda context: context.load(AGENT).planner("search"),
     "policy": lambda context: context.load(AGENT).planner("policy"),
@@ -209,7 +219,8 @@ _MAKERS: dict[str, Callable[[Context], Planner]] = {
     "evolution_small": _evolution("small"),
     "exact": lambda context: ExactPlanner(context.benchmark.problem, BlackBox(context.benchmark.model)),
     "paper_search": lambda context: context.load(PAPER_AGENT).planner("paper"),
-    "paper_policy": lambda context: context.load(PAPER_AGENT).planner("policy"),
+    "paper_policy": _paper_policy(PAPER_AGENT),
+    "unsearched": _paper_policy(UNSEARCHED),
 }
 """The constructor of each method's planner."""
 

@@ -181,13 +181,16 @@ def limits(shown: Iterable[Interval], others: Iterable[float] = ()) -> tuple[flo
     return low - margin, high + margin
 
 
-def legend_above(figure: Figure, entries: Sequence[tuple[str, str, str]]) -> None:
-    """Add a legend above all panels: label, marker and colour of each entry."""
+def legend_above(figure: Figure, entries: Sequence[tuple[str, str, str]], hollow: Sequence[str] = ()) -> None:
+    """Add a legend above all panels: label, marker and colour of each entry; those labelled `hollow` are."""
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="", label=label) for label, marker, colour in entries
     ]
+    for handle in handles:
+        if handle.get_label() in hollow:
+            handle.set_markerfacecolor("none")
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from counterplan.experiments.budgets import CpuUsage, cpu_usage, query_usage
+from counterplan.experiments.budgets import CpuUsage, cpu_usage, distillation_queries, query_usage
 from counterplan.experiments.drawing import (
     INK,
     WIDE,
@@ -27,16 +27,18 @@ from counterplan.experiments.drawing import (
 from counterplan.experiments.evaluation import HOLDS, OUTCOMES
 from counterplan.experiments.methods import (
     BLUE,
-    COMPARED,
     GREEN,
     ORANGE,
+    OWN_MODELS,
+    PAPER_MODELS,
     PURPLE,
     SKY,
     VERMILLION,
     in_order,
     label_of,
+    method_named,
 )
-from counterplan.experiments.published import SIMILARITY, published_of
+from counterplan.experiments.published import IN_COMMON, SIMILARITY, TRACES, published_of, published_totals
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import (
     Interval,
@@ -104,7 +106,7 @@ def _everybody(rows: ExperimentRows) -> Figure:
     stats = summary(rows)
     methods = in_order(method for _, method in stats)
     lines = (("success", "success"), ("ratio", "cost ratio"), ("length", "steps"), ("cost", "cost"))
-    figure, names, axes = panels(rows, 1.9 * len(lines) + 0.3, len(lines))
+    figure, names, axes = panels(rows, 2.2 * len(lines) + 0.3, len(lines))
     for line, (measure, label) in zip(axes, lines, strict=True):
         for axis, name in zip(line, names, strict=True):
             published = _published(name, methods, measure) if measure in ("success", "cost") else {}
@@ -116,16 +118,26 @@ def _everybody(rows: ExperimentRows) -> Figure:
 
 
 def _in_common(rows: ExperimentRows) -> Figure:
-    stats = summary(rows, intersection(rows.results, COMPARED))
-    methods = [method for method in in_order(rows.results["method"]) if method in COMPARED]
+    """Above, the paper's four models (and the optimum) on the people solved by all of them; below, our methods."""
     lines = (("length", "steps"), ("cost", "cost"), ("ratio", "cost ratio"))
-    figure, names, axes = panels(rows, 1.7 * len(lines) + 0.3, len(lines))
-    for line, (measure, label) in zip(axes, lines, strict=True):
-        for axis, name in zip(line, names, strict=True):
-            dot_plot(axis, DotPlot(methods, label, axis is line[0], _measure(stats, name, measure)))
-    for axis, name in zip(axes[0], names, strict=True):
-        people = stats[name, "exact"].solved if (name, "exact") in stats else 0
-        axis.set_title(f"{name}: {people:,} people")
+    figure, names, axes = panels(rows, 2 * (1.3 * len(lines) + 0.2), 2 * len(lines))
+    for half, models in zip((axes[: len(lines)], axes[len(lines) :]), (PAPER_MODELS, OWN_MODELS), strict=True):
+        stats = summary(rows, intersection(rows.results, models))
+        methods = [method for method in in_order(rows.results["method"]) if method in (*models, "exact")]
+        for line, (measure, label) in zip(half, lines, strict=True):
+            for axis, name in zip(line, names, strict=True):
+                known = IN_COMMON.get(name, {})
+                papers = {method: method_named(method).paper or "" for method in methods}
+                published = {
+                    method: float(getattr(known[paper], measure))
+                    for method, paper in papers.items()
+                    if paper in known and measure != "ratio"
+                }
+                intervals = _measure(stats, name, measure)
+                dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published))
+        for axis, name in zip(half[0], names, strict=True):
+            people = max((one.solved for (benchmark, _), one in stats.items() if benchmark == name), default=0)
+            axis.set_title(f"{name}: {people:,} people")
     return figure
 
 
@@ -133,33 +145,39 @@ _PHASES = {
     "training": ("^", BLUE),
     "distillation": ("s", GREEN),
     "trial": ("D", SKY),
-    "prediction": ("o", VERMILLION),
+    "total": ("o", VERMILLION),
 }
 
 
 def _queries(rows: ExperimentRows) -> Figure:
     usage = query_usage(rows)
     methods = in_order(method for _, method in usage)
-    figure, names, axes = panels(rows, 2.7, sharex=True)
+    figure, names, axes = panels(rows, 3.2, sharex=True)
+    largest = 1.0
     for axis, name in zip(axes[0], names, strict=True):
         dot_plot(axis, DotPlot(methods, "queries", axis is axes[0][0]))
-        for phase, (marker, colour) in _PHASES.items():
-            for place, method in enumerate(methods):
+        for place, method in enumerate(methods):
+            published = published_totals(name, method)
+            for phase, (marker, colour) in _PHASES.items():
                 mean = getattr(usage[name, method], phase).mean if (name, method) in usage else 0.0
+                if published.get(phase):
+                    axis.plot([published[phase]], [place], marker, color=GREY, markerfacecolor="none", markersize=7)
                 if mean > 0:
                     axis.plot([mean], [place], marker, color=colour, markersize=4.5)
+                largest = np.nanmax([largest, mean, published.get(phase, 0)])
         axis.set_xscale("log")
         axis.minorticks_off()
-    means = [getattr(one, phase).mean for one in usage.values() for phase in _PHASES]
-    axes[0][0].set_xlim(0.6, 2 * np.nanmax([*means, 1.0]))
-    labels = {"prediction": "prediction, per person", "trial": "trial of the program"}
-    legend_above(figure, [(labels.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()])
+    axes[0][0].set_xlim(6, 2 * largest)
+    labels = {"total": "prediction, all people", "trial": "trial of the program"}
+    entries = [(labels.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()]
+    legend_above(figure, [*entries, ("published", "o", GREY)], hollow=("published",))
     return figure
 
 
 _PROGRAM = {
     "success": "success",
     "rule_length": "features in a rule",
+    "queries": "queries of distillation",
     "leaves": "leaves in the program",
     "cost": "cost",
     "ratio": "cost ratio",
@@ -172,7 +190,8 @@ def _traces(rows: ExperimentRows) -> Figure:
     external = cycle(_EXTERNAL)
     styles = {name: BENCHMARKS[name] if name in BENCHMARKS else next(external) for name in names}
     figure = new_figure(WIDE, 4.3)
-    axes = figure.subplots(2, 3, sharex=True).ravel()
+    axes = list(figure.subplots(2, 4, sharex=True).ravel())
+    _line_legend(axes.pop(3))
     for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=True):
         shown: list[Interval] = []
         levels: list[float] = []
@@ -184,12 +203,16 @@ def _traces(rows: ExperimentRows) -> Figure:
             half = np.nan_to_num([value.half for value in values.values()])
             axis.plot(x, y, color=colour, marker=marker, markersize=3.5)
             axis.fill_between(x, y - half, y + half, color=colour, alpha=0.12, linewidth=0)
-            axis.axhline(level, color=colour, linestyle=(0, (4, 2)), linewidth=0.9)
+            if not np.isnan(level):
+                axis.axhline(level, color=colour, **_DEFAULT_LINE)
+            published = _published_by_traces(name, measure)
+            levels += published.values()
+            axis.plot(list(published), list(published.values()), color=colour, marker=marker, **_PUBLISHED_LINE)
         axis.set_title(label)
         axis.set_ylim(*limits(shown, levels))
         axis.set_xscale("log")
         axis.minorticks_off()
-        ticks = [value for value in (100, 300, 700, 2_000, 4_000) if value in numbers] or numbers
+        ticks = [value for value in (100, 700, 4_000) if value in numbers] or numbers
         axis.set_xticks(ticks, [f"{value:,}" for value in ticks])
         axis.grid()
     axes[0].set_ylim(-0.03, 1.03)
@@ -197,6 +220,32 @@ def _traces(rows: ExperimentRows) -> Figure:
         axis.set_xlabel("traces")
     legend_above(figure, [(name, marker, colour) for name, (colour, marker) in styles.items()])
     return figure
+
+
+_PUBLISHED_LINE: dict[str, Any] = {"linestyle": ":", "linewidth": 0.9, "markersize": 3, "markerfacecolor": "none"}
+_DEFAULT_LINE: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
+
+
+def _line_legend(axis: Axes) -> None:
+    """The kinds of lines of the figure of traces, in place of a panel."""
+    from matplotlib.lines import Line2D
+
+    lines: dict[str, dict[str, Any]] = {
+        "M_prog": {"marker": "o", "markersize": 3.5},
+        "published": {"marker": "o"} | _PUBLISHED_LINE,
+        "default program": _DEFAULT_LINE,
+    }
+    axis.set_axis_off()
+    axis.legend(
+        handles=[Line2D([], [], color=INK, label=label, **style) for label, style in lines.items()], loc="center"
+    )
+
+
+def _published_by_traces(name: str, measure: str) -> dict[int, float]:
+    """A measure of the published programs by number of traces."""
+    points = TRACES.get(name, {})
+    known = measure in ("success", "rule_length", "length")
+    return {number: float(getattr(point, measure)) for number, point in points.items()} if known else {}
 
 
 def _by_traces(rows: ExperimentRows, measure: str) -> dict[str, tuple[dict[int, Interval], float]]:
@@ -210,6 +259,9 @@ def _by_traces(rows: ExperimentRows, measure: str) -> dict[str, tuple[dict[int, 
             default = programs[programs["method"] == "program"]["leaves"].astype(float)
             values = {int(str(value)): Interval.of(part) for value, part in by_number}
             found[name] = values, float(default.mean())
+        elif measure == "queries":
+            sent = distillation_queries(rows)
+            found[name] = {value: one for (benchmark, value), one in sent.items() if benchmark == name}, np.nan
         else:
             values = {value: getattr(one, measure) for (benchmark, value), one in points.items() if benchmark == name}
             level = getattr(stats[name, "program"], measure).mean if (name, "program") in stats else np.nan
@@ -217,7 +269,7 @@ def _by_traces(rows: ExperimentRows, measure: str) -> dict[str, tuple[dict[int, 
     return found
 
 
-_PAIR_STYLES = ((GREEN, "^", False), (GREEN, "v", True), (PURPLE, "P", True), (VERMILLION, "o", False))
+_PAIR_STYLES = ((GREEN, "v", True), (GREEN, "^", False), (VERMILLION, "o", False))
 
 
 def _similarity(rows: ExperimentRows) -> Figure:
@@ -228,7 +280,7 @@ def _similarity(rows: ExperimentRows) -> Figure:
         found = similarity(rows.results, *pair)
         for place, name in enumerate(names):
             interval = Interval.of(found[found["benchmark"] == name]["alike"])
-            x, face = place + (step - 1.5) * 0.13, "none" if hollow else colour
+            x, face = place + (step - 1) * 0.13, "none" if hollow else colour
             if interval.half > 0:
                 axis.errorbar([x], [interval.mean], yerr=[interval.half], color=colour, elinewidth=1, capsize=1.5)
             label = f"{label_of(pair[0])} – {label_of(pair[1])}" if place == 0 else None
@@ -243,7 +295,7 @@ def _similarity(rows: ExperimentRows) -> Figure:
     return figure
 
 
-_AMORTIZED = ("evolution", "evolution_small", "exact", "search", "guided", "program")
+_AMORTIZED = ("paper_search", "evolution", "evolution_small", "exact", "search", "guided", "program")
 """The methods whose total time is drawn against the number of people."""
 
 
@@ -393,13 +445,26 @@ FIGURES: tuple[FigureSpec, ...] = (
         _everybody,
     ),
     FigureSpec(
-        "in_common", "People solved by every method", "Steps and cost on the same people. {intervals}", _in_common
+        "in_common",
+        "People solved by every method",
+        "Steps and cost on the same people. Above: those solved by the paper’s four models, as in the paper, with the "
+        "optimum of these people (exact) and its published figures (grey circles; other problems and people). Below: "
+        "those solved by the methods of this library. {intervals}",
+        _in_common,
     ),
-    FigureSpec("questions", "Queries to the model", "On a log scale; zero is not drawn.", _queries),
+    FigureSpec(
+        "questions",
+        "Queries to the model in total",
+        "For all test people, training and distillation apart, on a log scale; fewer than six are not drawn. Hollow "
+        "grey marks: as the paper plots them, for 100 people (34 of german), its own problems, and every candidate of "
+        "M_cscf.",
+        _queries,
+    ),
     FigureSpec(
         "traces",
         "Programs by number of traces",
-        "The paper’s construction; dashed: the default program. {intervals}",
+        "The paper’s construction (M_prog); dotted, hollow: the published programs; dashed: the default program. "
+        "{intervals}",
         _traces,
     ),
     FigureSpec(

@@ -10,7 +10,7 @@ from counterplan.experiments.budgets import query_usage
 from counterplan.experiments.comparisons import AGAINST, TIMES, PairedComparison, paired_comparisons, targets_met
 from counterplan.experiments.formatting import number
 from counterplan.experiments.methods import label_of
-from counterplan.experiments.published import PUBLISHED, TARGETS
+from counterplan.experiments.published import TARGETS, published_of
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import MethodStats, Summary, benchmarks_in, by_protected_group, summary
 
@@ -23,10 +23,12 @@ def findings(rows: ExperimentRows) -> list[str]:
     stats, names = summary(rows), benchmarks_in(rows)
     sentences = [
         _people(rows),
+        _paper(stats, names),
         _planners(stats, names),
         _baseline(rows, stats, names),
         _programs(stats, names),
         _ablation(stats, names),
+        _unsearched(stats, names),
         _cascade(stats, names),
         _targets(stats, names),
         *_comparisons(rows),
@@ -62,15 +64,30 @@ def _planners(stats: Summary, names: Sequence[str]) -> str:
                 f"{label_of(method).capitalize()} finds a successful plan for {_success(by_name)}, at a cost ratio of "
                 f"{_ratios(by_name)}, with {_queries(by_name)} queries per person."
             )
-    published = [PUBLISHED[name]["M_mcts"] for name in names if name in PUBLISHED]
-    optimal = [PUBLISHED[name]["exact"] for name in names if name in PUBLISHED]
-    pairs = [(a.cost, b.cost) for a, b in zip(published, optimal, strict=True) if a.cost and b.cost]
-    if sentences and pairs:
-        sentences.append(
-            f"(The published search: {_percents([one.success for one in published])}, at a mean cost of "
-            f"{_range([a / b for a, b in pairs], 1)} times the mean optimal cost of its own problems.)"
-        )
     return " ".join(sentences)
+
+
+def _paper(stats: Summary, names: Sequence[str]) -> str:
+    """The paper's methods by its preset, beside the published figures."""
+    sentences = []
+    for method in ("paper_search", "paper_program", "paper_policy"):
+        by_name = _of_method(stats, names, method)
+        if by_name:
+            published = _percent_range(published_of(name, method).success for name in by_name)
+            known = f" (published: {published})" if published else ""
+            sentences.append(f"{label_of(method)} succeeds for {_success(by_name)}{known}")
+    if not sentences:
+        return ""
+    text = f"By the paper’s preset, {'; '.join(sentences)}."
+    search = _of_method(stats, names, "paper_search")
+    pairs = [(published_of(name, "paper_search").cost, published_of(name, "exact").cost) for name in search]
+    ratios = [cost / optimal for cost, optimal in pairs if cost and optimal]
+    if ratios:
+        text += (
+            f" The cost ratio of M_mcts is {_ratios(search)}; its published mean cost is {_range(ratios, 1)} times the "
+            "mean optimal cost of its own problems."
+        )
+    return text
 
 
 def _baseline(rows: ExperimentRows, stats: Summary, names: Sequence[str]) -> str:
@@ -107,7 +124,7 @@ def _programs(stats: Summary, names: Sequence[str]) -> str:
     if both:
         better = [name for name in both if ours[name].success.mean > papers[name].success.mean]
         text += (
-            f" Programs by the paper’s construction, from traces of the agent, succeed for {_success(papers)} at a "
+            f" Programs by the paper’s construction, from traces of M_mcts, succeed for {_success(papers)} at a "
             f"cost ratio of {_ratios(papers)}, with {_range([one.rule_length.mean for one in papers.values()], 1)} "
             f"features; the default program succeeds more often {_on(len(better), len(both))}."
         )
@@ -128,6 +145,19 @@ def _ablation(stats: Summary, names: Sequence[str]) -> str:
     return (
         f"The agent without search succeeds for {_success(policy)}, the search without a trained agent for "
         f"{_success(untrained)}: {_on(len(worse), len(search))} the combination is better than either."
+    )
+
+
+def _unsearched(stats: Summary, names: Sequence[str]) -> str:
+    """Training with and without tree search, each agent alone."""
+    searched, sampled = _of_method(stats, names, "paper_policy"), _of_method(stats, names, "unsearched")
+    both = [name for name in names if name in searched and name in sampled]
+    if not both:
+        return ""
+    worse = [name for name in both if sampled[name].success.mean < searched[name].success.mean]
+    return (
+        f"An agent trained without tree search, within the same budget, succeeds alone for {_success(sampled)}, the "
+        f"one of M_mcts for {_success(searched)}: it is worse {_on(len(worse), len(both))}."
     )
 
 
@@ -251,11 +281,19 @@ def _on(part: int, total: int) -> str:
 
 
 def _percents(values: Iterable[float]) -> str:
+    text = _percent_range(values)
+    if not text:
+        return "nobody"
+    return f"{text} of people (by benchmark)" if "–" in text else f"{text} of people"
+
+
+def _percent_range(values: Iterable[float]) -> str:
+    """The least and the largest of shares that are known; empty if there are none."""
     known = [100 * value for value in values if not pd.isna(value)]
     if not known:
-        return "nobody"
+        return ""
     least, most = (_truncated(value) for value in (min(known), max(known)))
-    return f"{least} % of people" if least == most else f"{least}–{most} % of people (by benchmark)"
+    return f"{least} %" if least == most else f"{least}–{most} %"
 
 
 def _truncated(percent: float) -> str:

@@ -22,7 +22,8 @@ from counterplan.storage.settings import settings_to_dict
 
 FILE = "experiment.json"
 LOCK = ".lock"
-VERSION = 1
+VERSION = 2
+"""Since 2, the rows of the paper's methods are always there, and made with the paper's preset."""
 
 
 def options_in(folder: Path) -> ExperimentOptions | None:
@@ -40,6 +41,12 @@ def options_in(folder: Path) -> ExperimentOptions | None:
             raise StorageError(
                 f"{path}: written by a newer counterplan (version {version}; this one reads {VERSION}); "
                 "update counterplan, or choose another --out"
+            )
+        if version < VERSION:
+            raise StorageError(
+                f"{folder}: holds an experiment of an earlier counterplan, whose rows of the paper's methods were made "
+                "differently, so that it cannot be continued; start again with --force, or choose another --out "
+                "(--report-only still reports its rows)"
             )
         sequences = {name: tuple(options.get(name, ())) for name in ("benchmarks", "seeds", "planners")}
         return ExperimentOptions(**options | sequences)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-AGENT, SURROGATE, PROGRAM, PAPER_AGENT, IMITATION = "agent", "surrogate", "program", "paper-agent", "imitation"
+AGENT, SURROGATE, PROGRAM = "agent", "surrogate", "program"
+PAPER_AGENT, UNSEARCHED, IMITATION = "paper-agent", "unsearched-agent", "imitation"
 """The learned objects, by the name of the cell that makes them."""
 
 
@@ -24,49 +25,27 @@ class Method:
     """None: the colour of text."""
     marker: str = "o"
     hollow: bool = False
-    compared: bool = True
-    """Whether it takes part in the intersection of people solved by every method."""
-    optional: bool = False
 
 
 BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"
-"""The palette of Okabe and Ito; variants of a method share its colour and have a hollow marker."""
+"""The palette of Okabe and Ito; variants of a method share its colour."""
 
 METHODS = (
-    Method("search", "search", "Monte Carlo tree search guided by a trained agent", (AGENT,), "M_mcts", BLUE, "s"),
     Method(
-        "policy",
-        "agent alone",
-        "the agent’s most probable action at each step; no queries",
-        needs=(AGENT,),
-        paper="M_agent",
-        colour=PURPLE,
-        marker="P",
-        compared=False,
-    ),
-    Method(
-        "untrained",
-        "search, untrained",
-        "the same search with an untrained agent",
+        "paper_search",
+        "M_mcts",
+        "the paper’s search, with an agent trained by the paper’s preset",
+        needs=(PAPER_AGENT,),
+        paper="M_mcts",
         colour=BLUE,
-        marker="s",
+        marker="p",
         hollow=True,
-        compared=False,
-    ),
-    Method(
-        "program",
-        "program",
-        "rules distilled by policy search on a surrogate; no queries",
-        needs=(SURROGATE, PROGRAM),
-        paper="M_prog",
-        colour=GREEN,
-        marker="^",
     ),
     Method(
         "paper_program",
-        "program, paper’s way",
-        "the paper’s construction: decision trees that imitate traces of the agent",
-        needs=(AGENT, IMITATION),
+        "M_prog",
+        "the paper’s construction: decision trees that imitate traces of M_mcts; no queries",
+        needs=(PAPER_AGENT, IMITATION),
         paper="M_prog",
         colour=GREEN,
         marker="v",
@@ -74,20 +53,50 @@ METHODS = (
     ),
     Method(
         "evolution",
-        "CSCF",
-        "the evolutionary baseline, run from scratch for each person",
+        "M_cscf",
+        "the evolutionary baseline (CSCF), run from scratch for each person",
         paper="M_cscf",
         colour=ORANGE,
         marker="D",
     ),
     Method(
         "evolution_small",
-        "CSCF small",
+        "M_cscf small",
         "the same with fewer generations and a smaller population",
         paper="M_cscf small",
         colour=ORANGE,
         marker="d",
         hollow=True,
+    ),
+    Method(
+        "paper_policy",
+        "M_agent",
+        "the agent of M_mcts without search: its most probable action at each step; no queries. The published code for "
+        "it never updates the hidden state of its LSTM, which explains its published success of .00 to .59",
+        needs=(PAPER_AGENT,),
+        paper="M_agent",
+        colour=PURPLE,
+        marker="h",
+        hollow=True,
+    ),
+    Method(
+        "unsearched",
+        "M_agent, no MCTS",
+        "the same for an agent trained without tree search: on traces sampled from its own policy, with as many "
+        "gradient steps after each group of people and the same budget of queries",
+        needs=(UNSEARCHED,),
+        colour=PURPLE,
+        marker="P",
+        hollow=True,
+    ),
+    Method("search", "search", "Monte Carlo tree search guided by a trained agent", (AGENT,), colour=BLUE, marker="s"),
+    Method(
+        "program",
+        "program",
+        "rules distilled by policy search on a surrogate; no queries",
+        needs=(SURROGATE, PROGRAM),
+        colour=GREEN,
+        marker="^",
     ),
     Method(
         "guided",
@@ -106,36 +115,30 @@ METHODS = (
     ),
     Method("exact", "exact", "uniform-cost search: the optimal plan, or a proof of infeasibility", marker="*"),
     Method(
-        "paper_search",
-        "search, paper’s way",
-        "training and search with the paper’s preset",
-        needs=(PAPER_AGENT,),
-        paper="M_mcts",
-        colour=BLUE,
-        marker="p",
-        hollow=True,
-        compared=False,
-        optional=True,
+        "policy",
+        "agent alone",
+        "the agent of search without search; no queries",
+        needs=(AGENT,),
+        colour=PURPLE,
+        marker="P",
     ),
     Method(
-        "paper_policy",
-        "its agent alone",
-        "the agent trained with the paper’s preset, without search",
-        needs=(PAPER_AGENT,),
-        paper="M_agent",
-        colour=PURPLE,
-        marker="h",
+        "untrained",
+        "search, untrained",
+        "the same search with an untrained agent",
+        colour=BLUE,
+        marker="s",
         hollow=True,
-        compared=False,
-        optional=True,
     ),
 )
-"""In the order of tables and figures."""
+"""In the order of tables and figures: the paper's by the paper's preset, then those of this library."""
 
 BY_NAME = {method.name: method for method in METHODS}
-ABLATION = ("search", "policy", "untrained")
-COMPARED = tuple(method.name for method in METHODS if method.compared)
-"""The methods of the intersection of people solved by every method."""
+ABLATION = ("paper_search", "paper_policy", "unsearched", "search", "policy", "untrained")
+PAPER_MODELS = ("paper_search", "paper_program", "evolution", "evolution_small")
+"""The methods whose intersection of solved people the paper compares."""
+OWN_MODELS = ("search", "program", "guided", "cascade", "exact")
+"""The methods of this library that are compared in the same way."""
 _EXTERNAL_MARKERS = ("<", ">", "H", "8", "1", "2")
 
 
@@ -144,7 +147,7 @@ def method_named(name: str) -> Method:
     if name in BY_NAME:
         return BY_NAME[name]
     marker = _EXTERNAL_MARKERS[sum(map(ord, name)) % len(_EXTERNAL_MARKERS)]
-    return Method(name, name, "an external planner", marker=marker, hollow=True, compared=False)
+    return Method(name, name, "an external planner", marker=marker, hollow=True)
 
 
 def label_of(name: str) -> str:

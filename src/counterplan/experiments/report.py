@@ -16,9 +16,10 @@ from counterplan.errors import StorageError
 from counterplan.experiments.drawing import INK, ReportFigure
 from counterplan.experiments.figures import all_figures
 from counterplan.experiments.findings import findings
+from counterplan.experiments.folder import VERSION
 from counterplan.experiments.formatting import NOTHING, ReportTable
 from counterplan.experiments.methods import in_order, method_named
-from counterplan.experiments.published import TRAINING_MINUTES
+from counterplan.experiments.published import SECONDS_PER_PERSON, TRAINING_MINUTES
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import Interval, MethodStats, summary
 from counterplan.experiments.tables import all_tables
@@ -41,9 +42,14 @@ class ReportSection(NamedTuple):
 SECTIONS = (
     ReportSection("targets", "Results against targets", (), ("targets", "baseline")),
     ReportSection("datasets", "1. The benchmarks", (), ("datasets",)),
-    ReportSection("comparison", "2. Success, cost and length", ("everybody", "in_common"), ("everybody", "in_common")),
+    ReportSection(
+        "comparison",
+        "2. Success, cost and length",
+        ("everybody", "in_common"),
+        ("everybody", "in_common", "in_common_own"),
+    ),
     ReportSection("ablation", "3. Ablation", (), ("ablation",)),
-    ReportSection("questions", "4. Queries", ("questions",), ("questions",)),
+    ReportSection("questions", "4. Queries", ("questions",), ("totals", "questions")),
     ReportSection("traces", "5. Programs and traces", ("traces",), ("traces",)),
     ReportSection("similarity", "6. Similarity", ("similarity",), ("similarity",)),
     ReportSection("timing", "7. Time", ("time",), ("timing",)),
@@ -51,7 +57,7 @@ SECTIONS = (
     ReportSection("failures", "9. Failures", ("failures",), ("failures", "failed_people")),
     ReportSection("groups", "10. Protected groups", ("groups",), ("groups",)),
 )
-FOLDED = ("failed_people", "groups", "traces", "in_common")
+FOLDED = ("failed_people", "groups", "traces", "in_common", "in_common_own")
 """Tables that are long, or repeat a figure."""
 
 COMPARABLE = (
@@ -60,16 +66,22 @@ COMPARABLE = (
     "fairest single measure, because each person is compared with their own optimum; it is over the people solved "
     "by a method, so that it has to be read together with success.",
     "The published figures are not measured here and belong to other problems. The paper’s public versions of the four "
-    "benchmarks contain errors that are corrected here (an inverted precondition, a decision rule that is never used, "
-    "a misspelt job in a rule, men who are advised to become wives), so that other plans are legal and other people "
-    "are refused. Samples, splits and models differ too, and so do the people planned for. Absolute costs are "
-    "therefore not comparable, and success only with care. Comparable is the distance of a method from the optimum of "
-    "its own problem. Published costs are given without the cost of STOP, which is free here.",
-    f"Published training took {TRAINING_MINUTES[0]} to {TRAINING_MINUTES[1]} minutes on four cores of another machine: "
-    "times are comparable only between the methods of this run. Published query counts of the evolutionary baseline "
-    "sum a counter that was cumulative already, and are left out. The baseline was implemented again from its "
-    "description, with one correction (the last argument of every function can be chosen) and a cache of queries, and "
-    "is vectorized; docs/planners.md lists the choices that the description leaves open.",
+    "benchmarks contain errors that are corrected here (an inverted precondition, a misspelt job in a rule, men who "
+    "are advised to become wives), so that other plans are legal and other people are refused. The published "
+    "environment of syn_long decides by the rule of syn, and never by its own, which requires more: its published "
+    "figures are of an easier problem. Samples, splits and models differ too, and so do the people planned for. "
+    "Absolute costs are therefore not comparable, and success only with care. Comparable is the distance of a method "
+    "from the optimum of its own problem. Published costs are given without the cost of STOP, which is free here.",
+    f"Published times are wall times on four cores of another machine (training: {TRAINING_MINUTES[0]} to "
+    f"{TRAINING_MINUTES[1]} minutes), those here are CPU times of one core. Per person, the paper’s text gives "
+    f"{SECONDS_PER_PERSON['M_cscf']} s for M_cscf and less than {SECONDS_PER_PERSON['M_mcts']} s for M_mcts; here all "
+    "people and candidates of M_cscf are computed in batches, so that this ratio is not comparable either. The "
+    "baseline was implemented again from its description, with one correction (the last argument of every function can "
+    "be chosen) and a cache of queries; docs/planners.md lists the choices that the description leaves open. The paper "
+    "plots every candidate of the baseline as a query; the means in its published results sum a counter that was "
+    "cumulative already, and are left out.",
+    "The published success of M_agent, .00 to .59, is not that of a trained agent: the published code for it never "
+    "updates the hidden state of the LSTM, so that the agent does not know the steps it has taken. Here it does.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
     "learning.",
 )
@@ -139,17 +151,23 @@ def page(
 ) -> str:
     """The whole page."""
     options = about["options"]
-    quick = bool(options.get("quick"))
     css = files("counterplan.experiments").joinpath("report.css").read_text()
     contents = "".join(f'<li><a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
     body = "".join(
         _section(part, [figures[name] for name in part.figures], [tables[name] for name in part.tables])
         for part in SECTIONS
     )
-    banner = (
-        "<p class=banner><strong>A quick run.</strong> Few people and little training: it exercises every part of the "
-        "experiment, and its figures are not meaningful.</p>"
-    )
+    banner = ""
+    if options.get("quick"):
+        banner = (
+            "<p class=banner><strong>A quick run.</strong> Few people and little training: it exercises every part of "
+            "the experiment, and its figures are not meaningful.</p>"
+        )
+    if about.get("counterplan_experiment", VERSION) < VERSION:
+        banner += (
+            "<p class=banner><strong>Rows of an earlier version.</strong> Its M_prog imitates the default agent "
+            "instead of M_mcts; run the experiment again for the paper’s rows.</p>"
+        )
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -165,7 +183,7 @@ def page(
 <p class="over">counterplan · the experiment</p>
 <h1>Algorithmic recourse: success, cost and queries of planners</h1>
 <p class="lead">{escape(_scope(rows, options))}</p>
-{banner if quick else ""}
+{banner}
 </header>
 <main>
 <section id="findings"><h2>Findings</h2><ul>{_items(findings(rows))}</ul></section>
@@ -208,7 +226,7 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 def _methods(rows: ExperimentRows) -> str:
     lines = "".join(
-        f"<dt>{escape(method.label)}{f' <span class=paper>{escape(method.paper)}</span>' if method.paper else ''}</dt>"
+        f"<dt>{escape(method.label)}{' <span class=paper>the paper’s</span>' if method.paper else ''}</dt>"
         f"<dd>{escape(method.description)}</dd>"
         for method in map(method_named, in_order(rows.results["method"]))
     )

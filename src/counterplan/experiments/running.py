@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -21,16 +18,7 @@ from counterplan.experiments.context import require_extras
 from counterplan.experiments.folder import command_of
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
-
-SINGLE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    "JAX_PLATFORMS": "cpu",
-}
-"""Small arrays are slower on several threads, and the order of sums, and so their rounding, may differ."""
-
+from counterplan.parallel import leave_interrupts_to_parent, single_thread
 
 _PRIOR_SECONDS = 10.0
 """Weight of the prior estimates, in seconds of experience."""
@@ -92,7 +80,7 @@ class ExperimentRun:
         self.progress = ExperimentProgress(len(everything), len(everything) - len(waiting))
         if waiting:
             require_extras()
-            with _single_thread(), self._workers() as submit:
+            with single_thread(), self._workers() as submit:
                 self._schedule(waiting, submit)
         sources = {self.records[cell]["made_with"]["source"] for cell in everything}
         if sources != {cells.source()}:
@@ -173,7 +161,7 @@ class ExperimentRun:
             return
         before = set(multiprocessing.active_children())
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_start_worker)
+        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=leave_interrupts_to_parent)
         try:
             yield lambda cell: pool.submit(cells.run_cell, cell, *arguments)
         except BaseException:
@@ -191,32 +179,6 @@ def _run_here(cell: Cell, *arguments: Any) -> Future[float]:
     except Exception as error:
         future.set_exception(error)
     return future
-
-
-@contextmanager
-def _single_thread() -> Iterator[None]:
-    """Processes that are started within the block compute on one thread each."""
-    before = {name: os.environ.get(name) for name in SINGLE_THREAD}
-    os.environ.update(SINGLE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ |= {} if value is None else {name: value}
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent process, and end when the parent has ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        assert parent is not None
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _ranks(waiting: list[Cell]) -> dict[Cell, float]:

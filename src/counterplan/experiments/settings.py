@@ -59,8 +59,6 @@ class ExperimentOptions:
     people: int | None = None
     """Maximal number of refused test people for each benchmark and seed; None: 100, and all of german."""
     quick: bool = False
-    paper_training: bool = False
-    """Whether to also train and search with the paper's preset, which takes long."""
     planners: tuple[str, ...] = ()
     """Additional planners to compare: those of installed packages, and `module:Class`."""
 
@@ -85,7 +83,6 @@ class ExperimentOptions:
         arguments += [] if count == (QUICK_SEEDS if self.quick else SEEDS) else ["--seeds", str(count)]
         arguments += [] if first == FIRST_SEED else ["--first-seed", str(first)]
         arguments += [] if self.people is None else ["--people", str(self.people)]
-        arguments += ["--paper-training"] if self.paper_training else []
         arguments += ["--planners", ",".join(self.planners)] if self.planners else []
         return " ".join(arguments)
 
@@ -124,6 +121,11 @@ class ExperimentSettings:
     exact_budgets: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1_000)
     alone: int = 3
     """Number of people planned for one at a time, to measure the latency of a single person."""
+
+    @property
+    def unsearched(self) -> TrainingSettings:
+        """Training without search: as many sampled traces of a person as the paper's search has simulations a step."""
+        return replace(self.paper, explore="policy", simulations=self.paper.search.simulations)
 
     @classmethod
     def of(cls, options: ExperimentOptions) -> ExperimentSettings:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pandas as pd
 
 from counterplan.benchmarks.summary import COLUMNS as DATASET
 from counterplan.distillation.distiller import HELD_BACK
-from counterplan.experiments.budgets import CpuUsage, QueryUsage, cpu_usage, query_usage
+from counterplan.experiments.budgets import CpuUsage, QueryUsage, cpu_usage, distillation_queries, query_usage
 from counterplan.experiments.comparisons import AGAINST, TIMES, PairedComparison, paired_comparisons, targets_met
 from counterplan.experiments.evaluation import HOLDS, OUTCOMES
 from counterplan.experiments.formatting import (
@@ -23,8 +23,16 @@ from counterplan.experiments.formatting import (
     spread,
     value_range,
 )
-from counterplan.experiments.methods import ABLATION, COMPARED, in_order, label_of
-from counterplan.experiments.published import RULE_LENGTH, SIMILARITY, TARGETS, Target, published_of
+from counterplan.experiments.methods import ABLATION, OWN_MODELS, PAPER_MODELS, in_order, label_of, method_named
+from counterplan.experiments.published import (
+    IN_COMMON,
+    SIMILARITY,
+    TARGETS,
+    TRACES,
+    Target,
+    published_of,
+    published_totals,
+)
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import (
     SMALL_GROUP,
@@ -42,8 +50,8 @@ from counterplan.experiments.statistics import (
 def all_tables(rows: ExperimentRows) -> dict[str, ReportTable]:
     """Every table by its key, in the order of the report."""
     makers: tuple[Callable[[ExperimentRows], ReportTable], ...] = (
-        *(targets, against_baseline, datasets, everybody, in_common, ablation, queries, traces, similarities, timing),
-        *(failures, failed_people, groups),
+        *(targets, against_baseline, datasets, everybody, in_common, in_common_own, ablation, totals, queries, traces),
+        *(similarities, timing, failures, failed_people, groups),
     )
     return {table.key: table for table in (make(rows) for make in makers)}
 
@@ -180,26 +188,45 @@ def everybody(rows: ExperimentRows) -> ReportTable:
 
 
 def in_common(rows: ExperimentRows) -> ReportTable:
-    """Cost and length on the people solved by every compared method."""
-    found = summary(rows, intersection(rows.results, COMPARED))
+    """Cost and length on the people solved by all of the paper's four models."""
+    found = summary(rows, intersection(rows.results, PAPER_MODELS))
+    shown = {key: stats for key, stats in found.items() if key[1] in (*PAPER_MODELS, "exact")}
 
     def cells(name: str, method: str, stats: MethodStats) -> tuple[str, ...]:
-        return f"{stats.solved:,}", spread(stats.ratio, 3), spread(stats.cost, 2), spread(stats.length, 2)
+        published = IN_COMMON.get(name, {}).get(method_named(method).paper or "")
+        return (
+            *_on_the_same_people(stats),
+            number(published.cost if published else None, 1),
+            number(published.length if published else None, 2),
+        )
 
-    others = [method for method in in_order(rows.results["method"]) if method not in COMPARED]
-    also = f" For {_quoted(others)}, which are not among them: the people of these that it solves." if others else ""
     return ReportTable(
         "in_common",
-        "People solved by every method",
-        "Cost and steps on the same people, who are the easier ones: people not solved by some method are left out."
-        f"{also} {over_seeds(rows)}",
-        ("", "people", "cost ratio", "cost", "steps"),
-        sections(found, benchmarks_in(rows), cells),
+        "People solved by the paper’s four models",
+        f"Cost and steps on the people solved by all of {', '.join(map(label_of, PAPER_MODELS))}, as in the paper; "
+        "they are the easier ones. “exact” is the optimum of the same people. Published: on the paper’s own versions "
+        f"of the problems. {over_seeds(rows)}",
+        ("", "people", "cost ratio", "cost", "steps", "published cost", "published steps"),
+        sections(shown, benchmarks_in(rows), cells),
     )
 
 
-def _quoted(methods: Sequence[str]) -> str:
-    return " and ".join(f"“{label_of(method)}”" for method in methods)
+def in_common_own(rows: ExperimentRows) -> ReportTable:
+    """Cost and length on the people solved by every compared method of this library."""
+    found = summary(rows, intersection(rows.results, OWN_MODELS))
+    others = [method for method in in_order(rows.results["method"]) if method not in OWN_MODELS]
+    also = " For the other methods: the people of these that each solves." if others else ""
+    return ReportTable(
+        "in_common_own",
+        "People solved by the methods of this library",
+        f"The same for the people solved by all of {', '.join(map(label_of, OWN_MODELS))}.{also} {over_seeds(rows)}",
+        ("", "people", "cost ratio", "cost", "steps"),
+        sections(found, benchmarks_in(rows), lambda name, method, stats: _on_the_same_people(stats)),
+    )
+
+
+def _on_the_same_people(stats: MethodStats) -> tuple[str, ...]:
+    return f"{stats.solved:,}", spread(stats.ratio, 3), spread(stats.cost, 2), spread(stats.length, 2)
 
 
 def ablation(rows: ExperimentRows) -> ReportTable:
@@ -213,10 +240,33 @@ def ablation(rows: ExperimentRows) -> ReportTable:
     return ReportTable(
         "ablation",
         "Search and agent, each without the other",
-        "The same tree search with a trained agent and with an untrained one (random weights; the same simulations and "
-        "limit of queries), and the trained agent without search.",
+        "The paper’s agent with and without its search, and an agent trained without tree search (M_agent, no MCTS): "
+        "on traces sampled from its own policy, within the same budget of queries. Of this library: the tree search "
+        "with a trained agent, the agent alone, and the search with an untrained one (random weights; the same "
+        "simulations and limit of queries). Published figures of M_agent: its code never updates the hidden state.",
         ("", "success", "cost ratio", "queries", "published success"),
         sections(found, benchmarks_in(rows), cells),
+    )
+
+
+def totals(rows: ExperimentRows) -> ReportTable:
+    """Queries in total, by phase, beside the published ones."""
+
+    def cells(name: str, method: str, usage: QueryUsage) -> tuple[str, ...]:
+        published = published_totals(name, method)
+        phases = ("training", "distillation", "total")
+        return tuple(
+            text for phase in phases for text in (spread(getattr(usage, phase), 0), number(published.get(phase), 0))
+        )
+
+    return ReportTable(
+        "totals",
+        "Queries in total",
+        "Queries sent to the model for all test people of a seed, with training and distillation, which happen once, "
+        "apart. Published: as the paper plots them, for 100 test people (34 of german); of the evolutionary baseline "
+        f"it counts every candidate, also those that here are not sent to the model. {over_seeds(rows)}",
+        ("", "training", "published", "distillation", "published", "prediction, all people", "published"),
+        sections(query_usage(rows), benchmarks_in(rows), cells),
     )
 
 
@@ -238,8 +288,7 @@ def queries(rows: ExperimentRows) -> ReportTable:
         "Queries to the model",
         "Rows sent to the black box, counted by its meter: once in training, in distillation, and in the trial of the "
         f"program on up to {HELD_BACK} held-out people, which measures it and does not contribute to it; and per "
-        "person in prediction. Queries answered from the cache are listed separately. The paper’s counts for its "
-        "evolutionary baseline sum a cumulative counter and are left out.",
+        "person in prediction. Queries answered from the cache are listed separately.",
         ("", "training", "distillation", "trial", "per person", "per person, cached", "published, per person"),
         sections(query_usage(rows), benchmarks_in(rows), cells),
     )
@@ -248,41 +297,51 @@ def queries(rows: ExperimentRows) -> ReportTable:
 def traces(rows: ExperimentRows) -> ReportTable:
     """The paper's construction by number of traces, and the default program."""
     points, stats = curve(rows, "paper_program", "traces"), summary(rows)
+    sent = distillation_queries(rows)
     parts = []
     for name in benchmarks_in(rows):
-        body = [
-            (f"{value:,} traces", *_of_program(point))
-            for (benchmark, value), point in points.items()
-            if benchmark == name
-        ]
+        body = []
+        for (benchmark, value), point in points.items():
+            if benchmark == name:
+                published = TRACES.get(name, {}).get(value)
+                body.append(
+                    (
+                        f"{value:,} traces",
+                        *_of_program(point, sent.get((name, value))),
+                        number(published.success if published else None, 2),
+                        number(published.rule_length if published else None, 2),
+                    )
+                )
         if (name, "program") in stats:
-            body.append(("default program", *_of_program(stats[name, "program"])))
-        if name in RULE_LENGTH:
-            least, most = RULE_LENGTH[name]
-            body.append(("published", NOTHING, f"{least}–{most}", NOTHING, NOTHING, NOTHING))
+            body.append(("default program", *_of_program(stats[name, "program"], None), NOTHING, NOTHING))
         parts.append((name, tuple(body)))
     return ReportTable(
         "traces",
         "Programs by number of traces",
-        "The paper’s construction: scikit-learn trees that imitate verified traces of the agent, by their number. "
+        "The paper’s construction: scikit-learn trees that imitate verified traces of M_mcts, by their number. "
         "Below it the default program, found by policy search on a surrogate. Rule length: features in the rule of a "
-        "step, mean over steps; published: literals, over the published programs.",
-        ("", "success", "rule length", "cost ratio", "cost", "steps"),
+        "step, mean over steps. Queries: of distillation, to get the traces. Published: success, and literals in a "
+        "rule, on the paper’s own versions of the problems.",
+        (
+            *("", "success", "rule length", "cost ratio", "cost", "steps", "queries"),
+            *("published success", "published rule length"),
+        ),
         tuple(parts),
     )
 
 
-def _of_program(stats: MethodStats) -> tuple[str, ...]:
+def _of_program(stats: MethodStats, queries: Interval | None) -> tuple[str, ...]:
     return (
         spread(stats.success, 3),
         spread(stats.rule_length, 2),
         spread(stats.ratio, 3),
         spread(stats.cost, 2),
         spread(stats.length, 2),
+        NOTHING if queries is None else spread(queries, 0),
     )
 
 
-PAIRS = (("program", "search"), ("paper_program", "search"), ("paper_program", "policy"), ("program", "guided"))
+PAIRS = (("paper_program", "paper_search"), ("program", "search"), ("program", "guided"))
 """The methods whose plans are compared."""
 
 
@@ -298,7 +357,7 @@ def similarities(rows: ExperimentRows) -> ReportTable:
             same, alike = Interval.of(part["same"]).mean, spread(Interval.of(part["alike"]), 2)
             cells.append(alike if pd.isna(same) else f"{alike} ({same:.0%} the same)")
         body.append((f"{label_of(method)} – {label_of(other)}", *cells))
-    body.append(("published program – search", *(number(SIMILARITY.get(name), 2) for name in names)))
+    body.append(("published, M_prog – M_mcts", *(number(SIMILARITY.get(name), 2) for name in names)))
     return ReportTable(
         "similarity",
         "Similarity of plans",

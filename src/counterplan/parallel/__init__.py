@@ -6,7 +6,15 @@ place, and a model need not be sent to other processes.
 May import: errors, bounded_json, drawing, problem, models, blackbox.
 """
 
-from counterplan.parallel.pool import WorkerLink, WorkerTeam, checked_jobs, run_chunks, worker_team
+from counterplan.parallel.pool import (
+    WorkerLink,
+    WorkerTeam,
+    checked_jobs,
+    leave_interrupts_to_parent,
+    run_chunks,
+    single_thread,
+    worker_team,
+)
 from counterplan.parallel.remote_box import PeopleChunk, RemoteBox, answering, people_chunks
 
 __all__ = [
@@ -16,7 +24,9 @@ __all__ = [
     "WorkerTeam",
     "answering",
     "checked_jobs",
+    "leave_interrupts_to_parent",
     "people_chunks",
     "run_chunks",
+    "single_thread",
     "worker_team",
 ]

@@ -212,7 +212,7 @@ class _Pool:
         self.processes: list[BaseProcess] = []
         self.connections: list[Connection] = []
         context = multiprocessing.get_context("spawn")
-        with _single_thread(), _hidden_main():
+        with single_thread(), _hidden_main():
             for _ in range(jobs):
                 here, there = context.Pipe()
                 process = context.Process(target=_worker, args=(there,), daemon=True)
@@ -338,7 +338,7 @@ def leave_interrupts_to_parent() -> None:
 
 
 @contextmanager
-def _single_thread() -> Iterator[None]:
+def single_thread() -> Iterator[None]:
     """Processes that are started within the block compute on one thread each."""
     before = {name: os.environ.get(name) for name in SINGLE_THREAD}
     os.environ.update(SINGLE_THREAD)

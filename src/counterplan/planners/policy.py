@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from counterplan.agent.rollout import greedy, rollout
+from counterplan.agent.agent import Agent
+from counterplan.agent.rollout import greedy, policy_plans
+from counterplan.agent.search import SearchSettings
+from counterplan.blackbox import BlackBox
 from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans import Status
+from counterplan.problem import Problem
 from counterplan.search.orders import NO_ACTION
 
 
@@ -22,10 +26,24 @@ class PolicyPlanner(AgentPlanner):
     problem : Problem
     box : BlackBox or model
     agent : Agent
+    settings : SearchSettings or str, default="default"
+        Settings of the search that the agent was trained with, or the name of a preset. With "paper", actions may have
+        any order, and people whose plan reaches `max_actions` without STOP get none.
+
+    Raises
+    ------
+    SettingError
+        If there is no such preset, or the agent is for another problem.
     """
 
     name: ClassVar[str] = "policy"
     uses_weights: ClassVar[bool] = False
+
+    def __init__(
+        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str = "default"
+    ) -> None:
+        super().__init__(problem, box, agent)
+        self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
     @property
     def chunk_size(self) -> int:
@@ -38,8 +56,9 @@ class PolicyPlanner(AgentPlanner):
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
         for first in range(0, len(people), size):
             rows = slice(first, first + size)
-            made = rollout(self.agent, people.states[rows], task.allowed[rows], greedy(self.agent))
-            columns.actions[rows] = made.actions
+            columns.actions[rows] = policy_plans(
+                self.agent, people.states[rows], task.allowed[rows], greedy(self.agent), self.settings.tree
+            )
         found = (columns.actions != NO_ACTION).any(axis=1)
         columns.status = [Status.FOUND if one else Status.NOT_FOUND for one in found.tolist()]
         if task.weights is not None:
