@@ -385,8 +385,8 @@ class BlackBox:
         if outcomes := self._outcomes_of(problem):
             favourable = self.decision(problem).favourable
             for key, outcome in outcomes.items():
-                if key not in answers:
-                    answers[key] = Answer(outcome in favourable, None, outcome)
+                score = answers[key].score if key in answers else None
+                answers[key] = Answer(outcome in favourable, score, outcome)
         return answers
 
     def add_to_cache(self, problem: Problem, answers: Mapping[bytes, Answer | bool]) -> None:

@@ -14,6 +14,8 @@ import typer
 from counterplan.blackbox import BlackBox
 from counterplan.cli.terminal import echo
 from counterplan.errors import ForeignAnswersWarning
+from counterplan.problem import Problem
+from counterplan.problem.targets import Target, read_target
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_recorder import AnswerUpdate
 from counterplan.storage.workspace import Workspace
@@ -32,6 +34,20 @@ Like = Annotated[
     Path | None,
     typer.Option(help="A Parquet file whose columns have the dtypes that the model expects: its training data."),
 ]
+
+
+TargetName = Annotated[
+    str | None,
+    typer.Option(help="The outcome to reach, or several with commas: A,B (default: the favourable ones)."),
+]
+
+
+def read_target_option(problem: Problem, text: str) -> Target:
+    """The target that a text on the command line names: an outcome, or several with commas between them."""
+    parts = [part.strip() for part in text.split(",")]
+    if text in problem.outcome.values or not all(part in problem.outcome.values for part in parts):
+        return read_target(problem.outcome, text)
+    return read_target(problem.outcome, frozenset(parts))
 
 
 def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:

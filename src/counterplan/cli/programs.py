@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import Like, ModelName, Threshold, load_recourse, recording
+from counterplan.cli.common import (
+    Like,
+    ModelName,
+    TargetName,
+    Threshold,
+    load_recourse,
+    read_target_option,
+    recording,
+)
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, resolve
@@ -29,6 +37,7 @@ def distil(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
+    target: TargetName = None,
     prefer: Annotated[
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
     ] = None,
@@ -48,7 +57,8 @@ def distil(
     if not path.is_dir():
         raise SettingError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
     workspace = Workspace(path)
-    workspace.load_problem()
+    saved_problem = workspace.load_problem()
+    chosen = None if target is None else read_target_option(saved_problem, target)
     require_writable(workspace.path(PROGRAM))
     split = "refused_train" if preset == "paper" else "train"
     inputs = resolve(folder, people, model, threshold=threshold, split=split, like=like)
@@ -56,6 +66,7 @@ def distil(
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
             inputs.people(),
+            target=chosen,
             traces=traces,
             rounds=rounds,
             max_conditions=max_conditions,
@@ -65,18 +76,20 @@ def distil(
             seed=seed,
             progress=stage_display(bar),
         )
-    saved = recourse.save_program(path)
+    saved = recourse.save_program(path, target=chosen)
+    option = "" if target is None else f" --target '{target}'"
     echo(_card(program))
-    echo(f"Saved in {saved}. Read it: counterplan show {folder}")
-    echo(f"Make a page of it: counterplan export {folder} --to {workspace.path('program.html')}")
+    echo(f"Saved in {saved}. Read it: counterplan show {folder}{option}")
+    echo(f"Make a page of it: counterplan export {folder}{option} --to {saved.with_suffix('.html')}")
 
 
 def show(
     folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
+    target: TargetName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program's file instead.")] = False,
 ) -> None:
     """Print a program, rule by rule, and its card."""
-    program = _program(folder)
+    program = _program(folder, target)
     if as_json:
         emit(program_json(program).rstrip("\n"))
         return
@@ -87,19 +100,25 @@ def show(
 def export(
     folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
     to: Annotated[Path, typer.Option(help="The file to write: .html (a page), .py, .svg, .dot or .json.")],
+    target: TargetName = None,
 ) -> None:
     """Write a program as a page, a module, a drawing or a file."""
     from counterplan.program.export import export as export_program
 
-    program = _program(folder)
+    program = _program(folder, target)
     require_writable(to)
     export_program(program, to)
     echo(f"Wrote {to}.")
 
 
-def _program(name: str) -> Program:
-    """Load the program in a folder or a file."""
-    return load_program(name) if folder_or_file(name).is_dir() else Program.load(name)
+def _program(name: str, target: str | None) -> Program:
+    """Load the program in a folder, for a target if one is given, or in a file."""
+    if folder_or_file(name).is_dir():
+        chosen = None if target is None else read_target_option(Workspace(name).load_problem(), target)
+        return load_program(name, target=chosen)
+    if target is not None:
+        raise SettingError(f"--target chooses among the programs of a folder; {name} is a file with one program")
+    return Program.load(name)
 
 
 def _card(program: Program) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from html import escape
@@ -15,13 +16,23 @@ import numpy as np
 import pandas as pd
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
+from counterplan.errors import (
+    CounterplanError,
+    ForeignAnswersWarning,
+    NotFittedError,
+    PeopleError,
+    SettingError,
+    StorageError,
+)
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
-from counterplan.plans import Plans
+from counterplan.planners.targets import TargetPlanner
+from counterplan.plans import Coded, Plans
+from counterplan.plans.columns import NO_CODE
 from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
+from counterplan.problem.targets import Target, TargetLike, TargetsLike, describe_target, read_targets
 from counterplan.problem.values import visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
@@ -31,12 +42,13 @@ from counterplan.recourse.learned_parts import load_part, load_program, load_qua
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
-from counterplan.storage.workspace import AGENT, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
+from counterplan.storage.workspace import AGENT, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
     from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
+    from counterplan.distillation.options import DistillOptions
     from counterplan.recourse.fit_options import FitProgress, Settings
     from counterplan.recourse.quality import Quality, QualitySettings
     from counterplan.surrogate import Surrogate
@@ -120,6 +132,9 @@ class Recourse:
         self.holdout_answers_: LabelledStates | None = None
         self.budget_spent_ = False
         self._recorder = AnswerRecorder(problem, self.box)
+        self._parent: Recourse | None = None
+        """For one target of another object: that object, which saves the answers and the surrogate."""
+        self._by_target: dict[Target, Recourse] = {}
 
     @property
     def program_(self) -> Program | None:
@@ -132,6 +147,56 @@ class Recourse:
     @program_.setter
     def program_(self, program: Program | None) -> None:
         self._program, self._unread_program = program, None
+
+    def for_target(self, target: TargetLike) -> Recourse:
+        """Return the part of this object that plans for one target.
+
+        Its problem is `problem.with_target(target)`; it shares the black box, has the surrogate, the agent and the
+        program of the target, and is saved with this object.
+
+        Parameters
+        ----------
+        target : str, number, bool or set of these
+            The outcome to reach, or a set of outcomes any of which is to be reached.
+
+        Returns
+        -------
+        Recourse
+            The object itself if these are the favourable outcomes of the problem.
+
+        Raises
+        ------
+        SettingError
+            If the target is not among the outcomes, or the black box decides by a threshold.
+        """
+        if self._parent is not None:
+            return self._parent.for_target(target)
+        problem = self.problem.with_target(target)
+        self.box.require_target(problem)
+        chosen = problem.outcome.favourable
+        if chosen == self.problem.outcome.favourable:
+            return self
+        if chosen not in self._by_target:
+            part = Recourse(problem, self.box)
+            part._parent = self
+            self._by_target[chosen] = part
+            self._share_surrogate()
+        return self._by_target[chosen]
+
+    def _share_surrogate(self) -> None:
+        """Give each target its head of the surrogate."""
+        heads = {} if self.surrogate_ is None else self.surrogate_.heads
+        for target, part in self._by_target.items():
+            part.surrogate_ = heads.get(target)
+
+    def _forget_targets(self) -> None:
+        """Drop the surrogates of targets, and their programs, after a fit without targets."""
+        for part in self._by_target.values():
+            part.surrogate_, part.program_ = None, None
+
+    def _require_root(self, what: str) -> None:
+        if self._parent is not None:
+            raise SettingError(f"this object plans for one target: {what} the one that it was made from")
 
     @property
     def answers_(self) -> LabelledStates:
@@ -163,6 +228,8 @@ class Recourse:
         }
         if self.n_queries_:
             rows["Queries to fit"] = ", ".join(f"{method}: {count:,}" for method, count in self.n_queries_.items())
+        if parts := [f"{target} ({', '.join(fitted)})" for target, fitted in self._fitted_targets().items()]:
+            rows["Targets"] = "; ".join(parts)
         if self.quality_ is not None:
             rows["Quality"] = str(self.quality_)
         if self.workspace is not None:
@@ -181,6 +248,11 @@ class Recourse:
             "program": self._has_program,
         }
         return [name for name, present in parts.items() if present]
+
+    def _fitted_targets(self) -> dict[str, list[str]]:
+        """Names of the learned parts of each target besides the favourable outcomes."""
+        parts = {target: part._fitted() for target, part in self._by_target.items()}
+        return {describe_target(sorted(target)): fitted for target, fitted in parts.items() if fitted}
 
     @property
     def _has_program(self) -> bool:
@@ -201,7 +273,9 @@ class Recourse:
         StorageError
             If the folder cannot be written.
         """
-        if not self._fitted():
+        self._require_root("save")
+        parts = {target: part for target, part in self._by_target.items() if part._fitted()}
+        if not self._fitted() and not parts:
             raise NotFittedError("there is nothing to save yet: call fit first")
         workspace = Workspace(folder)
         if self._borrowed_from is not None and workspace.folder.resolve() == self._borrowed_from:
@@ -212,28 +286,39 @@ class Recourse:
         try:
             workspace.folder.mkdir(parents=True, exist_ok=True)
             workspace.save_problem(self.problem)
-            if self.agent_ is not None:
-                from counterplan.agent import save_agent
-
-                save_agent(self.agent_, workspace.folder)
             if self.surrogate_ is not None:
                 from counterplan.surrogate import save_surrogate
 
                 save_surrogate(self.surrogate_, workspace.folder)
-            if self.n_queries_:
-                workspace.save_query_counts(self.n_queries_)
-            if self.quality_ is not None:
-                workspace.save_quality(asdict(self.quality_))
-            else:
-                workspace.remove(QUALITY)
-            self._save_program(workspace)
-            workspace.remove(*(AGENT if self.agent_ is None else ()), *(SURROGATE if self.surrogate_ is None else ()))
+            self._save_part(workspace)
+            if self.surrogate_ is None:
+                workspace.remove(*SURROGATE)
+            for target in {*workspace.targets(self.problem.outcome.values)} - {*parts}:
+                workspace.for_target(target).remove(*AGENT, *OUTDATED)
+            for target, part in parts.items():
+                part._save_part(workspace.create_for_target(target))
         except CounterplanError:
             raise
         except OSError as error:
             raise StorageError(f"{workspace}: cannot be written: {error.strerror}") from None
         self.save_answers(folder)
         self.workspace = workspace
+
+    def _save_part(self, workspace: Workspace) -> None:
+        """Save the agent, the program, the assessment and the number of queries: everything but the surrogate."""
+        if self.agent_ is not None:
+            from counterplan.agent import save_agent
+
+            save_agent(self.agent_, workspace.folder)
+        else:
+            workspace.remove(*AGENT)
+        if self.n_queries_:
+            workspace.save_query_counts(self.n_queries_)
+        if self.quality_ is not None:
+            workspace.save_quality(asdict(self.quality_))
+        else:
+            workspace.remove(QUALITY)
+        self._save_program(workspace)
 
     def _save_program(self, workspace: Workspace) -> None:
         unread = self._unread_program
@@ -244,8 +329,15 @@ class Recourse:
         else:
             workspace.remove(PROGRAM)
 
-    def save_program(self, folder: str | Path) -> Path:
+    def save_program(self, folder: str | Path, *, target: TargetLike | None = None) -> Path:
         """Save only the program in a folder; return the path of its file.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder.
+        target : str, number, bool or set of these, optional
+            Save the program of this target.
 
         Raises
         ------
@@ -254,9 +346,12 @@ class Recourse:
         StorageError
             If the file cannot be written.
         """
-        if (program := self.program_) is None:
+        part = self if target is None else self.for_target(target)
+        if (program := part.program_) is None:
             raise NotFittedError("there is no program yet: call distil(people) first")
         workspace = Workspace(folder)
+        if part._parent is not None:
+            workspace = workspace.create_for_target(part.problem.outcome.favourable)
         workspace.write(PROGRAM, program_json(program))
         return workspace.path(PROGRAM)
 
@@ -382,22 +477,40 @@ class Recourse:
 
     def _load_learned(self, workspace: Workspace, restored: Sequence[str] | None = None) -> None:
         """Load the learned parts; those that `fit` restores from checkpoints may be damaged."""
-        folder, damaged_ok = workspace.folder, restored or ()
-        has_agent, has_surrogate = workspace.holds(AGENT[1]), workspace.holds(SURROGATE[1])
-        if workspace.holds(PROGRAM):
-            self._unread_program = workspace
-        if has_agent:
-            from counterplan.agent import load_agent
-
-            self.agent_ = load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
-        if has_surrogate or (restored is None and not has_agent and self._unread_program is None):
+        damaged_ok = restored or ()
+        self._load_part(workspace, damaged_ok)
+        targets = self._saved_targets(workspace)
+        nothing = self.agent_ is None and self._unread_program is None and not targets
+        if workspace.holds(SURROGATE[1]) or (restored is None and nothing):
             from counterplan.surrogate import load_surrogate
 
-            self.surrogate_ = load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
-        self.n_queries_ = workspace.load_query_counts()
-        self.quality_ = load_quality(workspace)
+            self.surrogate_ = load_part(load_surrogate, workspace.folder, self.problem, "surrogate" in damaged_ok)
         if self.quality_ is not None and self.box.seconds_per_row is None:
             self.box.seconds_per_row = self.quality_.seconds_per_row
+        for target in targets:
+            self.for_target(target)._load_part(workspace.for_target(target), damaged_ok)
+
+    def _saved_targets(self, workspace: Workspace) -> list[Target]:
+        """The targets with a workspace, unless the black box does not plan for any."""
+        outcome = self.problem.outcome
+        targets = [target for target in workspace.targets(outcome.values) if target != outcome.favourable]
+        try:
+            for target in targets:
+                self.box.require_target(self.problem.with_target(target))
+        except SettingError:
+            return []
+        return targets
+
+    def _load_part(self, workspace: Workspace, damaged_ok: Sequence[str]) -> None:
+        """Load the agent, the assessment and the number of queries in a workspace; its program is read on access."""
+        if workspace.holds(PROGRAM):
+            self._unread_program = workspace
+        if workspace.holds(AGENT[1]):
+            from counterplan.agent import load_agent
+
+            self.agent_ = load_part(load_agent, workspace.folder, self.problem, "agent" in damaged_ok)
+        self.n_queries_ = workspace.load_query_counts()
+        self.quality_ = load_quality(workspace)
 
     @contextmanager
     def recording_answers(self, folder: str | Path) -> Iterator[AnswerUpdate]:
@@ -424,6 +537,7 @@ class Recourse:
         self,
         people: PeopleTable | People,
         *,
+        target: TargetsLike | None = None,
         method: str | None = None,
         seed: int = 0,
         settings: Settings | tuple[Settings, ...] = "default",
@@ -441,7 +555,13 @@ class Recourse:
         Parameters
         ----------
         people : DataFrame or People
-            People to learn from: of both outcomes for "guided", refused ones for "search".
+            People to learn from: of both outcomes for "guided", refused ones (without the target) for "search".
+        target : str, number, bool, set of these, or a sequence of targets, optional
+            What plans are to reach: an outcome, or a set of outcomes; or several targets, which are learned about one
+            after another. The surrogate then knows every outcome: it is fitted to labels, with one head for each
+            outcome and each target, and its queries are selected for the given targets. `budget` limits the queries
+            of all targets together; budgets of `settings` are those of each. Default: the favourable outcomes of the
+            problem, as one group, and nothing else.
         method : {"guided", "search", "both"}, optional
             "guided" learns a surrogate of the model, "search" trains an agent, "both" does one after the other.
             Default: the method that `settings` are for, otherwise "guided".
@@ -476,7 +596,14 @@ class Recourse:
         StorageError
             If `folder` cannot be written, or belongs to another model.
         """
+        if self._parent is not None:
+            favourable = self.problem.outcome.favourable
+            more: dict[str, Any] = {"folder": folder, "resume": resume, "answers": answers, "progress": progress}
+            more |= {"method": method, "seed": seed, "settings": settings, "budget": budget, "quality": quality}
+            self._parent.fit(people, target=favourable if target is None else target, **more)
+            return self
         options = FitOptions.validated(method, settings, budget, seed, quality)
+        targets = None if target is None else self._targets_to_fit(target)
         table = self.problem.read(people)
         given = self._given_answers(answers)
         if folder is None and resume:
@@ -494,8 +621,72 @@ class Recourse:
                 log(self.problem.query_fingerprint, given.by_key)
             where = None if workspace is None else workspace.folder
             run = FitRun(options.seed, where, resume, given, callback)
-            self._fit(options, table, run)
+            if targets is None:
+                self._fit(options, table, run)
+                if options.method != "search":
+                    self._forget_targets()
+            else:
+                self._fit_targets(targets, options, table, run)
         return self
+
+    def _targets_to_fit(self, target: TargetsLike) -> list[Target] | None:
+        """The distinct targets to fit; None if they are nothing but the favourable one of two outcomes."""
+        targets = list(dict.fromkeys(read_targets(self.problem.outcome, target)))
+        if not targets:
+            raise SettingError("'target' is empty: name at least one outcome")
+        for one in targets:
+            self.box.require_target(self.problem.with_target(one))
+        alone = targets == [self.problem.outcome.favourable] and self.problem.label_fingerprint is None
+        return None if alone else targets
+
+    def _fit_targets(self, targets: Sequence[Target], options: FitOptions, people: People, run: FitRun) -> None:
+        """Fit for one target after another, each with the answers of those before, then complete the surrogate."""
+        options = replace(options, surrogate=replace(options.surrogate, scores=False))
+        spent, counts, known = False, Counter[str](), run.answers
+        learned: dict[Target, Surrogate] = {}
+        try:
+            for number, target in enumerate(targets):
+                part, own = self.for_target(target), options
+                if options.budget is not None:
+                    own = options.with_budget(max(1, (options.budget - counts.total()) // (len(targets) - number)))
+                own_run = replace(run, answers=None if known is None else known.for_target(self.problem, part.problem))
+                if run.folder is not None and part is not self:
+                    own_run = replace(own_run, folder=Workspace(run.folder).create_for_target(target).folder)
+                try:
+                    learner = part._fit(own, people, own_run)
+                except PeopleError as error:
+                    raise PeopleError(f"target {describe_target(sorted(target))}: {error}") from None
+                finally:
+                    spent |= part.budget_spent_
+                    counts.update({method: part.n_queries_.get(method, 0) for method in (*own.methods, "quality")})
+                    if options.method != "search" and part.surrogate_ is not None:
+                        learned[target] = part.surrogate_
+                if learner is not None:
+                    known = self._labelled_by(learner)
+        finally:
+            self.budget_spent_ = spent
+            self.n_queries_ = self.n_queries_ | counts
+            if learned and known is not None and len(known):
+                self._complete_surrogate(learned, known, options)
+
+    def _labelled_by(self, learner: ActiveLearner) -> LabelledStates:
+        """The states that a learner for some target labelled, as answers about this problem."""
+        cached = self.box.cached_answers(learner.problem)
+        answers = {key: cached[key] for key in learner.labelled_set.keys if key in cached}
+        labelled = LabelledStates.from_keys(learner.problem, answers, self.box.model_id)
+        return labelled.for_target(learner.problem, self.problem)
+
+    def _complete_surrogate(
+        self, learned: Mapping[Target, Surrogate], known: LabelledStates, options: FitOptions
+    ) -> None:
+        """Make one surrogate of those learned; programs distilled from others are dropped."""
+        from counterplan.surrogate.target_heads import with_all_outcomes
+
+        self.surrogate_ = with_all_outcomes(self.problem, learned, known, options.surrogate, options.seed)
+        self.program_ = None
+        for part in self._by_target.values():
+            part.program_ = None
+        self._share_surrogate()
 
     def fit_into(
         self,
@@ -529,7 +720,7 @@ class Recourse:
         progress : bool or callable, optional
             See `fit`.
         **options
-            Further parameters of `fit`: method, seed, settings, budget, answers, quality.
+            Further parameters of `fit`: target, method, seed, settings, budget, answers, quality.
 
         Returns
         -------
@@ -552,6 +743,7 @@ class Recourse:
         >>> Recourse.load(folder, syn.model).surrogate_ is not None
         True
         """
+        self._require_root("fit")
         workspace = Workspace(folder)
         if not (resume or force):
             workspace.require_unused()
@@ -583,18 +775,19 @@ class Recourse:
         save()
         return self
 
-    def _fit(self, options: FitOptions, people: People, run: FitRun) -> None:
-        """Learn a surrogate, train an agent, or both within one budget."""
+    def _fit(self, options: FitOptions, people: People, run: FitRun) -> ActiveLearner | None:
+        """Learn a surrogate, train an agent, or both within one budget; return the run that learned the surrogate."""
         self.budget_spent_ = False
         if options.method == "search":
             self._train_agent(people, options.agent, run)
-            return
+            return None
         self.quality_ = None
         learner = self._learn_surrogate(people, options.surrogate, run)
         if options.method == "both":
             self._train_agent_too(people, options, run)
         if options.quality is not None:
             self._assess(learner, options)
+        return learner
 
     def _assess(self, learner: ActiveLearner, options: FitOptions) -> None:
         """Assess the surrogate, with the queries that the budget leaves."""
@@ -697,6 +890,7 @@ class Recourse:
         self,
         people: PeopleTable | People,
         *,
+        target: TargetLike | None = None,
         traces: int | None = None,
         rounds: int | None = None,
         max_conditions: int | None = None,
@@ -714,6 +908,9 @@ class Recourse:
         ----------
         people : DataFrame or People
             People to distil for, as for `fit`.
+        target : str, number, bool or set of these, optional
+            The outcome that the program's plans are to reach, or a set of outcomes. There is one program for each
+            target: `for_target(target).program_`. Default: the favourable outcomes of the problem.
         traces : int, optional
             Number of refused people, synthetic ones if necessary, that the program is optimized for (default 16,000);
             with the preset "paper", number of the agent's plans to imitate (default 250).
@@ -737,17 +934,28 @@ class Recourse:
         Returns
         -------
         Program
-            The program, also available as `program_`.
+            The program, also available as `program_`, or `for_target(target).program_`.
 
         Raises
         ------
         NotFittedError
             If the surrogate (default) or the agent ("paper") is missing.
         """
-        from counterplan.distillation.distiller import ProgramDistiller
         from counterplan.distillation.options import DistillOptions
 
         options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        if target is not None and (part := self.for_target(target)) is not self:
+            return part._distil(people, options, progress)
+        return self._distil(people, options, progress)
+
+    def _distil(
+        self, people: PeopleTable | People, options: DistillOptions, progress: DistilProgress | bool | None
+    ) -> Program:
+        """Distil a program for the favourable outcomes of this object's problem."""
+        from counterplan.distillation.distiller import ProgramDistiller
+
+        if self._parent is not None and (self.agent_ if options.preset == "paper" else self.surrogate_) is None:
+            raise self._not_fitted_for_target("agent" if options.preset == "paper" else "surrogate")
         learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
         with reporting(progress, "Distilling", display=stage_display) as report:
             distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_)
@@ -776,17 +984,47 @@ class Recourse:
         Plans
             The same plans with reasons.
         """
-        from counterplan.explanation.explain import explain
-
         total = len(plans) if isinstance(plans, Plans) else None
         with reporting(progress, "Explaining", total, display=lambda bar: bar.advance) as report:
-            return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=report)
+            if total is None or plans.columns.targets is None:
+                return self._explain(plans, ask, report)
+            return self._explain_targets(plans, ask, report)
+
+    def _explain(self, plans: Plans, ask: bool, progress: Callable[[int], None]) -> Plans:
+        """Reasons for plans that reach the favourable outcomes of this object's problem."""
+        from counterplan.explanation.explain import explain
+
+        return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=progress)
+
+    def _explain_targets(self, plans: Plans, ask: bool, progress: Callable[[int], None]) -> Plans:
+        """Reasons for plans with targets, one target after another."""
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, target in enumerate(plans.targets):
+            rows.setdefault(target, []).append(row)
+        queries, cached, explained = plans.queries, plans.cached, plans
+        for target, members in rows.items():
+            part = self.for_target(frozenset(target)) if target else self
+            own = Plans.join([plans.take(np.array(members, np.intp))])
+            own.problem = f"{part.problem.name} {part.problem.fingerprint}" if plans.problem == self._label else ""
+            done = part._explain(own, ask, progress)
+            queries, cached = queries + done.queries, cached + done.cached
+            if (reasons := done.columns.reasons) is not None:
+                at, steps = np.nonzero(reasons.codes != NO_CODE)
+                found = Coded(reasons.codes[at, steps], reasons.values)
+                explained = explained.with_reasons(np.array(members, np.intp)[at], steps, found)
+        return explained.with_queries(queries, cached)
+
+    @property
+    def _label(self) -> str:
+        """Name and fingerprint of the problem, as plans have them."""
+        return f"{self.problem.name} {self.problem.fingerprint}"
 
     def recommend(
         self,
         people: PeopleTable | People,
         planner: str | Planner | type[Planner] | None = None,
         *,
+        target: TargetsLike | None = None,
         price: float | None = None,
         **options: Any,
     ) -> Plans:
@@ -799,10 +1037,14 @@ class Recourse:
         planner : str, Planner or type, optional
             A planner, or the name of one: see `planner`. Default: "auto", which works without `fit` where exact search
             is affordable.
+        target : str, number, bool, set of these, or a sequence with one for each person, optional
+            The outcome to reach, or a set of outcomes any of which is to be reached; or a list, array or Series with
+            one of these for each person, in the order of the table. People who have their target already get the
+            status "already favourable". Default: the favourable outcomes of the problem.
         price : float, optional
             Cost of a query: see `planner`.
         **options
-            Parameters of `Planner.plan`: forbid, allowed, budget, refused, progress.
+            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, progress.
 
         Returns
         -------
@@ -817,8 +1059,36 @@ class Recourse:
         if isinstance(planner, Planner):
             if price is not None:
                 raise SettingError("a price is for a planner given by name; this one has settings of its own")
+            if target is not None:
+                raise SettingError(
+                    "a planner object is for the favourable outcomes of its problem: with a target, pass its name or "
+                    "class, or create it for problem.with_target(target)"
+                )
             return planner.plan(people, **options)
+        if target is not None:
+            return self.target_planner(planner, price=price).plan(people, target=target, **options)
         return self.planner(planner, price=price).plan(people, **options)
+
+    def target_planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> TargetPlanner:
+        """Create a planner for any target, which uses the learned parts of each.
+
+        Parameters
+        ----------
+        name, price
+            See `planner`.
+
+        Returns
+        -------
+        TargetPlanner
+            Its method `plan` has a parameter `target`.
+
+        Raises
+        ------
+        NotFittedError
+            When a target is planned for that the planner needs something for that was not learned yet.
+        """
+        root = self._parent or self
+        return TargetPlanner(root.problem, root.box, lambda target: root.for_target(target).planner(name, price=price))
 
     def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
         """Create a planner that uses the learned parts.
@@ -858,7 +1128,27 @@ class Recourse:
         try:
             return create_planner(name, self.problem, self.box, learned, guide=guide)
         except NotFittedError as error:
-            raise NotFittedError(f"{error}{self._parts_left_behind()}") from None
+            raise NotFittedError(f"{error}{self._learned_targets()}{self._parts_left_behind()}") from None
+
+    def _learned_targets(self) -> str:
+        """For an error: the target of this object, and what was learned for which others."""
+        root = self._parent or self
+        if not root._by_target:
+            return ""
+        wanted, learned = describe_target(sorted(self.problem.outcome.favourable)), root._fitted_targets()
+        if root is not self and root._fitted():
+            learned[describe_target(sorted(root.problem.outcome.favourable))] = root._fitted()
+        known = [f"{target} ({', '.join(fitted)})" for target, fitted in learned.items() if target != wanted]
+        others = f"; learned was for the targets {', '.join(known)}" if known else ""
+        return f". The target is {wanted}{others}: pass target= to fit or distil, or --target"
+
+    def _not_fitted_for_target(self, part: str) -> NotFittedError:
+        method = {"agent": "search", "surrogate": "guided"}[part]
+        target = describe_target(sorted(self.problem.outcome.favourable))
+        return NotFittedError(
+            f"there is no {part} for the target {target}: call fit(people, target=…, method={method!r}), or "
+            f"'counterplan fit --method {method} --target', first{self._learned_targets()}"
+        )
 
     def _parts_left_behind(self) -> str:
         """For an error: which parts in the folder are not used, because they belong to the problem saved there."""
