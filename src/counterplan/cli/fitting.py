@@ -16,7 +16,7 @@ from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import resolve
 from counterplan.plans.progress import progress_bar
-from counterplan.problem.targets import describe_target
+from counterplan.problem.values import describe_target
 from counterplan.recourse import Recourse
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from counterplan.plans.status import Status
 from counterplan.plans.text import Summary, headline, plan_text, total_effort, verification
-from counterplan.problem.targets import describe_target
-from counterplan.problem.values import visible
+from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
     from counterplan.plans.plan import Plan, Step

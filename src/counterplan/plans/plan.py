@@ -12,8 +12,7 @@ from counterplan.plans.replay import Replay, replay
 from counterplan.plans.status import Status
 from counterplan.plans.text import plan_text
 from counterplan.problem.dtypes import Schema
-from counterplan.problem.targets import describe_target
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, describe_target, text_of
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox

@@ -15,8 +15,8 @@ from counterplan.errors import CounterplanError, SettingError
 from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
-from counterplan.problem.targets import describe_target
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import describe_target
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox

@@ -14,8 +14,7 @@ from counterplan.errors import SettingError
 from counterplan.plans.columns import NO_CODE, Coded
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
-from counterplan.problem.targets import describe_target
-from counterplan.problem.values import text_of, visible
+from counterplan.problem.values import describe_target, text_of, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa

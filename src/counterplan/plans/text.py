@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterplan.plans.status import Status
-from counterplan.problem.targets import describe_target
-from counterplan.problem.values import visible
+from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
     from counterplan.plans.plan import Plan

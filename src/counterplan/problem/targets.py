@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,12 +90,6 @@ def read_targets(outcome: Outcome, targets: object, people: int | None = None) -
             known[key] = read_target(outcome, entry)
         entries[row] = known[key]
     return entries
-
-
-def describe_target(target: Iterable[str]) -> str:
-    """The outcomes of a target in words, as applicants read them: `A`, `A or B`, `A, B or C`."""
-    *others, last = target
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _outcome(outcome: Outcome, value: object) -> str:

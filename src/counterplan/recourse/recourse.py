@@ -32,8 +32,8 @@ from counterplan.plans.columns import NO_CODE
 from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
-from counterplan.problem.targets import Target, TargetLike, TargetsLike, describe_target, read_targets
-from counterplan.problem.values import visible
+from counterplan.problem.targets import Target, TargetLike, TargetsLike, read_targets
+from counterplan.problem.values import describe_target, visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
 from counterplan.recourse.fit_display import FitDisplay

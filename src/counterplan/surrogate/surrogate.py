@@ -13,8 +13,9 @@ import numpy as np
 
 from counterplan.errors import NotFittedError, SettingError
 from counterplan.problem import Problem
-from counterplan.problem.targets import Target, TargetLike, describe_target, read_target
+from counterplan.problem.targets import Target, TargetLike, read_target
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import describe_target
 from counterplan.search.change_sets import Hints
 from counterplan.search.orders import NO_ACTION
 from counterplan.storage.arrays import require_integer, require_number, with_prefix

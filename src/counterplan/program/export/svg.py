@@ -75,7 +75,7 @@ def figure(program: ProgramLike, style: str = "") -> str:
 def _under(program: ProgramLike, name: str) -> str:
     """The text below the name of a node: the feature that it changes."""
     if name in (INTERVENE, STOP):
-        return "everybody starts here" if name == INTERVENE else "should be favourable now"
+        return "everybody starts here" if name == INTERVENE else f"should be {program.problem.outcome.goal} now"
     transitions = program.problem.transitions
     function = next(function for function in transitions.functions if function.name == name)
     return transitions.features[function.target].label
