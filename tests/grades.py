@@ -23,6 +23,7 @@ GRADES: dict[str, Any] = {
     "functions": {
         "EARN": {"add": "income", "arguments": [200, 500], "cost": {"base": [2, 4]}},
         "REPAY": {"add": "debt", "arguments": [-500, -2000], "cost": {"base": [1, 3]}},
+        "BORROW": {"add": "debt", "arguments": [1000, 4000], "cost": {"base": [1, 2]}},
         "CHANGE_JOB": {"set": "job", "arguments": "all", "when": "argument > job", "cost": 5},
     },
 }

@@ -20,13 +20,13 @@ import grades
 import worlds
 from counterplan import (
     BlackBox,
-    ExactPlanner,
     LearningSettings,
     NotFittedError,
     PeopleError,
     Plans,
     Problem,
     Recourse,
+    SearchPlanner,
     SettingError,
     Status,
     StorageError,
@@ -34,10 +34,8 @@ from counterplan import (
     Workspace,
     benchmarks,
 )
-from counterplan.planners import TargetPlanner
 from counterplan.recourse import load_program
 from counterplan.storage.workspace import TARGETS
-from planners.test_contract import PLANNERS
 from quick import FIT, TRAINING, quick_fits
 
 GRADES = grades.grades()
@@ -207,44 +205,6 @@ def test_exact_with_targets_equals_brute_force(data: dict, seed: int) -> None:
             assert plans[row].status is Status.INFEASIBLE
         wanted = [best[name] for name in everybody.targets[row] if name in best]
         assert everybody[row].cost == pytest.approx(min(wanted)) if wanted else everybody[row].lower_bound is None
-
-
-@pytest.mark.parametrize("name", ["exact", "search", "guided", "policy", "program", "cascade", "evolution"])
-def test_the_favourable_one_of_two_outcomes_as_target_changes_nothing(name: str) -> None:
-    german = benchmarks.load("german")
-    people = german.refused_test.head(6)
-    plans = PLANNERS[name](german.problem, BlackBox(german.model)).plan(people)
-    box = BlackBox(german.model)
-    planner = TargetPlanner(german.problem, box, lambda target: PLANNERS[name](german.problem.with_target(target), box))
-    targeted = planner.plan(people, target="good")
-    assert same(plans, targeted)
-    assert (plans.queries, plans.cached) == (targeted.queries, targeted.cached)
-    assert targeted.final_states.tolist() == plans.final_states.tolist()
-
-
-@pytest.mark.parametrize("name", PLANNERS)
-def test_every_planner_plans_for_targets_of_three_classes(name: str) -> None:
-    """Planners that learn have untrained parts here, for the problem with each target; they keep the contract."""
-    box = BlackBox(grades.model)
-    planner = TargetPlanner(GRADES, box, lambda target: PLANNERS[name](GRADES.with_target(target), box))
-    targets = ["A", "B", "C"] * 4
-    people = PEOPLE.head(12)
-    plans = planner.plan(people, target=targets)
-    labels, fresh = grades.model(people), BlackBox(grades.model)
-    assert plans.counts["found"] > 0
-    for row, plan in enumerate(plans):
-        assert plan.target == (targets[row],)
-        assert (plan.status is Status.ALREADY_FAVOURABLE) == (labels[row] == targets[row])
-        faults = [fault for fault in plan.replay(GRADES, fresh).faults if plan.verified or "favourable" not in fault]
-        assert faults == []
-        if plan.verified and plan.steps:
-            assert grades.model(pd.DataFrame([plan.steps[-1].after])) == [targets[row]]
-    exact = ExactPlanner(GRADES.with_target("B"), BlackBox(grades.model)).plan(people)
-    for row, best in enumerate(exact):
-        if targets[row] == "B" and plans[row].verified:
-            assert plans[row].cost >= best.cost - 1e-9
-    alone = TargetPlanner(GRADES, box, lambda target: PLANNERS[name](GRADES.with_target(target), box))
-    assert same(alone.plan(people.iloc[[4]], target="B"), plans.take(np.array([4])))
 
 
 def test_targets_that_make_no_sense_are_refused() -> None:
@@ -473,7 +433,7 @@ def test_an_agent_is_trained_for_one_target(tmp_path: Path) -> None:
     assert loaded.recommend(people, "search", target="A").plans == plans.plans
     agent = loaded.for_target("A").agent_
     with pytest.raises(SettingError, match="another problem"):
-        PLANNERS["search"].__globals__["SearchPlanner"](GRADES, BlackBox(grades.model), agent)
+        SearchPlanner(GRADES, BlackBox(grades.model), agent)
 
 
 def test_a_fit_with_targets_resumes_and_shares_its_budget(tmp_path: Path) -> None:

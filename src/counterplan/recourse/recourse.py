@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from html import escape
@@ -27,8 +26,7 @@ from counterplan.errors import (
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
 from counterplan.planners.targets import TargetPlanner
-from counterplan.plans import Coded, Plans
-from counterplan.plans.columns import NO_CODE
+from counterplan.plans import Plans
 from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
@@ -190,7 +188,7 @@ class Recourse:
             part.surrogate_ = heads.get(target)
 
     def _forget_targets(self) -> None:
-        """Drop the surrogates of targets, and their programs, after a fit without targets."""
+        """Drop the surrogates of targets after another fit, and the programs that were distilled from them."""
         for part in self._by_target.values():
             part.surrogate_, part.program_ = None, None
 
@@ -641,52 +639,29 @@ class Recourse:
 
     def _fit_targets(self, targets: Sequence[Target], options: FitOptions, people: People, run: FitRun) -> None:
         """Fit for one target after another, each with the answers of those before, then complete the surrogate."""
-        options = replace(options, surrogate=replace(options.surrogate, scores=False))
-        spent, counts, known = False, Counter[str](), run.answers
-        learned: dict[Target, Surrogate] = {}
+        from counterplan.recourse.target_fit import TargetFit
+
+        fit = TargetFit(self.problem, self.box, targets, options, run)
         try:
-            for number, target in enumerate(targets):
-                part, own = self.for_target(target), options
-                if options.budget is not None:
-                    own = options.with_budget(max(1, (options.budget - counts.total()) // (len(targets) - number)))
-                own_run = replace(run, answers=None if known is None else known.for_target(self.problem, part.problem))
-                if run.folder is not None and part is not self:
-                    own_run = replace(own_run, folder=Workspace(run.folder).create_for_target(target).folder)
+            for target in targets:
+                part = self.for_target(target)
+                own_options, own_run = fit.begin(part.problem)
+                learner, before = None, part.surrogate_
                 try:
-                    learner = part._fit(own, people, own_run)
+                    learner = part._fit(own_options, people, own_run)
                 except PeopleError as error:
                     raise PeopleError(f"target {describe_target(sorted(target))}: {error}") from None
                 finally:
-                    spent |= part.budget_spent_
-                    counts.update({method: part.n_queries_.get(method, 0) for method in (*own.methods, "quality")})
-                    if options.method != "search" and part.surrogate_ is not None:
-                        learned[target] = part.surrogate_
-                if learner is not None:
-                    known = self._labelled_by(learner)
+                    new = None if part.surrogate_ is before else part.surrogate_
+                    fit.end(part.problem, new, part.n_queries_, learner)
+                    fit.budget_spent |= part.budget_spent_
         finally:
-            self.budget_spent_ = spent
-            self.n_queries_ = self.n_queries_ | counts
-            if learned and known is not None and len(known):
-                self._complete_surrogate(learned, known, options)
-
-    def _labelled_by(self, learner: ActiveLearner) -> LabelledStates:
-        """The states that a learner for some target labelled, as answers about this problem."""
-        cached = self.box.cached_answers(learner.problem)
-        answers = {key: cached[key] for key in learner.labelled_set.keys if key in cached}
-        labelled = LabelledStates.from_keys(learner.problem, answers, self.box.model_id)
-        return labelled.for_target(learner.problem, self.problem)
-
-    def _complete_surrogate(
-        self, learned: Mapping[Target, Surrogate], known: LabelledStates, options: FitOptions
-    ) -> None:
-        """Make one surrogate of those learned; programs distilled from others are dropped."""
-        from counterplan.surrogate.target_heads import with_all_outcomes
-
-        self.surrogate_ = with_all_outcomes(self.problem, learned, known, options.surrogate, options.seed)
-        self.program_ = None
-        for part in self._by_target.values():
-            part.program_ = None
-        self._share_surrogate()
+            self.budget_spent_ = fit.budget_spent
+            self.n_queries_ = self.n_queries_ | fit.n_queries
+            if (surrogate := fit.surrogate()) is not None:
+                self.surrogate_, self.program_ = surrogate, None
+                self._forget_targets()
+                self._share_surrogate()
 
     def fit_into(
         self,
@@ -988,36 +963,19 @@ class Recourse:
         with reporting(progress, "Explaining", total, display=lambda bar: bar.advance) as report:
             if total is None or plans.columns.targets is None:
                 return self._explain(plans, ask, report)
-            return self._explain_targets(plans, ask, report)
+            from counterplan.explanation.targets import explain_targets
+
+            def explain_part(target: Collection[str], own: Plans) -> Plans:
+                part = self.for_target(frozenset(target)) if target else self
+                return part._explain(own, ask, report)
+
+            return explain_targets(plans, self.problem, explain_part)
 
     def _explain(self, plans: Plans, ask: bool, progress: Callable[[int], None]) -> Plans:
         """Reasons for plans that reach the favourable outcomes of this object's problem."""
         from counterplan.explanation.explain import explain
 
         return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=progress)
-
-    def _explain_targets(self, plans: Plans, ask: bool, progress: Callable[[int], None]) -> Plans:
-        """Reasons for plans with targets, one target after another."""
-        rows: dict[tuple[str, ...], list[int]] = {}
-        for row, target in enumerate(plans.targets):
-            rows.setdefault(target, []).append(row)
-        queries, cached, explained = plans.queries, plans.cached, plans
-        for target, members in rows.items():
-            part = self.for_target(frozenset(target)) if target else self
-            own = Plans.join([plans.take(np.array(members, np.intp))])
-            own.problem = f"{part.problem.name} {part.problem.fingerprint}" if plans.problem == self._label else ""
-            done = part._explain(own, ask, progress)
-            queries, cached = queries + done.queries, cached + done.cached
-            if (reasons := done.columns.reasons) is not None:
-                at, steps = np.nonzero(reasons.codes != NO_CODE)
-                found = Coded(reasons.codes[at, steps], reasons.values)
-                explained = explained.with_reasons(np.array(members, np.intp)[at], steps, found)
-        return explained.with_queries(queries, cached)
-
-    @property
-    def _label(self) -> str:
-        """Name and fingerprint of the problem, as plans have them."""
-        return f"{self.problem.name} {self.problem.fingerprint}"
 
     def recommend(
         self,
