@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import grades
 import worlds
 from counterplan import (
     BlackBox,
+    ExactPlanner,
     LearningSettings,
     NotFittedError,
     PeopleError,
@@ -36,6 +38,7 @@ from counterplan import (
 )
 from counterplan.recourse import load_program
 from counterplan.storage.workspace import TARGETS
+from counterplan.surrogate.surrogate import from_arrays, to_arrays
 from quick import FIT, TRAINING, quick_fits
 
 GRADES = grades.grades()
@@ -132,8 +135,14 @@ def test_grouping_with_probabilities_and_with_codes() -> None:
 # Targets
 
 
-@pytest.mark.parametrize("name", ["exact", "auto", "evolution"])
-def test_a_target_for_a_run_is_the_problem_with_that_favourable_outcome(name: str) -> None:
+class ForeignPlanner(ExactPlanner):
+    """A planner of another package."""
+
+    name = "foreign"
+
+
+@pytest.mark.parametrize("name", ["exact", "auto", "evolution", ForeignPlanner])
+def test_a_target_for_a_run_is_the_problem_with_that_favourable_outcome(name) -> None:
     for target in ("A", "B", "C", {"B", "C"}):
         favourable = sorted(target) if isinstance(target, set) else target
         alone = Recourse(grades.grades(favourable=favourable), grades.model).recommend(PEOPLE, name)
@@ -464,6 +473,51 @@ def test_a_fit_with_targets_resumes_and_shares_its_budget(tmp_path: Path) -> Non
     assert small.budget_spent_
     assert small.surrogate_ is not None
     assert len(small.surrogate_.targets) == 4
+
+
+def test_another_fit_replaces_what_was_learned_for_targets(tmp_path: Path) -> None:
+    table = grades.people(300)
+    options = {"settings": SMALL, "quality": False}
+    recourse = Recourse(GRADES, grades.model).fit_into(tmp_path, table, target=["A", {"A", "C"}], **options)
+    recourse.distil(table, target="A", traces=150, rounds=1)
+    recourse.save(tmp_path)
+    folder = Workspace(tmp_path).for_target("A").folder
+    assert {"learning.npz", "program.json"} <= {path.name for path in folder.iterdir()}
+    changed = Recourse.load(tmp_path, grades.model, answers=False)
+    changed.recommend(table.head(3), "exact", target="A")
+    changed.save_answers(tmp_path)
+    assert not any(path.name == "learning.npz" for path in folder.iterdir())
+    loaded = Recourse.load(tmp_path, grades.model)
+    assert loaded.surrogate_ is not None
+    assert frozenset("AC") in loaded.surrogate_.targets
+    loaded.fit(table, target="B", **options)
+    assert loaded.for_target("A").program_ is None
+    assert frozenset("AC") not in loaded.surrogate_.targets
+    loaded.save(tmp_path)
+    assert not (folder / "program.json").exists()
+    with pytest.raises(NotFittedError, match="there is no surrogate for the target A or C"):
+        loaded.distil(table, target={"A", "C"})
+    loaded.fit(table, **options)
+    assert loaded.surrogate_.heads == {}
+    with pytest.raises(NotFittedError, match="The target is B"):
+        loaded.recommend(table, "guided", target="B")
+
+
+def test_a_surrogate_with_heads_serves_other_costs_and_refuses_damage(tmp_path: Path, fitted: Recourse) -> None:
+    fitted.save(tmp_path)
+    data = GRADES.to_dict()
+    data["functions"]["EARN"]["cost"] = 1
+    cheaper = Recourse.load(tmp_path, grades.model, problem=Problem.from_dict(data))
+    plans = cheaper.recommend(PEOPLE, "guided", target="A")
+    assert all(plan.replay(cheaper.problem, BlackBox(grades.model)).ok for plan in plans if plan.steps)
+    surrogate = fitted.surrogate_
+    assert surrogate is not None
+    with pytest.raises(SettingError, match="belongs to another problem or target"):
+        replace(surrogate, heads={frozenset("A"): surrogate.for_target("B")})
+    for wrong in ([1], [{"target": "A"}], [{"target": ["Z"]}], [{"heads": []}], "A"):
+        arrays, facts = to_arrays(surrogate)
+        with pytest.raises((ValueError, KeyError, TypeError)):
+            from_arrays(GRADES, arrays, facts | {"heads": wrong})
 
 
 def test_people_without_anybody_to_learn_from_are_refused_with_the_target() -> None:

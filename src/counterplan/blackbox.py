@@ -528,7 +528,7 @@ class OracleSession:
         keys = self.keys(states, rows)
         for listener in self.box._query_listeners:
             listener(self.people, rows, keys)
-        hits = [self.cached_answer(key) for key in keys]
+        hits = self.lookup(keys)
         misses = dict.fromkeys(key for key, answer in zip(keys, hits, strict=True) if answer is None)
         new = list(range(len(keys)))
         if len(misses) < len(keys):  # some are cached or repeated
@@ -560,14 +560,17 @@ class OracleSession:
 
     def cached(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer | None]:
         """Return the cached answer about each of `states` [n, F] of the people `rows` [n]; None where there is none."""
-        return [self.cached_answer(key) for key in self.keys(states, rows)]
+        return self.lookup(self.keys(states, rows))
 
-    def cached_answer(self, key: bytes) -> Answer | None:
-        """Return the cached answer to a query, also one that was sent for another target; None if there is none."""
-        answer = self.cache.get(key)
-        if answer is None and self.outcomes is not None and (outcome := self.outcomes.get(key)) is not None:
-            return Answer(outcome in self.decision.favourable, None, outcome)
-        return answer
+    def lookup(self, keys: Sequence[bytes]) -> list[Answer | None]:
+        """Return the cached answer to each query, also if it was sent for another target; None where there is none."""
+        answers = [self.cache.get(key) for key in keys]
+        if self.outcomes is None:
+            return answers
+        for i, key in enumerate(keys):
+            if answers[i] is None and (outcome := self.outcomes.get(key)) is not None:
+                answers[i] = Answer(outcome in self.decision.favourable, None, outcome)
+        return answers
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         """Return the cache key of each query: the state, and the person's extra columns if the model may use them.
@@ -719,8 +722,13 @@ class MeteredOracle:
         answers, known : bool arrays of shape [n]
         """
         keys = self._session.keys(states, rows)
+        known_keys = self._known_answers
+        if known_keys is None:
+            before = [answer is not None for answer in self._session.lookup(keys)]
+        else:
+            before = [key in known_keys for key in keys]
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        new = np.array([not self._is_known(key) and first[key] == i for i, key in enumerate(keys)], bool)
+        new = np.array([not before[i] and first[key] == i for i, key in enumerate(keys)], bool)
         remaining = np.inf if self._budget is None else self._budget - int(self.count.sum())
         beyond = {keys[i] for i in np.flatnonzero(new & (np.cumsum(new) > remaining))}
         within = np.array([key not in beyond for key in keys], bool)
@@ -735,12 +743,6 @@ class MeteredOracle:
         if self._known_answers is not None:
             self._known_answers.update((keys[i], bool(answers[i])) for i in np.flatnonzero(new & known))
         return answers & known, known
-
-    def _is_known(self, key: bytes) -> bool:
-        """Whether a query does not count as new."""
-        if self._known_answers is None:
-            return self._session.cached_answer(key) is not None
-        return key in self._known_answers
 
     def known_scores(self, states: Floats, rows: Ints) -> Floats:
         """See `OracleSession.known_scores`."""

@@ -147,10 +147,10 @@ def _targets(data: Mapping[str, Any], problem: Problem, people: int) -> Coded[tu
     values = [tuple(target) for target in data["targets"]]
     for target in values:
         problem.with_target(frozenset(target))
-    codes = np.array(data["target_of_person"])
-    if codes.shape != (people,) or codes.dtype != np.int64 or not ((codes >= NO_CODE) & (codes < len(values))).all():
+    codes = list(data["target_of_person"])
+    if len(codes) != people or not all(type(code) is int and NO_CODE <= code < len(values) for code in codes):
         raise PlanError("the targets and the people do not match")
-    return Coded(codes, values)
+    return Coded(np.array(codes, np.intp), values)
 
 
 def _reason(data: Mapping[str, Any] | None) -> Reason | None:
