@@ -36,6 +36,8 @@ from counterplan import (
     Workspace,
     benchmarks,
 )
+from counterplan.program.export.html import to_html
+from counterplan.program.export.svg import figure
 from counterplan.recourse import load_program
 from counterplan.storage.workspace import TARGETS
 from counterplan.surrogate.surrogate import from_arrays, to_arrays
@@ -400,6 +402,10 @@ def test_there_is_one_program_for_each_target(fitted: Recourse, tmp_path: Path) 
         assert fitted.for_target(target).program_ is program
         assert program.problem.outcome.favourable == frozenset(target)
         assert program.card.favourable == (target,)
+    assert "should be A now" in figure(programs["A"])
+    assert '"goal":"B"' in to_html(programs["B"])
+    alone = next(plan for plan in programs["B"].recommend(people) if plan.steps)
+    assert "should change the decision to B" in str(alone)
     plans = fitted.recommend(people, "program", target=["A", "B"] * 20)
     held = [row for row, plan in enumerate(plans) if plan.steps]
     ends = pd.DataFrame([plans[row].steps[-1].after for row in held])
@@ -423,6 +429,11 @@ def test_there_is_one_program_for_each_target(fitted: Recourse, tmp_path: Path) 
     reasons = loaded.explain(loaded.recommend(people, "exact", target=["A", "B"] * 20)).reasons
     assert reasons["rule"] > 0
     assert reasons["none"] == 0
+    plain = Recourse(GRADES, grades.model)
+    contrasts = plain.explain(plain.recommend(people, "exact", target="B"), ask=True)
+    texts = [step.reason or "" for plan in contrasts for step in plan.steps]
+    assert any("would still not be B" in text for text in texts)
+    assert not any("favourable" in text for text in texts)
 
 
 def test_an_agent_is_trained_for_one_target(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ class Contrasts:
     ) -> None:
         self.problem, self.transitions, self.group = problem, problem.transitions, group
         goal = problem.outcome.goal
-        self.missed = "unfavourable" if goal == "favourable" else f"not {goal}"
-        """The decision that plans are to avoid."""
+        self.missed = "be unfavourable" if goal == "favourable" else f"not be {goal}"
+        """What the decision would do if the plan failed."""
         self.oracle = box.session(problem, group.people)
         self.costs = group.step_costs[:, : group.actions.shape[1]]
         self.total = group.plans.costs[group.rows]
@@ -175,7 +175,7 @@ class Contrasts:
         savings = list(self._savings(i))
         favourable = self.answers[i]
         if favourable is False:
-            yield f"without it the decision would still be {self.missed}", {"without": "unfavourable", "by": "model"}
+            yield f"without it the decision would still {self.missed}", {"without": "unfavourable", "by": "model"}
         elif favourable is None and self.lengths[row] == 1:
             yield "it is the whole plan: without it nothing would change", {"without": "as_it_is"}
         elif favourable is None:
@@ -195,7 +195,7 @@ class Contrasts:
         without, whole = estimate
         data = {"without": "unknown", "by": "estimate", "chance": round(without, 4), "chance_with": round(whole, 4)}
         if without < 0.5:
-            return f"without it the decision would probably still be {self.missed} ({_chance(without)})", data
+            return f"without it the decision would probably still {self.missed} ({_chance(without)})", data
         if _percent(without) < _percent(whole):
             goal = self.problem.outcome.goal
             likelier = "a favourable decision" if goal == "favourable" else f"the decision {goal}"

@@ -175,22 +175,17 @@ class Recourse:
         if chosen == self.problem.outcome.favourable:
             return self
         if chosen not in self._by_target:
-            part = Recourse(problem, self.box)
+            heads = {} if self.surrogate_ is None else self.surrogate_.heads
+            part = Recourse(problem, self.box, surrogate=heads.get(chosen))
             part._parent = self
             self._by_target[chosen] = part
-            self._share_surrogate()
         return self._by_target[chosen]
 
-    def _share_surrogate(self) -> None:
-        """Give each target its head of the surrogate."""
+    def _update_targets(self) -> None:
+        """After a fit, give each target its head of the surrogate, and drop programs distilled from an earlier one."""
         heads = {} if self.surrogate_ is None else self.surrogate_.heads
         for target, part in self._by_target.items():
-            part.surrogate_ = heads.get(target)
-
-    def _forget_targets(self) -> None:
-        """Drop the surrogates of targets after another fit, and the programs that were distilled from them."""
-        for part in self._by_target.values():
-            part.surrogate_, part.program_ = None, None
+            part.surrogate_, part.program_ = heads.get(target), None
 
     def _require_root(self, what: str) -> None:
         if self._parent is not None:
@@ -212,7 +207,8 @@ class Recourse:
         return self._recorder.pending
 
     def __repr__(self) -> str:
-        fitted = ", ".join(self._fitted()) or "not fitted"
+        targets = self._fitted_targets()
+        fitted = ", ".join([*self._fitted(), *([f"targets {', '.join(targets)}"] if targets else [])]) or "not fitted"
         return f"Recourse({self.problem.name!r}: {fitted}; {self.box.queries:,} queries)"
 
     def _repr_html_(self) -> str:
@@ -622,7 +618,7 @@ class Recourse:
             if targets is None:
                 self._fit(options, table, run)
                 if options.method != "search":
-                    self._forget_targets()
+                    self._update_targets()
             else:
                 self._fit_targets(targets, options, table, run)
         return self
@@ -660,8 +656,7 @@ class Recourse:
             self.n_queries_ = self.n_queries_ | fit.n_queries
             if (surrogate := fit.surrogate()) is not None:
                 self.surrogate_, self.program_ = surrogate, None
-                self._forget_targets()
-                self._share_surrogate()
+                self._update_targets()
 
     def fit_into(
         self,
