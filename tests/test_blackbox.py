@@ -74,7 +74,11 @@ def test_zero_has_no_sign_and_problems_do_not_mix() -> None:
     assert box.queries == 1, "the model is asked the same"
     outcome = PROBLEM.to_dict()["outcome"] | {"favourable": "bad"}
     other = Problem.from_dict(PROBLEM.to_dict() | {"outcome": outcome})
-    box.favourable(other, pd.DataFrame({"x": [0.0], "c": ["a"]}))
+    zero = pd.DataFrame({"x": [0.0], "c": ["a"]})
+    assert box.favourable(other, zero).tolist() == BlackBox(Recorder()).favourable(other, zero).tolist()
+    assert box.queries == 1, "the outcome is known, whichever is favourable"
+    two = {"column": "y", "values": ["bad", "good"], "favourable": "good"}
+    box.favourable(Problem.from_dict(PROBLEM.to_dict() | {"outcome": two}), zero)
     assert box.queries == 2
 
 

@@ -17,7 +17,13 @@ import pytest
 pytest.importorskip("jax")
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
-PAGES = ("causal-graph.md", "reading-a-program.md", "adding-a-planner.md", "adding-a-benchmark.md")
+PAGES = (
+    "causal-graph.md",
+    "reading-a-program.md",
+    "adding-a-planner.md",
+    "adding-a-benchmark.md",
+    "several-outcomes.md",
+)
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,17 +36,24 @@ _DTYPE_WORDS = ("dtype", "categor", "could not convert string")
 
 
 class Answer(NamedTuple):
-    """Decision of the model about one state, and its score in favour of it if that is known."""
+    """Decision of the model about one state, its score in favour of it, and its outcome, if these are known.
+
+    The outcome, as a text, is known if the problem has three or more, and the label of the model decides.
+    """
 
     favourable: bool
     score: float | None = None
+    outcome: str | None = None
 
 
 _PLAIN = Answer(False), Answer(True)
 """Answers without a score, by decision: shared, because there may be very many."""
 
 AnswerListener = Callable[[str, Mapping[bytes, Answer]], None]
-"""Called with new answers: the `query_fingerprint` of their problem, and answers by query key."""
+"""Called with new answers: the `query_fingerprint` of their problem, and answers by query key.
+
+If their outcomes are known, it is called once more with the `label_fingerprint`, which other targets share.
+"""
 
 QueryListener = Callable[[People, npt.NDArray[np.integer], list[bytes]], None]
 """Called with every query, cached or not: the people, their rows [n] and the query keys."""
@@ -173,6 +180,8 @@ class BlackBox:
         """Whether the model is known to give no scores."""
         self._caches: dict[str, dict[bytes, Answer]] = {}
         """Answers by query key, for each `query_fingerprint` of a problem."""
+        self._outcomes: dict[str, dict[bytes, str]] = {}
+        """Outcomes by query key, for each `label_fingerprint` of a problem: they serve any target."""
 
     @property
     def given_favourable(self) -> frozenset[str] | None:
@@ -304,6 +313,24 @@ class BlackBox:
         """Return the rule by which outputs of the model are favourable for `problem`; ModelError if there is none."""
         return Decision.of(problem.outcome, self._favourable, self.threshold)
 
+    def require_target(self, problem: Problem) -> None:
+        """Raise a SettingError unless the favourable outcomes of `problem`, a target, decide alone."""
+        if self.threshold is not None:
+            raise SettingError(
+                f"a target is reached by the label of the model; this black box has a threshold of {self.threshold:g}"
+            )
+        if self._favourable is not None and self._favourable != problem.outcome.favourable:
+            raise SettingError(
+                f"this black box has favourable outcomes of its own ({listed(sorted(self._favourable))}); for targets, "
+                "create it without 'favourable'"
+            )
+
+    def _outcomes_of(self, problem: Problem) -> dict[bytes, str] | None:
+        """The outcomes known for `problem`, by query key; None if only decisions are cached."""
+        if problem.label_fingerprint is None or self.threshold is not None:
+            return None
+        return self._outcomes.setdefault(problem.label_fingerprint, {})
+
     def session(self, problem: Problem, people: People, *, scores: bool = False) -> OracleSession:
         """Return a callable that queries states of `people`.
 
@@ -359,7 +386,13 @@ class BlackBox:
         dict of bytes to Answer
             Decision and score, by query key.
         """
-        return dict(self._caches.get(problem.query_fingerprint, {}))
+        answers = dict(self._caches.get(problem.query_fingerprint, {}))
+        if outcomes := self._outcomes_of(problem):
+            favourable = self.decision(problem).favourable
+            for key, outcome in outcomes.items():
+                score = answers[key].score if key in answers else None
+                answers[key] = Answer(outcome in favourable, score, outcome)
+        return answers
 
     def add_to_cache(self, problem: Problem, answers: Mapping[bytes, Answer | bool]) -> None:
         """Cache `answers` of earlier runs for `problem`, by query key as in `cached_answers`; a known score is kept.
@@ -372,16 +405,21 @@ class BlackBox:
             Decision, with or without a score, by query key.
         """
         cache = self._caches.setdefault(problem.query_fingerprint, {})
+        outcomes = self._outcomes_of(problem)
         for key, given in answers.items():
             answer = given if isinstance(given, Answer) else _PLAIN[given]
             if answer.score is not None or key not in cache or cache[key].favourable != answer.favourable:
                 cache[key] = answer
+            if outcomes is not None and answer.outcome is not None:
+                outcomes[key] = answer.outcome
 
     def clear_cache(self) -> None:
         """Drop every cached answer, for example after the model has changed. The counters continue."""
         self._identity = None
         for cache in self._caches.values():
             cache.clear()
+        for outcomes in self._outcomes.values():
+            outcomes.clear()
 
     @contextmanager
     def recording(self, listener: AnswerListener) -> Iterator[None]:
@@ -461,9 +499,10 @@ class OracleSession:
     def __init__(self, box: BlackBox, problem: Problem, people: People, *, scores: bool = False) -> None:
         self.box = box
         self.with_scores = scores
-        self.problem = problem.query_fingerprint
+        self.problem, self.labels = problem.query_fingerprint, problem.label_fingerprint
         self.people = people
         self.decision = box.decision(problem)
+        self.outcomes = box._outcomes_of(problem)
         self.cache = box._caches.setdefault(problem.query_fingerprint, {})
         extras = [column for column in people.extras if uses_column(box.model, column)]
         self._extras: list[bytes] | None = None
@@ -513,8 +552,7 @@ class OracleSession:
         keys = self.keys(states, rows)
         for listener in self.box._query_listeners:
             listener(self.people, rows, keys)
-        cache = self.cache
-        hits = [cache.get(key) for key in keys]
+        hits = self.lookup(keys)
         misses = dict.fromkeys(key for key, answer in zip(keys, hits, strict=True) if answer is None)
         new = list(range(len(keys)))
         if len(misses) < len(keys):  # some are cached or repeated
@@ -543,7 +581,17 @@ class OracleSession:
 
     def cached(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[Answer | None]:
         """Return the cached answer about each of `states` [n, F] of the people `rows` [n]; None where there is none."""
-        return [self.cache.get(key) for key in self.keys(states, rows)]
+        return self.lookup(self.keys(states, rows))
+
+    def lookup(self, keys: Sequence[bytes]) -> list[Answer | None]:
+        """Return the cached answer to each query, also if it was sent for another target; None where there is none."""
+        answers = [self.cache.get(key) for key in keys]
+        if self.outcomes is None:
+            return answers
+        for i, key in enumerate(keys):
+            if answers[i] is None and (outcome := self.outcomes.get(key)) is not None:
+                answers[i] = Answer(outcome in self.decision.favourable, None, outcome)
+        return answers
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         """Return the cache key of each query: the state, and the person's extra columns if the model may use them.
@@ -579,11 +627,20 @@ class OracleSession:
         """Pass new answers to the listeners and add them to the cache, which drops its oldest entries."""
         for listener in self.box._answer_listeners:
             listener(self.problem, found)
-        cache, size = self.cache, self.box.cache_size
-        if size:
-            cache.update(found)
-            for key in list(islice(cache, max(0, len(cache) - size))):
-                del cache[key]
+            if self.outcomes is not None and self.labels is not None:
+                listener(self.labels, found)
+        if not self.box.cache_size:
+            return
+        self.cache.update(found)
+        self._drop_oldest(self.cache)
+        if self.outcomes is not None:
+            self.outcomes.update((key, answer.outcome) for key, answer in found.items() if answer.outcome is not None)
+            self._drop_oldest(self.outcomes)
+
+    def _drop_oldest(self, cache: dict[bytes, Any]) -> None:
+        """Remove the oldest entries beyond the size of the cache."""
+        for key in list(islice(cache, max(0, len(cache) - self.box.cache_size))):
+            del cache[key]
 
     def _query(self, keys: list[bytes], states: Floats, rows: npt.NDArray[np.integer]) -> dict[bytes, Answer]:
         """Answers in the order of the distinct `keys`; if the model fails, answers of earlier batches are stored."""
@@ -603,24 +660,32 @@ class OracleSession:
         self.box.queries += len(states)
         on_states = getattr(model, "labels_of_states", None)
         scores: Floats | None = None
+        labels: npt.NDArray[Any] | None = None
         if on_states is not None and decision.threshold is None and model.features == self.people.features:  # type: ignore[attr-defined]
-            decisions = decision.from_labels(on_states(states), model.name, len(states))
+            labels = on_states(states)
             scores_of_states = getattr(model, "scores_of_states", None)
             if self.with_scores and scores_of_states is not None:
                 scores = scores_of_states(states, decision.favourable)
-        elif decision.threshold is None and (self.box._scoreless or not self.with_scores):
-            frame = self.box._as_trained(self.people.frame(states, rows), self._spelled)
-            with _dtype_hint(frame, self.box):
-                decisions = decision.answers(model, frame)
         else:
             frame = self.box._as_trained(self.people.frame(states, rows), self._spelled)
             with _dtype_hint(frame, self.box):
-                decisions, scores = decision.answers_and_scores(model, frame)
-            self.box._scoreless = scores is None
-        if scores is None:
+                if decision.threshold is not None:
+                    decisions, scores = decision.answers_and_scores(model, frame)
+                elif self.box._scoreless or not self.with_scores:
+                    labels = model.labels(frame)
+                else:
+                    labels, scores = decision.labels_and_scores(model, frame)
+                    self.box._scoreless = scores is None
+        outcomes: list[str] | None = None
+        if labels is not None and self.outcomes is not None:
+            outcomes = decision.outcomes_of(labels, model.name, len(states))
+            decisions = np.array([outcome in decision.favourable for outcome in outcomes], bool)
+        elif labels is not None:
+            decisions = decision.from_labels(labels, model.name, len(states))
+        if scores is None and outcomes is None:
             return [_PLAIN[favourable] for favourable in decisions.tolist()]
-        known = (score if math.isfinite(score) else None for score in scores.tolist())
-        return [Answer(*both) for both in zip(decisions.tolist(), known, strict=True)]
+        known = repeat(None) if scores is None else (s if math.isfinite(s) else None for s in scores.tolist())
+        return [Answer(*all_) for all_ in zip(decisions.tolist(), known, outcomes or repeat(None), strict=False)]
 
 
 class KnownKeys(Protocol):
@@ -687,9 +752,13 @@ class MeteredOracle:
         answers, known : bool arrays of shape [n]
         """
         keys = self._session.keys(states, rows)
-        before = self._session.cache if self._known_answers is None else self._known_answers
+        known_keys = self._known_answers
+        if known_keys is None:
+            before = [answer is not None for answer in self._session.lookup(keys)]
+        else:
+            before = [key in known_keys for key in keys]
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        new = np.array([key not in before and first[key] == i for i, key in enumerate(keys)], bool)
+        new = np.array([not before[i] and first[key] == i for i, key in enumerate(keys)], bool)
         remaining = np.inf if self._budget is None else self._budget - int(self.count.sum())
         beyond = {keys[i] for i in np.flatnonzero(new & (np.cumsum(new) > remaining))}
         within = np.array([key not in beyond for key in keys], bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import grades
 import worlds
 from counterplan import (
     AutoPlanner,
@@ -24,6 +26,7 @@ from counterplan import (
     PeopleError,
     Plan,
     Planner,
+    Plans,
     PolicyPlanner,
     Problem,
     SearchPlanner,
@@ -37,52 +40,75 @@ from counterplan.benchmarks import Benchmark
 from counterplan.distillation.distiller import ProgramDistiller
 from counterplan.distillation.options import DistillOptions
 from counterplan.planners.program import ProgramPlanner
+from counterplan.planners.targets import TargetPlanner
 from counterplan.program import Choice, Leaf, Program
 from counterplan.surrogate.acquisition import Logit
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
 from quick import FIT, SCORE_FIT, TRAINING
 
+GRADES = grades.grades()
+
+
+class Material(NamedTuple):
+    """What planners learn from: a model, people, and refused ones."""
+
+    model: object
+    people: pd.DataFrame
+    refused: pd.DataFrame
+
+
+def material(problem: Problem) -> Material | None:
+    """That of a benchmark, or of the problem with three outcomes and some target; None for other problems."""
+    if problem.name in benchmarks.NAMES:
+        benchmark = benchmarks.load(problem.name)
+        return Material(benchmark.model, benchmark.train, benchmark.refused_train)
+    if problem.name == GRADES.name:
+        people = grades.people(300)
+        refused = ~BlackBox(grades.model).favourable(problem, people)
+        return Material(grades.model, people, people[refused])
+    return None
+
 
 def trained(problem: Problem) -> Agent:
-    """A hardly trained agent, if the problem is a benchmark's, otherwise an untrained one."""
+    """A hardly trained agent, if there is something to learn from, otherwise an untrained one."""
     if problem.fingerprint not in AGENTS:
         people = problem.read(worlds.random_people(problem, 1, 50))
-        if problem.name in benchmarks.NAMES:
-            benchmark = benchmarks.load(problem.name)
-            people = problem.read(benchmark.refused_train.head(400))
-            AGENTS[problem.fingerprint] = AgentTrainer(problem, people, BlackBox(benchmark.model), TRAINING, 0).run()
+        if (known := material(problem)) is not None:
+            people = problem.read(known.refused.head(400))
+            AGENTS[problem.fingerprint] = AgentTrainer(problem, people, BlackBox(known.model), TRAINING, 0).run()
         else:
             AGENTS[problem.fingerprint] = Agent.new(problem, people, NetworkConfig(8, 8), np.random.default_rng(0))
     return AGENTS[problem.fingerprint]
 
 
 def learned(problem: Problem) -> Surrogate | Logit:
-    """A hastily learned surrogate, if the problem is a benchmark's, otherwise one that knows nothing."""
-    if problem.name not in benchmarks.NAMES:
+    """A hastily learned surrogate, if there is something to learn from, otherwise one that knows nothing."""
+    known = material(problem)
+    if known is None:
         return lambda states: np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
     if problem.fingerprint not in SURROGATES:
-        benchmark = benchmarks.load(problem.name)
         fits = {"fit": replace(FIT, trees=20), "score_fit": SCORE_FIT}
         settings = LearningSettings(people=120, plans=120, rounds=2, validation=12, **fits)
-        run = ActiveLearner(problem, problem.read(benchmark.train), BlackBox(benchmark.model), settings, 0)
+        run = ActiveLearner(problem, problem.read(known.people), BlackBox(known.model), settings, 0)
         SURROGATES[problem.fingerprint] = run.run()
     return SURROGATES[problem.fingerprint]
 
 
 def distilled(problem: Problem) -> Program:
-    """A hastily distilled program, if the problem is a benchmark's, otherwise one that does what comes first."""
-    if problem.name not in benchmarks.NAMES:
+    """A hastily distilled program, if there is a surrogate, otherwise one that does what comes first."""
+    known = material(problem)
+    if known is None:
         every = Leaf(tuple(Choice(action) for action in range(len(problem.transitions))))
         stop = Leaf((Choice(problem.transitions.stop),))
         nodes = Program(problem, {}).nodes
         return Program(problem, {name: every if i % 2 == 0 else stop for i, name in enumerate(nodes)})
     if problem.fingerprint not in PROGRAMS:
-        benchmark, surrogate = benchmarks.load(problem.name), learned(problem)
+        surrogate = learned(problem)
         assert isinstance(surrogate, Surrogate)
-        people = problem.read(benchmark.train.head(400))
+        people = problem.read(known.people.head(400))
         wishes = DistillOptions(traces=150, rounds=1)
-        run = ProgramDistiller(problem, people, BlackBox(benchmark.model), None, surrogate, wishes)
+        run = ProgramDistiller(problem, people, BlackBox(known.model), None, surrogate, wishes)
         PROGRAMS[problem.fingerprint] = run.run()
     return PROGRAMS[problem.fingerprint]
 
@@ -334,3 +360,49 @@ def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> 
         with pytest.raises(SettingError, match="'budget' must be an integer, zero or more"):
             planner.plan(benchmark.refused_test.head(2), budget=budget)
     assert planner.box.queries == 0
+
+
+def alike(one: Plans, other: Plans) -> bool:
+    """Whether plans have the same status, steps and guarantees."""
+    facts = [[(p.person, p.status, p.actions, p.verified, p.optimal) for p in plans] for plans in (one, other)]
+    return facts[0] == facts[1] and np.array_equal(one.costs, other.costs, equal_nan=True)
+
+
+def for_targets(name: str, problem: Problem, box: BlackBox) -> TargetPlanner:
+    return TargetPlanner(problem, box, lambda target: PLANNERS[name](problem.with_target(target), box))
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_the_favourable_one_of_two_outcomes_as_target_changes_nothing(name: str) -> None:
+    german = benchmarks.load("german")
+    people = german.refused_test.head(6)
+    plans = PLANNERS[name](german.problem, BlackBox(german.model)).plan(people)
+    targeted = for_targets(name, german.problem, BlackBox(german.model)).plan(people, target="good")
+    assert alike(plans, targeted)
+    assert (plans.queries, plans.cached) == (targeted.queries, targeted.cached)
+    assert targeted.final_states.tolist() == plans.final_states.tolist()
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_every_planner_plans_for_targets_of_three_classes(name: str) -> None:
+    box, people = BlackBox(grades.model), grades.people(12, seed=1)
+    planner, targets = for_targets(name, GRADES, box), ["A", "B", "C"] * 4
+    plans = planner.plan(people, target=targets)
+    labels, fresh = grades.model(people), BlackBox(grades.model)
+    assert plans.counts["found"] >= 2
+    exact = for_targets("exact", GRADES, BlackBox(grades.model)).plan(people, target=targets)
+    for row, (plan, best) in enumerate(zip(plans, exact, strict=True)):
+        assert plan.target == (targets[row],)
+        assert (plan.status is Status.ALREADY_FAVOURABLE) == (labels[row] == targets[row])
+        assert [fault for fault in plan.replay(GRADES, fresh).faults if plan.verified or UNFOUNDED not in fault] == []
+        if plan.verified and plan.steps:
+            assert grades.model(pd.DataFrame([plan.steps[-1].after])) == [targets[row]]
+            assert plan.cost >= best.cost - 1e-9
+        assert plan.status is not Status.INFEASIBLE or best.status is Status.INFEASIBLE
+    for row in (4, 6):
+        alone = for_targets(name, GRADES, BlackBox(grades.model)).plan(people.iloc[[row]], target=targets[row])
+        assert alike(alone, plans.take(np.array([row])))
+    for target in ("A", "B", "C"):
+        run = for_targets(name, GRADES, BlackBox(grades.model)).plan(people, target=target)
+        rows = np.array([row for row in range(12) if targets[row] == target])
+        assert alike(run.take(rows), plans.take(rows))

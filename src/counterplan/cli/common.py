@@ -14,6 +14,8 @@ import typer
 from counterplan.blackbox import BlackBox
 from counterplan.cli.terminal import echo
 from counterplan.errors import ForeignAnswersWarning
+from counterplan.problem import Problem
+from counterplan.problem.targets import Target, read_target
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_recorder import AnswerUpdate
 from counterplan.storage.workspace import Workspace
@@ -36,6 +38,20 @@ Like = Annotated[
 Jobs = Annotated[
     int, typer.Option(help="Number of processes; -1: one per core. The result is the same for any number.")
 ]
+
+
+TargetName = Annotated[
+    str | None,
+    typer.Option(help="The outcome to reach, or several with commas: A,B (default: the favourable ones)."),
+]
+
+
+def read_target_option(problem: Problem, text: str) -> Target:
+    """The target that a text on the command line names: an outcome, or several with commas between them."""
+    parts = [part.strip() for part in text.split(",")]
+    if text in problem.outcome.values or not all(part in problem.outcome.values for part in parts):
+        return read_target(problem.outcome, text)
+    return read_target(problem.outcome, frozenset(parts))
 
 
 def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterplan import benchmarks
-from counterplan.cli.common import Jobs, Like, ModelName, Threshold, count, printing_notices
+from counterplan.cli.common import Jobs, Like, ModelName, Threshold, count, printing_notices, read_target_option
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import resolve
 from counterplan.plans.progress import progress_bar
+from counterplan.problem.values import describe_target
 from counterplan.recourse import Recourse
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates
@@ -55,6 +56,10 @@ def fit(
         str | None,
         typer.Option(help="What to learn: guided (a surrogate of the model; the default), search (an agent), or both."),
     ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="An outcome that plans are to reach, of several; repeatable (default: the favourable ones)."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same result.")] = 0,
     budget: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries in total.")] = None,
     answers: Annotated[
@@ -91,6 +96,7 @@ def fit(
     settings = (preset, _labels_only()) if labels_only else preset
     split = "refused_train" if method == "search" else "train"
     inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split, like=like)
+    targets = [read_target_option(inputs.problem, text) for text in target or ()]
     table = inputs.people()
     recourse = Recourse(inputs.problem, inputs.box)
     if resume:
@@ -106,6 +112,7 @@ def fit(
                 force=force,
                 origin=inputs.origin,
                 progress=display,
+                target=targets or None,
                 method=method,
                 seed=seed,
                 settings=settings,
@@ -119,8 +126,16 @@ def fit(
     if stopped is not None and not display.reported:
         _print_saved_answers(recourse, workspace, replaces)
         _end(recourse, stopped)
-    _print_results(recourse, workspace, f"{inputs.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned")
+    title, how = f"{inputs.problem.name}, seed {seed}", "Interrupted" if stopped else "Learned"
+    for one in targets:
+        part = recourse.for_target(one)
+        name = describe_target(sorted(one))
+        echo(f"Target {name}:")
+        _print_results(part, workspace if part is recourse else workspace.for_target(one), f"{title}, {name}", how)
+    if not targets:
+        _print_results(recourse, workspace, title, how)
     needed = "" if inputs.origin.benchmark else " --people FILE --model MODEL"
+    needed += f" --target '{target[0]}'" if target else ""
     echo(f"Saved in {out}. Plan with: counterplan recommend {out}{needed}")
     if stopped is not None and not recourse.budget_spent_:
         echo("The results so far are usable; --resume continues.", err=True)

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from counterplan.cli.common import Jobs, Like, ModelName, Threshold, load_recourse, recording
+from counterplan.cli.common import (
+    Jobs,
+    Like,
+    ModelName,
+    TargetName,
+    Threshold,
+    load_recourse,
+    read_target_option,
+    recording,
+)
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, people_of_program, resolve
@@ -29,6 +38,7 @@ def distil(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
+    target: TargetName = None,
     prefer: Annotated[
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
     ] = None,
@@ -49,7 +59,8 @@ def distil(
     if not path.is_dir():
         raise SettingError(f"'{folder}' is not a folder that 'counterplan fit' wrote; fit first, with --out FOLDER")
     workspace = Workspace(path)
-    workspace.load_problem()
+    saved_problem = workspace.load_problem()
+    chosen = None if target is None else read_target_option(saved_problem, target)
     require_writable(workspace.path(PROGRAM))
     split = "refused_train" if preset == "paper" else "train"
     inputs = resolve(folder, people, model, threshold=threshold, split=split, like=like)
@@ -57,6 +68,7 @@ def distil(
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
             inputs.people(),
+            target=chosen,
             traces=traces,
             rounds=rounds,
             max_conditions=max_conditions,
@@ -67,18 +79,20 @@ def distil(
             jobs=jobs,
             progress=stage_display(bar),
         )
-    saved = recourse.save_program(path)
+    saved = recourse.save_program(path, target=chosen)
+    option = "" if target is None else f" --target '{target}'"
     echo(_card(program))
-    echo(f"Saved in {saved}. Read it: counterplan show {folder}")
-    echo(f"Make a page of it: counterplan export {folder} --to {workspace.path('program.html')}")
+    echo(f"Saved in {saved}. Read it: counterplan show {folder}{option}")
+    echo(f"Make a page of it: counterplan export {folder}{option} --to {saved.with_suffix('.html')}")
 
 
 def show(
     folder: Annotated[str, typer.Argument(help="A folder with a program, or a program's file.")],
+    target: TargetName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program's file instead.")] = False,
 ) -> None:
     """Print a program, rule by rule, and its card."""
-    program = _program(folder)
+    program = _program(folder, target)
     if as_json:
         emit(program_json(program).rstrip("\n"))
         return
@@ -100,6 +114,7 @@ def export(
         list[str] | None,
         typer.Option(help="With --person: a function, or FUNCTION=argument, that cannot be done; repeatable."),
     ] = None,
+    target: TargetName = None,
 ) -> None:
     """Write a program as a page, a module, a drawing or a file, or draw the trace of one person."""
     from counterplan.program.export import export as export_program
@@ -109,7 +124,7 @@ def export(
         raise SettingError("--people and --forbid are for the trace of one person; give --person as well")
     if person is not None and to.suffix.lower() != ".svg":
         raise SettingError(f"{to}: the trace of a person is drawn as SVG; give a file that ends in .svg")
-    program = _program(folder)
+    program = _program(folder, target)
     require_writable(to)
     if person is None:
         export_program(program, to)
@@ -119,9 +134,14 @@ def export(
     echo(f"Wrote {to}.")
 
 
-def _program(name: str) -> Program:
-    """Load the program in a folder or a file."""
-    return load_program(name) if folder_or_file(name).is_dir() else Program.load(name)
+def _program(name: str, target: str | None) -> Program:
+    """Load the program in a folder, for a target if one is given, or in a file."""
+    if folder_or_file(name).is_dir():
+        chosen = None if target is None else read_target_option(Workspace(name).load_problem(), target)
+        return load_program(name, target=chosen)
+    if target is not None:
+        raise SettingError(f"--target chooses among the programs of a folder; {name} is a file with one program")
+    return Program.load(name)
 
 
 def _card(program: Program) -> str:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,19 +16,23 @@ from counterplan.cli.common import (
     Like,
     ModelName,
     ProblemName,
+    TargetName,
     Threshold,
     load_recourse,
+    read_target_option,
     recording,
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import resolve
-from counterplan.planners import ProgramPlanner
+from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
 from counterplan.problem import People
+from counterplan.problem.targets import TargetsLike
+from counterplan.problem.values import did_you_mean, text_of
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
@@ -52,6 +56,10 @@ def recommend(
     planner: Annotated[
         str | None,
         typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (default: auto, exact where cheap, else guided)."),
+    ] = None,
+    target: TargetName = None,
+    target_column: Annotated[
+        str | None, typer.Option(help="Column of the people with the outcome that each is to reach.")
     ] = None,
     people: Annotated[
         Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
@@ -88,9 +96,11 @@ def recommend(
     ] = None,
 ) -> None:
     """Compute plans: which actions, in which order, would overturn the model's decision."""
-    for target in (json_file, csv_file):
-        if target is not None and not _is_printed(target) and not is_stream(target):
-            require_writable(target)
+    for file in (json_file, csv_file):
+        if file is not None and not _is_printed(file) and not is_stream(file):
+            require_writable(file)
+    if target is not None and target_column is not None:
+        raise SettingError("--target is for everybody, and --target-column for each person: use one of them")
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
     model_required = planner != "program" or model is not None
@@ -115,9 +125,14 @@ def recommend(
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
-    method = recourse.planner(planner, price=price)
+    fixed = None if target is None else read_target_option(inputs.problem, target)
+    method: Planner | TargetPlanner
+    if fixed is None and target_column is None:
+        method = recourse.planner(planner, price=price)
+    else:
+        method = recourse.target_planner(planner, price=price)
     streams = isinstance(method, ProgramPlanner) and json_file is None
-    size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) else CHUNK
+    size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) or planner == "program" else CHUNK
 
     def run(chunks: Iterable[People], total: int) -> None:
         """Plan for people chunk by chunk, and write the plans."""
@@ -128,9 +143,13 @@ def recommend(
             with recording(recourse, inputs.workspace, ask_again), progress_bar("Planning", total) as bar:
                 try:
                     for chunk in chunks:
-                        plans = method.plan(
-                            chunk, forbid=forbid or (), budget=budget, refused=refused, jobs=jobs, progress=bar.advance
-                        )
+                        options: dict[str, Any] = {"forbid": forbid or (), "budget": budget, "refused": refused}
+                        options |= {"jobs": jobs, "progress": bar.advance}
+                        if isinstance(method, TargetPlanner):
+                            chunk, wanted = (chunk, fixed) if fixed else _split_targets(chunk, target_column or "")
+                            plans = method.plan(chunk, target=wanted, **options)
+                        else:
+                            plans = method.plan(chunk, **options)
                         writer.add(plans)
                 except (KeyboardInterrupt, ModelError) as error:
                     stopped = error
@@ -154,6 +173,16 @@ def recommend(
             pass
     table = inputs.take(person, limit).people()
     run((table.take(slice(first, first + size)) for first in range(0, len(table), size)), len(table))
+
+
+def _split_targets(people: People, column: str) -> tuple[People, TargetsLike]:
+    """People without the column of their targets, and the targets."""
+    extras = {text_of(name): name for name in people.extras}
+    if column not in extras:
+        hint = did_you_mean(column, extras)
+        raise SettingError(f"--target-column {column}: people have no such column besides the features{hint}")
+    table = people.table.drop(columns=[extras[column]])
+    return People(people.features, people.states, table), people.table[extras[column]].tolist()
 
 
 def _is_printed(target: Path | None) -> bool:
@@ -212,7 +241,10 @@ class _PlansWriter(_Writer):
     def explained(self, plans: Plans) -> Plans:
         """The plans with reasons if there is a program; a damaged program does not prevent plans."""
         try:
-            return plans if self.recourse.program_ is None else self.recourse.explain(plans)
+            parts = [self.recourse.for_target(frozenset(one)) if one else self.recourse for one in {*plans.targets}]
+            if all(part.program_ is None for part in parts):
+                return plans
+            return self.recourse.explain(plans)
         except CounterplanError as error:
             echo(f"The plans have no reasons: {error}", err=True)
             return plans

@@ -70,6 +70,9 @@ class Contrasts:
         self, problem: Problem, group: PlanGroup, box: BlackBox, surrogate: Surrogate | None, ask: bool
     ) -> None:
         self.problem, self.transitions, self.group = problem, problem.transitions, group
+        goal = problem.outcome.goal
+        self.missed = "be unfavourable" if goal == "favourable" else f"not be {goal}"
+        """What the decision would do if the plan failed."""
         self.oracle = box.session(problem, group.people)
         self.costs = group.step_costs[:, : group.actions.shape[1]]
         self.total = group.plans.costs[group.rows]
@@ -172,13 +175,13 @@ class Contrasts:
         savings = list(self._savings(i))
         favourable = self.answers[i]
         if favourable is False:
-            yield "without it the decision would still be unfavourable", {"without": "unfavourable", "by": "model"}
+            yield f"without it the decision would still {self.missed}", {"without": "unfavourable", "by": "model"}
         elif favourable is None and self.lengths[row] == 1:
             yield "it is the whole plan: without it nothing would change", {"without": "as_it_is"}
         elif favourable is None:
             yield self._estimated(i)
         elif not savings or self._costs_more_than_it_saves(i):
-            text = "it is part of the plan, though the decision would be favourable without it too"
+            text = f"it is part of the plan, though the decision would be {self.problem.outcome.goal} without it too"
             yield text, {"without": "favourable", "by": "model"}
         yield from savings
 
@@ -192,9 +195,11 @@ class Contrasts:
         without, whole = estimate
         data = {"without": "unknown", "by": "estimate", "chance": round(without, 4), "chance_with": round(whole, 4)}
         if without < 0.5:
-            return f"without it the decision would probably still be unfavourable ({_chance(without)})", data
+            return f"without it the decision would probably still {self.missed} ({_chance(without)})", data
         if _percent(without) < _percent(whole):
-            text = f"it makes a favourable decision likelier: {_percent(whole)} % rather than {_percent(without)} %"
+            goal = self.problem.outcome.goal
+            likelier = "a favourable decision" if goal == "favourable" else f"the decision {goal}"
+            text = f"it makes {likelier} likelier: {_percent(whole)} % rather than {_percent(without)} %"
             return f"{text} (estimated; the model was not asked)", data
         return f"the plan was not tried without it ({_chance(without)})", data
 

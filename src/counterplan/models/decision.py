@@ -105,11 +105,16 @@ class Decision:
         """
         if self.threshold is not None:
             return self.from_scores(model.scores(people, self.labels_of(model)), model.name, len(people))
+        labels, scores = self.labels_and_scores(model, people)
+        return self.from_labels(labels, model.name, len(people)), scores
+
+    def labels_and_scores(self, model: Model, people: pd.DataFrame) -> tuple[Array, Floats | None]:
+        """Query labels [B] with scores [B] in favour of the favourable ones; None if the model has no scores."""
         labels, scores = labels_and_scores(model, people, self.labels_of(model))
         numbers = None if scores is None else numbers_or_none(labels, model.name)
         if numbers is not None and np.array_equal(numbers, np.asarray(scores), equal_nan=True):
             scores = None
-        return self.from_labels(labels, model.name, len(people)), scores
+        return labels, scores
 
     def from_scores(self, scores: Array, name: str, rows: int) -> tuple[Bools, Floats]:
         """Whether scores [B] are favourable, and the scores, negated if small ones are favourable."""
@@ -124,11 +129,21 @@ class Decision:
 
     def from_labels(self, labels: npt.NDArray[Any], name: str, rows: int) -> Bools:
         """Whether labels [B] are favourable; a ModelError for labels that are not outcomes of the problem."""
+        codes, outcomes = self._outcomes(labels, name, rows)
+        return np.array([outcome in self.favourable for outcome in outcomes], bool)[codes]
+
+    def outcomes_of(self, labels: npt.NDArray[Any], name: str, rows: int) -> list[str]:
+        """The outcome of the problem that each of `labels` [B] stands for; errors as of `from_labels`."""
+        codes, outcomes = self._outcomes(labels, name, rows)
+        return [outcomes[code] for code in codes.tolist()]
+
+    def _outcomes(self, labels: npt.NDArray[Any], name: str, rows: int) -> tuple[npt.NDArray[np.intp], list[str]]:
+        """Codes [B] of labels, and the outcome of each code."""
         _check(labels, name, rows)
         meaning = {value: value for value in self.outcome.values}
         meaning |= {code: value for value, code in self.outcome.codes}
         codes, uniques = pd.factorize(labels, use_na_sentinel=False)
-        favourable = np.zeros(len(uniques), bool)
+        outcomes = []
         for i, label in enumerate(uniques):
             text = text_of(label)
             if is_missing(label):
@@ -136,8 +151,8 @@ class Decision:
                 raise ModelError(f"{name} returned no answer (NaN) for row {row} of {len(labels)}")
             if text not in meaning:
                 raise ModelError(f"{name} returned the unknown outcome {text!r}{self._hint(label, text)}")
-            favourable[i] = meaning[text] in self.favourable
-        return favourable[codes]
+            outcomes.append(meaning[text])
+        return codes, outcomes
 
     def _hint(self, label: object, text: str) -> str:
         values = self.outcome.values

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from counterplan.planners.policy import PolicyPlanner
     from counterplan.planners.program import ProgramPlanner
     from counterplan.planners.search import SearchPlanner
+    from counterplan.planners.targets import TargetPlanner
     from counterplan.planners.task import Goal, PlanningTask
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "PolicyPlanner",
     "ProgramPlanner",
     "SearchPlanner",
+    "TargetPlanner",
 ]
 
 _MODULE_OF = {
@@ -49,6 +51,7 @@ _MODULE_OF = {
     "PolicyPlanner": "policy",
     "ProgramPlanner": "program",
     "SearchPlanner": "search",
+    "TargetPlanner": "targets",
     "Goal": "task",
     "PlanningTask": "task",
 }

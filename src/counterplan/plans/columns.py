@@ -91,6 +91,8 @@ class PlanColumns:
         Reasons [B, T] of the steps, as sentence and data.
     cautions : Coded, optional
         Sentences [B] about the limits of plans that were not verified.
+    targets : Coded, optional
+        Outcomes [B] that each plan is to reach; absent: the favourable ones of the problem.
     """
 
     actions: Ints
@@ -102,6 +104,7 @@ class PlanColumns:
     weights: Floats | None = None
     reasons: Coded[StepReason] | None = None
     cautions: Coded[str] | None = None
+    targets: Coded[tuple[str, ...]] | None = None
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
@@ -138,6 +141,10 @@ class PlanColumns:
             self.cautions = Coded.empty((len(self),))
         if self.cautions is not None:
             self.cautions.put(rows, part.cautions)
+        if part.targets is not None and self.targets is None:
+            self.targets = Coded.empty((len(self),))
+        if self.targets is not None:
+            self.targets.put(rows, part.targets)
 
     def add_caution(self, caution: str) -> None:
         """Append a sentence to the caution of every plan that was found."""
@@ -175,6 +182,7 @@ class PlanColumns:
             None if self.weights is None else self.weights[rows],
             None if self.reasons is None else self.reasons.take(rows),
             None if self.cautions is None else self.cautions.take(rows),
+            None if self.targets is None else self.targets.take(rows),
         )
 
     @classmethod
@@ -195,4 +203,6 @@ class PlanColumns:
             joined.reasons = Coded.join([part.reasons or Coded.empty(part.actions.shape) for part in parts])
         if any(part.cautions is not None for part in parts):
             joined.cautions = Coded.join([part.cautions or Coded.empty((len(part),)) for part in parts])
+        if any(part.targets is not None for part in parts):
+            joined.targets = Coded.join([part.targets or Coded.empty((len(part),)) for part in parts])
         return joined

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from counterplan.plans.status import Status
 from counterplan.plans.text import Summary, headline, plan_text, total_effort, verification
-from counterplan.problem.values import visible
+from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
     from counterplan.plans.plan import Plan, Step
@@ -83,10 +83,19 @@ def _row(plan: Plan) -> Iterator[tuple[str, str]]:
     """Style and content of the cells of one person in the table."""
     short = "white-space:nowrap"
     yield "", _text(str(plan.person))
-    yield short, _OUTCOMES[plan.status]
+    yield short, _outcome(plan)
     yield "", " → ".join(_text(step.text) for step in plan.steps)
     yield short, f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
     yield short, f"{_mark(plan.verified)} {'yes' if plan.verified else 'no'}" if plan.steps else ""
+
+
+def _outcome(plan: Plan) -> str:
+    """The status of a plan in words, with the outcome that it is to reach."""
+    text = _OUTCOMES[plan.status]
+    if not plan.target:
+        return text
+    target = _text(describe_target(plan.target))
+    return f"already {target}" if plan.status is Status.ALREADY_FAVOURABLE else f"{text} to {target}"
 
 
 def page_html(plans: Plans) -> str:

@@ -66,6 +66,8 @@ def _columns_json(source: ColumnSource, head: Head) -> str:
         "reasons": [[text, None if because is None else asdict(because)] for text, because in reasons.values],
         "reason_of_step": reasons.codes[taken].tolist(),
     }
+    if columns.targets is not None:
+        data["targets"], data["target_of_person"] = columns.targets.values, columns.targets.codes.tolist()
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
 
@@ -135,7 +137,20 @@ def _source(data: Mapping[str, Any], rows: pd.DataFrame, name: str) -> ColumnSou
     codes, cautions = pd.factorize(rows["caution"].iloc[first])
     if any(cautions):
         columns.cautions = Coded(np.asarray(codes, np.intp), [str(caution) for caution in cautions])
+    if "targets" in data:
+        columns.targets = _targets(data, problem, len(people))
     return ColumnSource(problem, people, columns)
+
+
+def _targets(data: Mapping[str, Any], problem: Problem, people: int) -> Coded[tuple[str, ...]]:
+    """The targets of a file, which are outcomes of the problem."""
+    values = [tuple(target) for target in data["targets"]]
+    for target in values:
+        problem.with_target(frozenset(target))
+    codes = list(data["target_of_person"])
+    if len(codes) != people or not all(type(code) is int and NO_CODE <= code < len(values) for code in codes):
+        raise PlanError("the targets and the people do not match")
+    return Coded(np.array(codes, np.intp), values)
 
 
 def _reason(data: Mapping[str, Any] | None) -> Reason | None:

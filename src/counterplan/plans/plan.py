@@ -12,7 +12,7 @@ from counterplan.plans.replay import Replay, replay
 from counterplan.plans.status import Status
 from counterplan.plans.text import plan_text
 from counterplan.problem.dtypes import Schema
-from counterplan.problem.values import Native, text_of
+from counterplan.problem.values import Native, describe_target, text_of
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -121,6 +121,9 @@ class Plan:
     dtypes : tuple of (column, dtype) pairs
         The dtypes of the columns in `row` as plain data, with the categories of categorical ones, so that `replay`
         queries the model with the types that it expects. Empty if they are not known, as in files before version 0.3.
+    target : tuple of str
+        The outcomes any of which the plan is to reach; empty for the favourable ones of the problem. The status
+        "already favourable" and everything else refers to these outcomes.
 
     Raises
     ------
@@ -139,6 +142,7 @@ class Plan:
     row: tuple[tuple[int | str, Any], ...] = ()
     caution: str = ""
     dtypes: Schema = ()
+    target: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):
@@ -161,6 +165,7 @@ class Plan:
 
     def __repr__(self) -> str:
         parts = [f"person={self.person!r}", f"status={self.status.value!r}"]
+        parts += [f"target={describe_target(self.target)!r}"] if self.target else []
         if self.steps:
             parts += [f"actions={self.actions}", f"cost={self.cost:g}"]
             parts += [name for name in ("verified", "optimal") if getattr(self, name)]

@@ -261,6 +261,14 @@ class Plans(Sequence[Plan]):
         return [coded.values[code] if code >= 0 else "" for code in coded.codes.tolist()]
 
     @property
+    def targets(self) -> list[tuple[str, ...]]:
+        """[B] the outcomes that each plan is to reach; empty for the favourable ones of the problem."""
+        coded = self.columns.targets
+        if coded is None:
+            return [()] * len(self)
+        return [coded.values[code] if code >= 0 else () for code in coded.codes.tolist()]
+
+    @property
     def texts(self) -> Coded[str]:
         """[B, T] the steps in words."""
         return self._source.texts
@@ -320,6 +328,19 @@ class Plans(Sequence[Plan]):
         source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
 
+    def take(self, rows: Ints) -> Plans:
+        """The plans at positions `rows`, in that order; `queries` and `cached`, which belong to all plans, are 0.
+
+        Parameters
+        ----------
+        rows : int array of shape [n]
+
+        Returns
+        -------
+        Plans
+        """
+        return Plans._of(self._source.take(np.asarray(rows, np.intp)), self.problem, 0, 0)
+
     def with_queries(self, queries: int, cached: int) -> Plans:
         """The same plans with other numbers of queries and of cached answers."""
         return Plans._of(self._source, self.problem, queries, cached)
@@ -331,7 +352,7 @@ class Plans(Sequence[Plan]):
         -------
         DataFrame
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
-            cost, text, reason, source, caution.
+            cost, text, reason, source, caution; and target, if the plans were made for targets.
         """
         return tables.to_frame(self._source)
 

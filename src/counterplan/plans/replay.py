@@ -16,6 +16,7 @@ from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import describe_target
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -68,6 +69,9 @@ def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
 
 def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     """The faults of the steps, then those of the claims about the decision."""
+    if plan.target:
+        problem = problem.with_target(frozenset(plan.target))
+        box.require_target(problem)
     transitions = problem.transitions
     by_name = {str(action): action.index for action in transitions.actions}
     known = list(takewhile(lambda step: step.action in by_name, plan.steps))
@@ -95,10 +99,11 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     if not _same_state(people.states[0], start):
         yield "the person's row is not the state that the plan starts from"
     favourable = bool(box.session(problem, people)(state[None], np.array([0]))[0])
+    target = f", that is, decide {describe_target(plan.target)}" if plan.target else ""
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
-        yield "the black box does not find the final state favourable"
+        yield f"the black box does not find the final state favourable{target}"
     if plan.status in (Status.INFEASIBLE, Status.NOT_FOUND) and favourable:
-        yield "the black box already finds this person favourable"
+        yield f"the black box already finds this person favourable{target}"
     if plan.optimal and not plan.verified:
         yield "a plan that was not checked with the black box cannot be called optimal"
     if plan.optimal and abs((plan.lower_bound or 0.0) - plan.cost) > TOLERANCE * max(1.0, plan.cost):

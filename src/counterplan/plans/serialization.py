@@ -49,7 +49,7 @@ def _plan_data(plan: Plan, schemas: list[Schema]) -> dict[str, Any]:
 
     Its dtypes are the index of an entry of `schemas`, to which they are added if necessary.
     """
-    data = {
+    data: dict[str, Any] = {
         "person": plan.person,
         "status": plan.status,
         "start": plan.start,
@@ -62,6 +62,8 @@ def _plan_data(plan: Plan, schemas: list[Schema]) -> dict[str, Any]:
         "caution": plan.caution,
         "cost": plan.cost if plan.steps else 0.0,
     }
+    if plan.target:
+        data["target"] = list(plan.target)
     if not plan.dtypes:
         return data
     same = (i for i, schema in enumerate(schemas) if schema is plan.dtypes or schema == plan.dtypes)

@@ -64,7 +64,7 @@ class PlanSource(Protocol):
     def plans(self, rows: range) -> Iterator[Plan]:
         """The plans of `rows` as objects."""
 
-    def take(self, rows: slice) -> PlanSource:
+    def take(self, rows: slice | Ints) -> PlanSource:
         """The plans of `rows`."""
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> PlanSource:
@@ -206,9 +206,10 @@ class ColumnSource:
                 row=tuple((name, plain(value)) for name, value in zip(titles, values, strict=True)),
                 caution="" if columns.cautions is None else columns.cautions.get(row) or "",
                 dtypes=self._schema,
+                target=() if columns.targets is None else columns.targets.get(row) or (),
             )
 
-    def take(self, rows: slice) -> ColumnSource:
+    def take(self, rows: slice | Ints) -> ColumnSource:
         """See `PlanSource.take`."""
         return ColumnSource(self.problem, self.people.take(rows), self.columns.take(rows))
 
@@ -300,6 +301,9 @@ class ObjectSource:
         cautions: dict[str, int] = {}
         found = [cautions.setdefault(plan.caution, len(cautions)) if plan.caution else NO_CODE for plan in plans]
         columns.cautions = Coded(np.array(found, np.intp), [*cautions]) if cautions else None
+        targets: dict[tuple[str, ...], int] = {}
+        wanted = [targets.setdefault(plan.target, len(targets)) if plan.target else NO_CODE for plan in plans]
+        columns.targets = Coded(np.array(wanted, np.intp), [*targets]) if targets else None
         return columns
 
     @staticmethod
@@ -326,9 +330,10 @@ class ObjectSource:
         """See `PlanSource.plans`."""
         return (self.objects[row] for row in rows)
 
-    def take(self, rows: slice) -> ObjectSource:
+    def take(self, rows: slice | Ints) -> ObjectSource:
         """See `PlanSource.take`."""
-        return ObjectSource(self.objects[rows])
+        chosen = range(len(self.objects))[rows] if isinstance(rows, slice) else rows.tolist()
+        return ObjectSource([self.objects[row] for row in chosen])
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> ObjectSource:
         """See `PlanSource.with_reasons`."""

@@ -14,7 +14,7 @@ from counterplan.errors import SettingError
 from counterplan.plans.columns import NO_CODE, Coded
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
-from counterplan.problem.values import text_of, visible
+from counterplan.problem.values import describe_target, text_of, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,6 +105,7 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     because = [None if data is None else data.source for _, data in reasons.values]
     cautions = columns.cautions or Coded.empty(count.shape)
     caution = np.where(cautions.codes == NO_CODE, 0, cautions.codes + 1)
+    targets = {} if columns.targets is None else {"target": _target_texts(columns.targets).take(person)}
     return {
         "person": Coded(person, source.persons),
         "status": Coded(status[person], [one.value for one in statuses]),
@@ -121,7 +122,14 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
         "source": of_step(reasons.codes, because),
         "caution": Coded(caution[person], ["", *cautions.values]),
+        **targets,
     }, stepless
+
+
+def _target_texts(targets: Coded[tuple[str, ...]]) -> Coded[str]:
+    """Targets as texts; empty for the favourable outcomes of the problem."""
+    codes = np.where(targets.codes == NO_CODE, 0, targets.codes + 1)
+    return Coded(codes, ["", *map(describe_target, targets.values)])
 
 
 def _objects(column: Coded[Any]) -> npt.NDArray[np.object_]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterplan.plans.status import Status
-from counterplan.problem.values import visible
+from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
     from counterplan.plans.plan import Plan
@@ -35,13 +35,23 @@ def _without_plan(plan: Plan) -> str:
     """The text for a person without steps."""
     asked = questions(plan.queries)
     if plan.status is Status.ALREADY_FAVOURABLE:
-        return "The decision is already favourable: nothing needs to change."
+        return visible(f"The decision is already {_goal(plan)}: nothing needs to change.")
     if plan.status is Status.INFEASIBLE:
-        return f"Refused. No plan within the rules changes that (proved, {asked} asked)."
+        return f"{_now(plan)} No plan within the rules changes that (proved, {asked} asked)."
     if not plan.queries:
-        return "No plan was found; no question was asked."
+        return f"No plan {f'to {_goal(plan)} ' if plan.target else ''}was found; no question was asked."
     least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
-    return f"Refused. No plan was found after {asked}{least}."
+    return f"{_now(plan)} No plan was found after {asked}{least}."
+
+
+def _goal(plan: Plan) -> str:
+    """The outcome that the plan is to reach."""
+    return visible(describe_target(plan.target)) if plan.target else "favourable"
+
+
+def _now(plan: Plan) -> str:
+    """The decision before the plan, as a sentence."""
+    return f"The decision is not {_goal(plan)} yet." if plan.target else "Refused."
 
 
 def headline(plan: Plan) -> str:
@@ -50,10 +60,14 @@ def headline(plan: Plan) -> str:
     That a person is refused is stated only if it was queried.
     """
     count = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
-    if plan.verified:
-        return f"Refused. {count} would change that"
-    verb = "might" if plan.caution else "should"
-    return f"Refused. {count} {verb} change that" if plan.queries else f"{count} {verb} change the decision"
+    verb = "would" if plan.verified else "might" if plan.caution else "should"
+    if plan.target:
+        return f"{count} {verb} change the decision to {_goal(plan)}"
+    return (
+        f"Refused. {count} {verb} change that"
+        if plan.queries or plan.verified
+        else f"{count} {verb} change the decision"
+    )
 
 
 def total_effort(plan: Plan) -> str:
@@ -68,11 +82,12 @@ def total_effort(plan: Plan) -> str:
 def verification(plan: Plan) -> str:
     """Whether the plan was verified, and its caution."""
     if plan.verified:
-        return f"Checked with the model: favourable. {questions(plan.queries)} asked. {plan.caution}".rstrip()
+        return f"Checked with the model: {_goal(plan)}. {questions(plan.queries)} asked. {plan.caution}".rstrip()
     if plan.queries > 1:
         text = f"Not checked with the model, which was asked {questions(plan.queries)} about other states."
     else:
-        asked = "It was asked only whether you are refused." if plan.queries else "No question was asked."
+        whether = f"the decision is {_goal(plan)} already" if plan.target else "you are refused"
+        asked = f"It was asked only whether {whether}." if plan.queries else "No question was asked."
         text = f"Not checked with the model. {asked}"
     return f"{text} {plan.caution}".rstrip()
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from counterplan.problem.binding import Array, Column, Expression
-from counterplan.problem.values import Native, listed, text_of
+from counterplan.problem.values import Native, describe_target, listed, text_of
 
 STOP = "STOP"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -236,6 +236,13 @@ class Outcome:
     def values(self) -> tuple[str, ...]:
         """The texts of all outcomes."""
         return tuple(text_of(native) for native in self.natives)
+
+    @property
+    def goal(self) -> str:
+        """What plans reach, for applicants: `favourable`, or, of three or more outcomes, their names: `A or B`."""
+        if len(self.values) < 3:
+            return "favourable"
+        return describe_target(value for value in self.values if value in self.favourable)
 
     def describe(self) -> str:
         """The favourable outcomes in words."""

@@ -24,8 +24,9 @@ from counterplan.problem.html import problem_html
 from counterplan.problem.intake import PeopleTable
 from counterplan.problem.parts import Feature, Outcome
 from counterplan.problem.source import Source
+from counterplan.problem.targets import TargetLike, read_target
 from counterplan.problem.transitions import Bools, Floats, Transitions
-from counterplan.problem.values import Native, did_you_mean, listed
+from counterplan.problem.values import Native, did_you_mean, listed, text_of
 from counterplan.problem.yaml_reader import read_source
 
 
@@ -70,6 +71,7 @@ class Problem:
         self.outcome: Outcome = parts.outcome
         self.max_actions: int = parts.file.max_actions
         self.transitions = Transitions(parts.features, parts.functions, parts.causes)
+        self._with_target: dict[frozenset[str], Problem] = {}
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
@@ -134,14 +136,74 @@ class Problem:
     @cached_property
     def query_fingerprint(self) -> str:
         """A hash of the features and the outcome, without actions and costs: cached model outputs belong to it."""
-        features = [(feature.name, feature.kind, feature.integer, feature.natives) for feature in self.features]
         outcome: list[Any] = [self.outcome.natives, sorted(self.outcome.favourable)]
         if self.outcome.score is not None:
             outcome.append([self.outcome.score.limit, self.outcome.score.at_most])
         if self.outcome.codes:
             outcome.append(self.outcome.codes)
-        text = json.dumps([features, *outcome])
+        text = json.dumps([self._feature_facts, *outcome])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def _feature_facts(self) -> list[tuple[Any, ...]]:
+        """Everything about the features that answers of a model depend on."""
+        return [(feature.name, feature.kind, feature.integer, feature.natives) for feature in self.features]
+
+    @cached_property
+    def label_fingerprint(self) -> str | None:
+        """A hash of the features and all outcomes, whichever are favourable; None if there are not three or more.
+
+        Labels that a model returned serve every problem with the same one: see `with_target`.
+        """
+        if len(self.outcome.values) < 3:
+            return None
+        text = json.dumps([self._feature_facts, self.outcome.natives, self.outcome.codes])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def with_target(self, target: TargetLike) -> Problem:
+        """Return the same problem with other favourable outcomes.
+
+        Parameters
+        ----------
+        target : str, number, bool or set of these
+            The outcome to reach, or a set of outcomes any of which is to be reached.
+
+        Returns
+        -------
+        Problem
+            The problem itself if these are its favourable outcomes.
+
+        Raises
+        ------
+        SettingError
+            If the target is not among the outcomes, or the outcome is a score.
+
+        Examples
+        --------
+        >>> from counterplan import Problem
+        >>> grades = Problem.from_dict({
+        ...     "counterplan": 1,
+        ...     "name": "grades",
+        ...     "outcome": {"column": "grade", "values": ["A", "B", "C"], "favourable": ["A", "B"]},
+        ...     "max_actions": 1,
+        ...     "features": {"income": {"kind": "number", "bins": [0, 1000]}},
+        ...     "functions": {"EARN": {"add": "income", "arguments": [100], "cost": 1}},
+        ... })
+        >>> grades.with_target("A").outcome.describe()
+        'A'
+        >>> grades.with_target({"A", "B"}) is grades
+        True
+        """
+        chosen = read_target(self.outcome, target)
+        if chosen == self.outcome.favourable:
+            return self
+        if chosen not in self._with_target:
+            natives = [native for native in self.outcome.natives if text_of(native) in chosen]
+            spec = {"favourable": natives[0] if len(natives) == 1 else natives}
+            file = self._parts.file.model_copy(update={"outcome": self._parts.file.outcome.model_copy(update=spec)})
+            outcome = replace(self.outcome, favourable=chosen)
+            self._with_target[chosen] = Problem(replace(self._parts, file=file, outcome=outcome))
+        return self._with_target[chosen]
 
     def read(self, people: PeopleTable | People, dtypes: Dtypes | pd.DataFrame | None = None) -> People:
         """Read and validate people.

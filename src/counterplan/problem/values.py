@@ -66,3 +66,9 @@ def listed(names: Iterable[str], most: int = 8) -> str:
     all_names = list(names)
     shown = ", ".join(cut(name) for name in all_names[:most])
     return shown if len(all_names) <= most else f"{shown}, … ({len(all_names)} in all)"
+
+
+def describe_target(target: Iterable[str]) -> str:
+    """The outcomes of a target in words, as applicants read them: `A`, `A or B`, `A, B or C`."""
+    *others, last = target
+    return f"{', '.join(others)} or {last}" if others else last

@@ -18,7 +18,11 @@ def recommend(program: ProgramLike, people: PeopleTable | People, forbid: Forbid
     """Plans of a program without queries; see `Program.recommend`."""
     read = program.problem.read(people)
     mask = allowed_actions(program.problem, read, forbid, allowed)
-    return Plans.from_columns(program.problem, read, columns_of(program, read, mask))
+    columns, outcome = columns_of(program, read, mask), program.problem.outcome
+    if len(outcome.values) > 2:
+        goal = tuple(value for value in outcome.values if value in outcome.favourable)
+        columns.targets = Coded(np.zeros(len(read), np.intp), [goal])
+    return Plans.from_columns(program.problem, read, columns)
 
 
 def columns_of(program: ProgramLike, people: People, allowed: Bools | None = None) -> PlanColumns:

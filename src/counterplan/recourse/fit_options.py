@@ -51,6 +51,11 @@ class FitOptions:
     quality: QualitySettings | None
     """How to assess the surrogate; None if it is not assessed."""
 
+    def with_budget(self, budget: int) -> FitOptions:
+        """The same options with another budget."""
+        surrogate, agent = replace(self.surrogate, budget=budget), replace(self.agent, budget=budget)
+        return replace(self, budget=budget, surrogate=surrogate, agent=agent)
+
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods, one after the other."""

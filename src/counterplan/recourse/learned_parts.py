@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.problem import Problem
+from counterplan.problem.targets import TargetLike
 from counterplan.program import Program
 from counterplan.program.io import load as read_program
 from counterplan.recourse.quality import Quality
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
+def load_program(folder: str | Path, problem: Problem | None = None, *, target: TargetLike | None = None) -> Program:
     """Load the program in a learned folder.
 
     Parameters
@@ -28,6 +29,8 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
         A folder in which a program was distilled.
     problem : Problem, optional
         The problem that the program has to be about.
+    target : str, number, bool or set of these, optional
+        Load the program that was distilled for this target.
 
     Returns
     -------
@@ -38,9 +41,17 @@ def load_program(folder: str | Path, problem: Problem | None = None) -> Program:
     StorageError
         If there is no program, it is damaged, or it is about another problem.
     """
-    path = Workspace(folder).path(PROGRAM)
+    workspace = Workspace(folder)
+    if target is not None:
+        problem = workspace.load_problem() if problem is None else problem
+        default = problem.outcome.favourable
+        problem = problem.with_target(target)
+        if problem.outcome.favourable != default:
+            workspace = workspace.for_target(problem.outcome.favourable)
+    path = workspace.path(PROGRAM)
     if not path.exists():
-        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}'")
+        option = "" if target is None else " --target OUTCOME"
+        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}{option}'")
     program = Program(*read_program(path, follow_links=False))
     if problem is not None and program.problem.fingerprint != problem.fingerprint:
         raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from html import escape
@@ -15,15 +15,24 @@ import numpy as np
 import pandas as pd
 
 from counterplan.blackbox import BlackBox
-from counterplan.errors import CounterplanError, ForeignAnswersWarning, NotFittedError, SettingError, StorageError
+from counterplan.errors import (
+    CounterplanError,
+    ForeignAnswersWarning,
+    NotFittedError,
+    PeopleError,
+    SettingError,
+    StorageError,
+)
 from counterplan.parallel import checked_jobs
 from counterplan.planners import Planner
 from counterplan.planners.registry import create_planner
+from counterplan.planners.targets import TargetPlanner
 from counterplan.plans import Plans
 from counterplan.plans.progress import reporting, stage_display
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.dtypes import Dtypes
-from counterplan.problem.values import visible
+from counterplan.problem.targets import Target, TargetLike, TargetsLike, read_targets
+from counterplan.problem.values import describe_target, visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
 from counterplan.recourse.fit_display import FitDisplay
@@ -32,12 +41,13 @@ from counterplan.recourse.learned_parts import load_part, load_program, load_qua
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
-from counterplan.storage.workspace import AGENT, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
+from counterplan.storage.workspace import AGENT, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
     from counterplan.agent.training import TrainingProgress, TrainingSettings
     from counterplan.distillation.distiller import Progress as DistilProgress
+    from counterplan.distillation.options import DistillOptions
     from counterplan.recourse.fit_options import FitProgress, Settings
     from counterplan.recourse.quality import Quality, QualitySettings
     from counterplan.surrogate import Surrogate
@@ -121,6 +131,9 @@ class Recourse:
         self.holdout_answers_: LabelledStates | None = None
         self.budget_spent_ = False
         self._recorder = AnswerRecorder(problem, self.box)
+        self._parent: Recourse | None = None
+        """For one target of another object: that object, which saves the answers and the surrogate."""
+        self._by_target: dict[Target, Recourse] = {}
 
     @property
     def program_(self) -> Program | None:
@@ -133,6 +146,51 @@ class Recourse:
     @program_.setter
     def program_(self, program: Program | None) -> None:
         self._program, self._unread_program = program, None
+
+    def for_target(self, target: TargetLike) -> Recourse:
+        """Return the part of this object that plans for one target.
+
+        Its problem is `problem.with_target(target)`; it shares the black box, has the surrogate, the agent and the
+        program of the target, and is saved with this object.
+
+        Parameters
+        ----------
+        target : str, number, bool or set of these
+            The outcome to reach, or a set of outcomes any of which is to be reached.
+
+        Returns
+        -------
+        Recourse
+            The object itself if these are the favourable outcomes of the problem.
+
+        Raises
+        ------
+        SettingError
+            If the target is not among the outcomes, or the black box decides by a threshold.
+        """
+        if self._parent is not None:
+            return self._parent.for_target(target)
+        problem = self.problem.with_target(target)
+        self.box.require_target(problem)
+        chosen = problem.outcome.favourable
+        if chosen == self.problem.outcome.favourable:
+            return self
+        if chosen not in self._by_target:
+            heads = {} if self.surrogate_ is None else self.surrogate_.heads
+            part = Recourse(problem, self.box, surrogate=heads.get(chosen))
+            part._parent = self
+            self._by_target[chosen] = part
+        return self._by_target[chosen]
+
+    def _update_targets(self) -> None:
+        """After a fit, give each target its head of the surrogate, and drop programs distilled from an earlier one."""
+        heads = {} if self.surrogate_ is None else self.surrogate_.heads
+        for target, part in self._by_target.items():
+            part.surrogate_, part.program_ = heads.get(target), None
+
+    def _require_root(self, what: str) -> None:
+        if self._parent is not None:
+            raise SettingError(f"this object plans for one target: {what} the one that it was made from")
 
     @property
     def answers_(self) -> LabelledStates:
@@ -150,7 +208,8 @@ class Recourse:
         return self._recorder.pending
 
     def __repr__(self) -> str:
-        fitted = ", ".join(self._fitted()) or "not fitted"
+        targets = self._fitted_targets()
+        fitted = ", ".join([*self._fitted(), *([f"targets {', '.join(targets)}"] if targets else [])]) or "not fitted"
         return f"Recourse({self.problem.name!r}: {fitted}; {self.box.queries:,} queries)"
 
     def _repr_html_(self) -> str:
@@ -164,6 +223,8 @@ class Recourse:
         }
         if self.n_queries_:
             rows["Queries to fit"] = ", ".join(f"{method}: {count:,}" for method, count in self.n_queries_.items())
+        if parts := [f"{target} ({', '.join(fitted)})" for target, fitted in self._fitted_targets().items()]:
+            rows["Targets"] = "; ".join(parts)
         if self.quality_ is not None:
             rows["Quality"] = str(self.quality_)
         if self.workspace is not None:
@@ -182,6 +243,11 @@ class Recourse:
             "program": self._has_program,
         }
         return [name for name, present in parts.items() if present]
+
+    def _fitted_targets(self) -> dict[str, list[str]]:
+        """Names of the learned parts of each target besides the favourable outcomes."""
+        parts = {target: part._fitted() for target, part in self._by_target.items()}
+        return {describe_target(sorted(target)): fitted for target, fitted in parts.items() if fitted}
 
     @property
     def _has_program(self) -> bool:
@@ -202,7 +268,9 @@ class Recourse:
         StorageError
             If the folder cannot be written.
         """
-        if not self._fitted():
+        self._require_root("save")
+        parts = {target: part for target, part in self._by_target.items() if part._fitted()}
+        if not self._fitted() and not parts:
             raise NotFittedError("there is nothing to save yet: call fit first")
         workspace = Workspace(folder)
         if self._borrowed_from is not None and workspace.folder.resolve() == self._borrowed_from:
@@ -213,28 +281,39 @@ class Recourse:
         try:
             workspace.folder.mkdir(parents=True, exist_ok=True)
             workspace.save_problem(self.problem)
-            if self.agent_ is not None:
-                from counterplan.agent import save_agent
-
-                save_agent(self.agent_, workspace.folder)
             if self.surrogate_ is not None:
                 from counterplan.surrogate import save_surrogate
 
                 save_surrogate(self.surrogate_, workspace.folder)
-            if self.n_queries_:
-                workspace.save_query_counts(self.n_queries_)
-            if self.quality_ is not None:
-                workspace.save_quality(asdict(self.quality_))
-            else:
-                workspace.remove(QUALITY)
-            self._save_program(workspace)
-            workspace.remove(*(AGENT if self.agent_ is None else ()), *(SURROGATE if self.surrogate_ is None else ()))
+            self._save_part(workspace)
+            if self.surrogate_ is None:
+                workspace.remove(*SURROGATE)
+            for target in {*workspace.targets(self.problem.outcome.values)} - {*parts}:
+                workspace.for_target(target).remove(*AGENT, *OUTDATED)
+            for target, part in parts.items():
+                part._save_part(workspace.create_for_target(target))
         except CounterplanError:
             raise
         except OSError as error:
             raise StorageError(f"{workspace}: cannot be written: {error.strerror}") from None
         self.save_answers(folder)
         self.workspace = workspace
+
+    def _save_part(self, workspace: Workspace) -> None:
+        """Save the agent, the program, the assessment and the number of queries: everything but the surrogate."""
+        if self.agent_ is not None:
+            from counterplan.agent import save_agent
+
+            save_agent(self.agent_, workspace.folder)
+        else:
+            workspace.remove(*AGENT)
+        if self.n_queries_:
+            workspace.save_query_counts(self.n_queries_)
+        if self.quality_ is not None:
+            workspace.save_quality(asdict(self.quality_))
+        else:
+            workspace.remove(QUALITY)
+        self._save_program(workspace)
 
     def _save_program(self, workspace: Workspace) -> None:
         unread = self._unread_program
@@ -245,8 +324,15 @@ class Recourse:
         else:
             workspace.remove(PROGRAM)
 
-    def save_program(self, folder: str | Path) -> Path:
+    def save_program(self, folder: str | Path, *, target: TargetLike | None = None) -> Path:
         """Save only the program in a folder; return the path of its file.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder.
+        target : str, number, bool or set of these, optional
+            Save the program of this target.
 
         Raises
         ------
@@ -255,9 +341,12 @@ class Recourse:
         StorageError
             If the file cannot be written.
         """
-        if (program := self.program_) is None:
+        part = self if target is None else self.for_target(target)
+        if (program := part.program_) is None:
             raise NotFittedError("there is no program yet: call distil(people) first")
         workspace = Workspace(folder)
+        if part._parent is not None:
+            workspace = workspace.create_for_target(part.problem.outcome.favourable)
         workspace.write(PROGRAM, program_json(program))
         return workspace.path(PROGRAM)
 
@@ -383,22 +472,40 @@ class Recourse:
 
     def _load_learned(self, workspace: Workspace, restored: Sequence[str] | None = None) -> None:
         """Load the learned parts; those that `fit` restores from checkpoints may be damaged."""
-        folder, damaged_ok = workspace.folder, restored or ()
-        has_agent, has_surrogate = workspace.holds(AGENT[1]), workspace.holds(SURROGATE[1])
-        if workspace.holds(PROGRAM):
-            self._unread_program = workspace
-        if has_agent:
-            from counterplan.agent import load_agent
-
-            self.agent_ = load_part(load_agent, folder, self.problem, "agent" in damaged_ok)
-        if has_surrogate or (restored is None and not has_agent and self._unread_program is None):
+        damaged_ok = restored or ()
+        self._load_part(workspace, damaged_ok)
+        targets = self._saved_targets(workspace)
+        nothing = self.agent_ is None and self._unread_program is None and not targets
+        if workspace.holds(SURROGATE[1]) or (restored is None and nothing):
             from counterplan.surrogate import load_surrogate
 
-            self.surrogate_ = load_part(load_surrogate, folder, self.problem, "surrogate" in damaged_ok)
-        self.n_queries_ = workspace.load_query_counts()
-        self.quality_ = load_quality(workspace)
+            self.surrogate_ = load_part(load_surrogate, workspace.folder, self.problem, "surrogate" in damaged_ok)
         if self.quality_ is not None and self.box.seconds_per_row is None:
             self.box.seconds_per_row = self.quality_.seconds_per_row
+        for target in targets:
+            self.for_target(target)._load_part(workspace.for_target(target), damaged_ok)
+
+    def _saved_targets(self, workspace: Workspace) -> list[Target]:
+        """The targets with a workspace, unless the black box does not plan for any."""
+        outcome = self.problem.outcome
+        targets = [target for target in workspace.targets(outcome.values) if target != outcome.favourable]
+        try:
+            for target in targets:
+                self.box.require_target(self.problem.with_target(target))
+        except SettingError:
+            return []
+        return targets
+
+    def _load_part(self, workspace: Workspace, damaged_ok: Sequence[str]) -> None:
+        """Load the agent, the assessment and the number of queries in a workspace; its program is read on access."""
+        if workspace.holds(PROGRAM):
+            self._unread_program = workspace
+        if workspace.holds(AGENT[1]):
+            from counterplan.agent import load_agent
+
+            self.agent_ = load_part(load_agent, workspace.folder, self.problem, "agent" in damaged_ok)
+        self.n_queries_ = workspace.load_query_counts()
+        self.quality_ = load_quality(workspace)
 
     @contextmanager
     def recording_answers(self, folder: str | Path) -> Iterator[AnswerUpdate]:
@@ -425,6 +532,7 @@ class Recourse:
         self,
         people: PeopleTable | People,
         *,
+        target: TargetsLike | None = None,
         method: str | None = None,
         seed: int = 0,
         settings: Settings | tuple[Settings, ...] = "default",
@@ -443,7 +551,13 @@ class Recourse:
         Parameters
         ----------
         people : DataFrame or People
-            People to learn from: of both outcomes for "guided", refused ones for "search".
+            People to learn from: of both outcomes for "guided", refused ones (without the target) for "search".
+        target : str, number, bool, set of these, or a sequence of targets, optional
+            What plans are to reach: an outcome, or a set of outcomes; or several targets, which are learned about one
+            after another. The surrogate then knows every outcome: it is fitted to labels, with one head for each
+            outcome and each target, and its queries are selected for the given targets. `budget` limits the queries
+            of all targets together; budgets of `settings` are those of each. Default: the favourable outcomes of the
+            problem, as one group, and nothing else.
         method : {"guided", "search", "both"}, optional
             "guided" learns a surrogate of the model, "search" trains an agent, "both" does one after the other.
             Default: the method that `settings` are for, otherwise "guided".
@@ -481,7 +595,15 @@ class Recourse:
         StorageError
             If `folder` cannot be written, or belongs to another model.
         """
+        if self._parent is not None:
+            favourable = self.problem.outcome.favourable
+            more: dict[str, Any] = {"folder": folder, "resume": resume, "answers": answers, "progress": progress}
+            more |= {"method": method, "seed": seed, "settings": settings, "budget": budget, "quality": quality}
+            more["jobs"] = jobs
+            self._parent.fit(people, target=favourable if target is None else target, **more)
+            return self
         options = FitOptions.validated(method, settings, budget, seed, quality)
+        targets = None if target is None else self._targets_to_fit(target)
         table = self.problem.read(people)
         given = self._given_answers(answers)
         if folder is None and resume:
@@ -499,8 +621,48 @@ class Recourse:
                 log(self.problem.query_fingerprint, given.by_key)
             where = None if workspace is None else workspace.folder
             run = FitRun(options.seed, where, resume, given, callback, checked_jobs(jobs))
-            self._fit(options, table, run)
+            if targets is None:
+                self._fit(options, table, run)
+                if options.method != "search":
+                    self._update_targets()
+            else:
+                self._fit_targets(targets, options, table, run)
         return self
+
+    def _targets_to_fit(self, target: TargetsLike) -> list[Target] | None:
+        """The distinct targets to fit; None if they are nothing but the favourable one of two outcomes."""
+        targets = list(dict.fromkeys(read_targets(self.problem.outcome, target)))
+        if not targets:
+            raise SettingError("'target' is empty: name at least one outcome")
+        for one in targets:
+            self.box.require_target(self.problem.with_target(one))
+        alone = targets == [self.problem.outcome.favourable] and self.problem.label_fingerprint is None
+        return None if alone else targets
+
+    def _fit_targets(self, targets: Sequence[Target], options: FitOptions, people: People, run: FitRun) -> None:
+        """Fit for one target after another, each with the answers of those before, then complete the surrogate."""
+        from counterplan.recourse.target_fit import TargetFit
+
+        fit = TargetFit(self.problem, self.box, targets, options, run)
+        try:
+            for target in targets:
+                part = self.for_target(target)
+                own_options, own_run = fit.begin(part.problem)
+                learner, before = None, part.surrogate_
+                try:
+                    learner = part._fit(own_options, people, own_run)
+                except PeopleError as error:
+                    raise PeopleError(f"target {describe_target(sorted(target))}: {error}") from None
+                finally:
+                    new = None if part.surrogate_ is before else part.surrogate_
+                    fit.end(part.problem, new, part.n_queries_, learner)
+                    fit.budget_spent |= part.budget_spent_
+        finally:
+            self.budget_spent_ = fit.budget_spent
+            self.n_queries_ = self.n_queries_ | fit.n_queries
+            if (surrogate := fit.surrogate()) is not None:
+                self.surrogate_, self.program_ = surrogate, None
+                self._update_targets()
 
     def fit_into(
         self,
@@ -534,7 +696,7 @@ class Recourse:
         progress : bool or callable, optional
             See `fit`.
         **options
-            Further parameters of `fit`: method, seed, settings, budget, answers, quality.
+            Further parameters of `fit`: target, method, seed, settings, budget, answers, quality.
 
         Returns
         -------
@@ -557,6 +719,7 @@ class Recourse:
         >>> Recourse.load(folder, syn.model).surrogate_ is not None
         True
         """
+        self._require_root("fit")
         workspace = Workspace(folder)
         if not (resume or force):
             workspace.require_unused()
@@ -588,18 +751,19 @@ class Recourse:
         save()
         return self
 
-    def _fit(self, options: FitOptions, people: People, run: FitRun) -> None:
-        """Learn a surrogate, train an agent, or both within one budget."""
+    def _fit(self, options: FitOptions, people: People, run: FitRun) -> ActiveLearner | None:
+        """Learn a surrogate, train an agent, or both within one budget; return the run that learned the surrogate."""
         self.budget_spent_ = False
         if options.method == "search":
             self._train_agent(people, options.agent, run)
-            return
+            return None
         self.quality_ = None
         learner = self._learn_surrogate(people, options.surrogate, run)
         if options.method == "both":
             self._train_agent_too(people, options, run)
         if options.quality is not None:
             self._assess(learner, options)
+        return learner
 
     def _assess(self, learner: ActiveLearner, options: FitOptions) -> None:
         """Assess the surrogate, with the queries that the budget leaves."""
@@ -703,6 +867,7 @@ class Recourse:
         self,
         people: PeopleTable | People,
         *,
+        target: TargetLike | None = None,
         traces: int | None = None,
         rounds: int | None = None,
         max_conditions: int | None = None,
@@ -721,6 +886,9 @@ class Recourse:
         ----------
         people : DataFrame or People
             People to distil for, as for `fit`.
+        target : str, number, bool or set of these, optional
+            The outcome that the program's plans are to reach, or a set of outcomes. There is one program for each
+            target: `for_target(target).program_`. Default: the favourable outcomes of the problem.
         traces : int, optional
             Number of refused people, synthetic ones if necessary, that the program is optimized for (default 16,000);
             with the preset "paper", number of the agent's plans to imitate (default 250).
@@ -746,17 +914,32 @@ class Recourse:
         Returns
         -------
         Program
-            The program, also available as `program_`.
+            The program, also available as `program_`, or `for_target(target).program_`.
 
         Raises
         ------
         NotFittedError
             If the surrogate (default) or the agent ("paper") is missing.
         """
-        from counterplan.distillation.distiller import ProgramDistiller
         from counterplan.distillation.options import DistillOptions
 
         options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        if target is not None and (part := self.for_target(target)) is not self:
+            return part._distil(people, options, jobs, progress)
+        return self._distil(people, options, jobs, progress)
+
+    def _distil(
+        self,
+        people: PeopleTable | People,
+        options: DistillOptions,
+        jobs: int,
+        progress: DistilProgress | bool | None,
+    ) -> Program:
+        """Distil a program for the favourable outcomes of this object's problem."""
+        from counterplan.distillation.distiller import ProgramDistiller
+
+        if self._parent is not None and (self.agent_ if options.preset == "paper" else self.surrogate_) is None:
+            raise self._not_fitted_for_target("agent" if options.preset == "paper" else "surrogate")
         learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
         with reporting(progress, "Distilling", display=stage_display) as report:
             distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_, jobs=jobs)
@@ -785,17 +968,30 @@ class Recourse:
         Plans
             The same plans with reasons.
         """
-        from counterplan.explanation.explain import explain
-
         total = len(plans) if isinstance(plans, Plans) else None
         with reporting(progress, "Explaining", total, display=lambda bar: bar.advance) as report:
-            return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=report)
+            if total is None or plans.columns.targets is None:
+                return self._explain(plans, ask, report)
+            from counterplan.explanation.targets import explain_targets
+
+            def explain_part(target: Collection[str], own: Plans) -> Plans:
+                part = self.for_target(frozenset(target)) if target else self
+                return part._explain(own, ask, report)
+
+            return explain_targets(plans, self.problem, explain_part)
+
+    def _explain(self, plans: Plans, ask: bool, progress: Callable[[int], None]) -> Plans:
+        """Reasons for plans that reach the favourable outcomes of this object's problem."""
+        from counterplan.explanation.explain import explain
+
+        return explain(plans, self.problem, self.box, self.program_, self.surrogate_, ask=ask, progress=progress)
 
     def recommend(
         self,
         people: PeopleTable | People,
         planner: str | Planner | type[Planner] | None = None,
         *,
+        target: TargetsLike | None = None,
         price: float | None = None,
         **options: Any,
     ) -> Plans:
@@ -808,6 +1004,10 @@ class Recourse:
         planner : str, Planner or type, optional
             A planner, or the name of one: see `planner`. Default: "auto", which works without `fit` where exact search
             is affordable.
+        target : str, number, bool, set of these, or a sequence with one for each person, optional
+            The outcome to reach, or a set of outcomes any of which is to be reached; or a list, array or Series with
+            one of these for each person, in the order of the table. People who have their target already get the
+            status "already favourable". Default: the favourable outcomes of the problem.
         price : float, optional
             Cost of a query: see `planner`.
         **options
@@ -826,8 +1026,36 @@ class Recourse:
         if isinstance(planner, Planner):
             if price is not None:
                 raise SettingError("a price is for a planner given by name; this one has settings of its own")
+            if target is not None:
+                raise SettingError(
+                    "a planner object is for the favourable outcomes of its problem: with a target, pass its name or "
+                    "class, or create it for problem.with_target(target)"
+                )
             return planner.plan(people, **options)
+        if target is not None:
+            return self.target_planner(planner, price=price).plan(people, target=target, **options)
         return self.planner(planner, price=price).plan(people, **options)
+
+    def target_planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> TargetPlanner:
+        """Create a planner for any target, which uses the learned parts of each.
+
+        Parameters
+        ----------
+        name, price
+            See `planner`.
+
+        Returns
+        -------
+        TargetPlanner
+            Its method `plan` has a parameter `target`.
+
+        Raises
+        ------
+        NotFittedError
+            When a target is planned for that the planner needs something for that was not learned yet.
+        """
+        root = self._parent or self
+        return TargetPlanner(root.problem, root.box, lambda target: root.for_target(target).planner(name, price=price))
 
     def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
         """Create a planner that uses the learned parts.
@@ -867,7 +1095,27 @@ class Recourse:
         try:
             return create_planner(name, self.problem, self.box, learned, guide=guide)
         except NotFittedError as error:
-            raise NotFittedError(f"{error}{self._parts_left_behind()}") from None
+            raise NotFittedError(f"{error}{self._learned_targets()}{self._parts_left_behind()}") from None
+
+    def _learned_targets(self) -> str:
+        """For an error: the target of this object, and what was learned for which others."""
+        root = self._parent or self
+        if not root._by_target:
+            return ""
+        wanted, learned = describe_target(sorted(self.problem.outcome.favourable)), root._fitted_targets()
+        if root is not self and root._fitted():
+            learned[describe_target(sorted(root.problem.outcome.favourable))] = root._fitted()
+        known = [f"{target} ({', '.join(fitted)})" for target, fitted in learned.items() if target != wanted]
+        others = f"; learned was for the targets {', '.join(known)}" if known else ""
+        return f". The target is {wanted}{others}: pass target= to fit or distil, or --target"
+
+    def _not_fitted_for_target(self, part: str) -> NotFittedError:
+        method = {"agent": "search", "surrogate": "guided"}[part]
+        target = describe_target(sorted(self.problem.outcome.favourable))
+        return NotFittedError(
+            f"there is no {part} for the target {target}: call fit(people, target=…, method={method!r}), or "
+            f"'counterplan fit --method {method} --target', first{self._learned_targets()}"
+        )
 
     def _parts_left_behind(self) -> str:
         """For an error: which parts in the folder are not used, because they belong to the problem saved there."""

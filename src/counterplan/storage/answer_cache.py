@@ -8,8 +8,9 @@ import io
 import json
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,8 @@ _GZIP = b"\x1f\x8b"
 _EXTRAS = "counterplan: other columns"
 _ANSWER = "counterplan: favourable"
 _SCORE = "counterplan: score"
+_OUTCOME = "counterplan: outcome"
+"""Only in files about problems with three or more outcomes: these answers serve any target."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,14 @@ class LabelledStates:
     """The `model_id` of the black box."""
     scores: Floats = field(default_factory=lambda: np.empty(0))
     """[n] the model's scores, NaN where they are unknown."""
+    outcomes: tuple[str | None, ...] = ()
+    """[n] the outcomes of problems with three or more, None where they are unknown."""
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.states):
             object.__setattr__(self, "scores", np.full(len(self.states), np.nan))
+        if len(self.outcomes) != len(self.states):
+            object.__setattr__(self, "outcomes", (None,) * len(self.states))
 
     def __len__(self) -> int:
         return len(self.states)
@@ -75,7 +82,7 @@ class LabelledStates:
         extras = tuple(key[width:].decode() for key in answers)
         favourable = np.array([answer.favourable for answer in answers.values()], bool)
         scores = np.array([np.nan if answer.score is None else answer.score for answer in answers.values()], float)
-        return cls(states, favourable, extras, model, scores)
+        return cls(states, favourable, extras, model, scores, tuple(answer.outcome for answer in answers.values()))
 
     @property
     def keys(self) -> list[bytes]:
@@ -86,11 +93,31 @@ class LabelledStates:
     def by_key(self) -> dict[bytes, Answer]:
         """The answers by query key; the inverse of `from_keys`."""
         scores = (None if math.isnan(score) else score for score in self.scores.tolist())
-        return dict(zip(self.keys, map(Answer, self.favourable.tolist(), scores), strict=True))
+        return dict(zip(self.keys, map(Answer, self.favourable.tolist(), scores, self.outcomes), strict=True))
 
     def add_to_cache(self, box: BlackBox, problem: Problem) -> None:
         """Add the answers to the cache of `box`, so that these states are not queried again."""
         box.add_to_cache(problem, self.by_key)
+
+    def for_target(self, problem: Problem, target: Problem) -> LabelledStates:
+        """The answers about `problem` as answers about `target`, the same problem with another target.
+
+        Answers whose outcome is not known are left out, and so are scores, which are in favour of other outcomes.
+        """
+        if target.outcome.favourable == problem.outcome.favourable:
+            return self
+        favourable = problem.outcome.favourable
+        names = [next((v for v in problem.outcome.values if (v in favourable) == fav), None) for fav in (False, True)]
+        two = len(problem.outcome.values) == 2
+        known = [names[int(fav)] if two else value for fav, value in zip(self.favourable, self.outcomes, strict=True)]
+        rows = [row for row, value in enumerate(known) if value is not None]
+        return LabelledStates(
+            self.states[rows],
+            np.array([known[row] in target.outcome.favourable for row in rows], bool),
+            tuple(self.extras[row] for row in rows),
+            self.model,
+            outcomes=tuple(self.outcomes[row] for row in rows),
+        )
 
     def save(self, path: str | Path, problem: Problem) -> None:
         """Write a compressed CSV file with mode 0600, whose first line describes the answers as JSON.
@@ -119,11 +146,16 @@ class LabelledStates:
         """Return the remaining lines as CSV, with or without the column names."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
+        unknown = _unknown_outcome(problem)
         if header:
-            writer.writerow([*(feature.name for feature in problem.features), _EXTRAS, _ANSWER, _SCORE])
+            named = [] if unknown is None else [_OUTCOME]
+            writer.writerow([*(feature.name for feature in problem.features), _EXTRAS, _ANSWER, _SCORE, *named])
         columns = [_formatted(feature, self.states[:, feature.index]) for feature in problem.features]
         scores = ["" if math.isnan(score) else repr(score) for score in self.scores.tolist()]
-        writer.writerows(zip(*columns, self.extras, self.favourable.astype(int).tolist(), scores, strict=True))
+        columns += [list(self.extras), self.favourable.astype(int).tolist(), scores]
+        if unknown is not None:
+            columns.append([unknown if outcome is None else outcome for outcome in self.outcomes])
+        writer.writerows(zip(*columns, strict=True))
         return buffer.getvalue()
 
     @classmethod
@@ -170,10 +202,11 @@ class LabelledStates:
             rows = io.BytesIO(content)
             rows.seek(end + 1)
             tables = pd.read_csv(rows, dtype=str, keep_default_na=False, chunksize=_ROWS)
-            states, answers, extras, scores = zip(*(_parsed(problem, table) for table in tables), strict=True)
-            flat = tuple(text for part in extras for text in part)
+            parts = (_parsed(problem, table) for table in tables)
+            states, answers, extras, scores, outcomes = zip(*parts, strict=True)
+            flat, labels = (tuple(chain.from_iterable(texts)) for texts in (extras, outcomes))
             model = str(head.get("model", ""))
-            return cls(np.concatenate(states), np.concatenate(answers), flat, model, np.concatenate(scores))
+            return cls(np.concatenate(states), np.concatenate(answers), flat, model, np.concatenate(scores), labels)
         except DAMAGE as error:
             raise StorageError(f"{path}: damaged ({error}); remove it to query the model again") from None
 
@@ -201,8 +234,11 @@ def _unpacked(raw: bytes) -> bytes:
     return content
 
 
-def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[str], Floats]:
-    """States [n, F], answers [n], extras [n] and scores [n] of some rows of a file; older files have no scores."""
+def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[str], Floats, list[str | None]]:
+    """States [n, F], answers, extras, scores and outcomes [n] of some rows of a file.
+
+    Older files have no scores and no outcomes.
+    """
     columns = [_read(feature, table[feature.name]) for feature in problem.features]
     states = np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
     answers = np.array([{"0": False, "1": True}[text] for text in table[_ANSWER]], bool)
@@ -210,12 +246,36 @@ def _parsed(problem: Problem, table: pd.DataFrame) -> tuple[Floats, Bools, list[
     scores = np.array([float(text) if text else np.nan for text in texts], float)
     if np.isinf(scores).any():
         raise ValueError("a score is infinite")
-    return states, answers, list(table[_EXTRAS]), scores
+    return states, answers, list(table[_EXTRAS]), scores, _read_outcomes(problem, table)
+
+
+def _read_outcomes(problem: Problem, table: pd.DataFrame) -> list[str | None]:
+    """The outcomes [n] of some rows of a file; None where they are unknown."""
+    unknown = _unknown_outcome(problem)
+    if unknown is None or _OUTCOME not in table.columns:
+        return [None] * len(table)
+    known: dict[str, str | None] = {value: value for value in problem.outcome.values}
+    return [({unknown: None} | known)[text] for text in table[_OUTCOME]]
+
+
+def _unknown_outcome(problem: Problem) -> str | None:
+    """The text of an unknown outcome in a file: one that is not an outcome. None if the file has no outcomes."""
+    if problem.label_fingerprint is None:
+        return None
+    return _absent(problem.outcome.values)
 
 
 def _missing(feature: Feature) -> str:
     """The text of a missing value: one that is not a value of the feature."""
-    return next(text for text in ("", "(missing)", "((missing))") if feature.is_number or text not in feature.values)
+    return "" if feature.is_number else _absent(feature.values)
+
+
+def _absent(values: Sequence[str]) -> str:
+    """A text that is not among `values`."""
+    text = ""
+    while text in values:
+        text = f"({text or 'missing'})"
+    return text
 
 
 def _formatted(feature: Feature, column: Floats) -> list[str]:

@@ -77,7 +77,8 @@ class AnswerRecorder:
         return self.box.is_model(model_id, self.problem)
 
     def _new_log(self, folder: Path | None, required: bool = True) -> WriteAheadLog:
-        return WriteAheadLog(self.problem, self.box.model_id, folder, required, self._is_same_model)
+        favourable = self.box.favourable_outcomes(self.problem)
+        return WriteAheadLog(self.problem, self.box.model_id, folder, required, self._is_same_model, favourable)
 
     def load(self, workspace: Workspace) -> None:
         """Add the answers in a workspace to the cache, unless another model gave them; also those of a killed run."""

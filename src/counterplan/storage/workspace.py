@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,10 @@ PROGRAM = "program.json"
 QUERY_COUNTS = "questions.json"
 QUALITY = "quality.json"
 ORIGIN = "origin.json"
+TARGETS = "targets"
+"""Folder with a workspace for each target other than the favourable outcomes of the problem."""
+TARGET = "target.json"
+"""The target of such a workspace."""
 ANSWERS = answer_cache.FILE
 WRITE_AHEAD = write_ahead.FILE
 """Answers that are yet to be merged with those in `ANSWERS`."""
@@ -41,6 +47,8 @@ OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, QUALITY, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
 _COUNTED = (*METHODS, "quality")
+_MOST_TARGETS = 1_000
+"""Most workspaces of targets that are read."""
 _SMALL = 100_000
 """Most bytes of a file with a few facts."""
 
@@ -171,14 +179,76 @@ class Workspace:
             except OSError as error:
                 raise StorageError(f"{self.path(name)}: cannot be removed: {error.strerror}") from None
 
+    def for_target(self, target: Collection[str]) -> Workspace:
+        """Return the workspace of a target: the folder of its agent, its program and its checkpoints.
+
+        Its name begins with the outcomes, as far as their characters are safe in file names, and ends with a hash.
+
+        Parameters
+        ----------
+        target : collection of str
+            The outcomes.
+
+        Returns
+        -------
+        Workspace
+
+        Raises
+        ------
+        StorageError
+            If the folder is a link, which could lead anywhere.
+        """
+        names = json.dumps(sorted(target))
+        readable = re.sub(r"[^A-Za-z0-9]+", "-", "-or-".join(sorted(target)))[:40].strip("-")
+        name = "-".join([*filter(None, [readable]), hashlib.sha256(names.encode()).hexdigest()[:8]])
+        for folder in (self.folder / TARGETS, self.folder / TARGETS / name):
+            if folder.is_symlink():
+                raise StorageError(f"{folder}: is a link, which is not followed; remove it")
+        return Workspace(self.folder / TARGETS / name)
+
+    def create_for_target(self, target: Collection[str]) -> Workspace:
+        """Create the workspace of a target if necessary, and return it."""
+        workspace = self.for_target(target).create()
+        workspace.write(TARGET, json.dumps({"target": sorted(target)}))
+        return workspace
+
+    def targets(self, outcomes: Collection[str]) -> list[frozenset[str]]:
+        """Return the targets, sets of the given outcomes, that have a workspace here; others are ignored."""
+        folder = self.folder / TARGETS
+        if folder.is_symlink() or not folder.is_dir():
+            return []
+        found = []
+        for path in sorted(folder.iterdir())[:_MOST_TARGETS]:
+            try:
+                target = read_json(path / TARGET, limit=_SMALL, follow_links=False)["target"]
+                known = isinstance(target, list) and {*target} < {*outcomes} and target
+                if known and self.for_target(target).folder == path:
+                    found.append(frozenset(target))
+            except (StorageError, KeyError, TypeError):
+                continue
+        return found
+
+    def _of_targets(self) -> list[Workspace]:
+        """The workspaces of targets."""
+        folder = self.folder / TARGETS
+        if folder.is_symlink() or not folder.is_dir():
+            return []
+        return [Workspace(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
+
     def remove_outdated(self) -> None:
         """Remove the files of an earlier fit that another one does not always overwrite."""
         self.remove(*OUTDATED)
+        for workspace in self._of_targets():
+            workspace.remove(*OUTDATED, *AGENT, TARGET)
 
     @property
     def checkpoints(self) -> tuple[str, ...]:
-        """Names of the checkpoints in the folder."""
-        return tuple(name for name in CHECKPOINTS if self.holds(name))
+        """Names of the checkpoints in the folder, and in those of targets."""
+        own = [name for name in CHECKPOINTS if self.holds(name)]
+        for workspace in self._of_targets():
+            place = workspace.folder.relative_to(self.folder)
+            own += [str(place / name) for name in CHECKPOINTS if workspace.holds(name)]
+        return tuple(own)
 
     def remove_checkpoints(self) -> tuple[str, ...]:
         """Remove the checkpoints, which contain answers; return their names.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from counterplan.blackbox import Answer
@@ -32,6 +32,9 @@ class WriteAheadLog:
         Whether a file that cannot be written is an error; otherwise logging to the file stops.
     same_model : callable, optional
         Whether answers of a black box with another `model_id` are those of this model. Default: they are not.
+    favourable : collection of str, optional
+        The favourable outcomes of the black box, by which answers for other targets are logged. Default: those of the
+        problem.
 
     Attributes
     ----------
@@ -46,8 +49,10 @@ class WriteAheadLog:
         folder: Path | None,
         required: bool = True,
         same_model: Callable[[str], bool] | None = None,
+        favourable: Collection[str] | None = None,
     ) -> None:
         self.problem, self.model, self.required = problem, model, required
+        self._favourable = problem.outcome.favourable if favourable is None else favourable
         self._same_model = same_model or (lambda other: other == model)
         self.path = None if folder is None else folder / FILE
         self.known: dict[bytes, Answer] = {}
@@ -57,11 +62,17 @@ class WriteAheadLog:
         self._recovered = False
 
     def __call__(self, problem: str, found: Mapping[bytes, Answer]) -> None:
-        """Log new answers for the problem with this `query_fingerprint`."""
-        if problem == self.problem.query_fingerprint:
+        """Log new answers for the problem with this `query_fingerprint`, or for another target of it."""
+        if problem == self.problem.label_fingerprint:
+            found = {key: self._of_outcome(answer) for key, answer in found.items() if key not in self.known}
+        if found and problem in (self.problem.query_fingerprint, self.problem.label_fingerprint):
             self.known.update(found)
             self._unwritten.update(found)
             self.flush()
+
+    def _of_outcome(self, answer: Answer) -> Answer:
+        """The answer for this log's favourable outcomes; a score in favour of others is dropped."""
+        return Answer(answer.outcome in self._favourable, None, answer.outcome)
 
     def flush(self) -> None:
         """Append unwritten answers to the file; if it was removed or is not this log's, write all answers.

@@ -58,6 +58,11 @@ class LabelledSet:
         return len(self._keys)
 
     @property
+    def keys(self) -> list[bytes]:
+        """The query keys of the labelled states, in their order."""
+        return list(self._keys)
+
+    @property
     def queries(self) -> int:
         """Different queries of this run, including those answered from the box's cache."""
         return len(self.answered) - self.n_provided

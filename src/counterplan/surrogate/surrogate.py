@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.errors import SettingError
+from counterplan.errors import NotFittedError, SettingError
 from counterplan.problem import Problem
+from counterplan.problem.targets import Target, TargetLike, read_target
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import describe_target
 from counterplan.search.change_sets import Hints
 from counterplan.search.orders import NO_ACTION
 from counterplan.storage.arrays import require_integer, require_number, with_prefix
@@ -84,6 +86,9 @@ class Surrogate:
         Correlation of the errors about the states of one person.
     link : ScoreLink, optional
         Converts the model's scores to the units of `logit`, if the surrogate was fitted to scores.
+    heads : mapping of frozenset of str to Surrogate, optional
+        By target, other than the favourable outcomes of the problem: a surrogate for the problem with that target. A
+        surrogate that was fitted with targets has one for each outcome.
 
     Raises
     ------
@@ -108,6 +113,7 @@ class Surrogate:
     fold_features: tuple[int, ...] = ()
     errors: ErrorModel | None = field(default=None, repr=False)
     link: ScoreLink | None = field(default=None, repr=False)
+    heads: Mapping[Target, Surrogate] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.parts not in PARTS:
@@ -130,6 +136,46 @@ class Surrogate:
             raise SettingError(f"{len(self.trees.values)} trees are not {self.forests} forests of one size")
         if self.hints is not None:
             _check_hints(self.hints, features, len(self.problem.transitions))
+        for target, head in self.heads.items():
+            if head.problem.fingerprint != self.problem.with_target(target).fingerprint or head.heads:
+                raise SettingError(
+                    f"the head for {describe_target(sorted(target))} belongs to another problem or target"
+                )
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The targets that the surrogate knows, the favourable outcomes of its problem first."""
+        return (self.problem.outcome.favourable, *self.heads)
+
+    def for_target(self, target: TargetLike) -> Surrogate:
+        """Return the surrogate of a target, bound to `problem.with_target(target)`.
+
+        Parameters
+        ----------
+        target : str, number, bool or set of these
+            One outcome, or a set of outcomes.
+
+        Returns
+        -------
+        Surrogate
+            The surrogate itself if these are the favourable outcomes of its problem.
+
+        Raises
+        ------
+        NotFittedError
+            If the surrogate does not know the target.
+        """
+        chosen = read_target(self.problem.outcome, target)
+        if chosen == self.problem.outcome.favourable:
+            return self
+        if chosen not in self.heads:
+            known = "; ".join(describe_target(sorted(one)) for one in self.targets)
+            wanted = describe_target(sorted(chosen))
+            raise NotFittedError(
+                f"the surrogate was fitted for the targets {known}, not for {wanted}: call fit(people, target=…) "
+                "or run 'counterplan fit --target' with it"
+            )
+        return self.heads[chosen]
 
     def with_parts(self, parts: str) -> Surrogate:
         """The same surrogate with other `parts`: "networks", "trees" or "both".
@@ -184,25 +230,30 @@ class Surrogate:
             same = problem.transitions.actions == self.problem.transitions.actions
             hints = Hints(hints[0], _resized(hints[1] if same else hints[1][:0], problem.max_actions))
         state_features = replace(self.state_features, features=problem.features)
-        return replace(self, problem=problem, state_features=state_features, hints=hints)
+        heads = {target: head.with_problem(problem.with_target(target)) for target, head in self.heads.items()}
+        return replace(self, problem=problem, state_features=state_features, hints=hints, heads=heads)
 
-    def __call__(self, states: Floats) -> Floats:
-        """The probability [n] that `states` [n, F] are favourable."""
-        return sigmoid(self.logit(states))
+    def __call__(self, states: Floats, target: TargetLike | None = None) -> Floats:
+        """The probability [n] that `states` [n, F] are favourable, or have the outcome `target`."""
+        return sigmoid(self.logit(states, target))
 
-    def logit(self, states: Floats) -> Floats:
+    def logit(self, states: Floats, target: TargetLike | None = None) -> Floats:
         """The calibrated logit [n] of `states` [n, F], which ranks states also where probabilities saturate.
 
         Parameters
         ----------
         states : array of shape [n, F]
             The states.
+        target : str, number, bool or set of these, optional
+            A target; see `for_target`. Default: the favourable outcomes of the problem.
 
         Returns
         -------
         array of shape [n]
             Logits.
         """
+        if target is not None and (head := self.for_target(target)) is not self:
+            return head.logit(states)
         weights = self.calibrations[self.parts]
         result = np.full(len(states), weights.shift)
         for first in range(0, len(states), BATCH_SIZE):
@@ -350,13 +401,20 @@ def to_arrays(surrogate: Surrogate) -> tuple[dict[str, Any], dict[str, Any]]:
         "link": None if surrogate.link is None else asdict(surrogate.link),
         "calibrations": {parts: asdict(calibration) for parts, calibration in surrogate.calibrations.items()},
     }
-    return arrays, facts
+    heads = []
+    for number, (target, head) in enumerate(surrogate.heads.items()):
+        parts, of_head = to_arrays(head)
+        arrays |= {f"heads.{number}.{name}": value for name, value in parts.items()}
+        heads.append({"target": sorted(target), **of_head})
+    return arrays, facts | ({"heads": heads} if heads else {})
 
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Surrogate:
     """The inverse of `to_arrays`; ValueError, KeyError or TypeError if the arrays or facts are invalid."""
     if facts["parts"] not in PARTS:
         raise ValueError(f"'parts' should be one of {', '.join(PARTS)}")
+    heads = _read_heads(problem, arrays, facts.get("heads", []))
+    arrays = {name: value for name, value in arrays.items() if not (heads and name.startswith("heads."))}
     state_features = StateFeatures.from_data(problem, facts["view"])
     validate_features(state_features)
     validate_arrays_of(problem, state_features, arrays, facts)
@@ -373,7 +431,21 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
         tuple(require_integer({"feature": index}, "feature") for index in facts.get("fold_features", ())),
         None if facts.get("errors") is None else _read_errors(facts["errors"]),
         None if facts.get("link") is None else _read_link(facts["link"]),
+        heads,
     )
+
+
+def _read_heads(problem: Problem, arrays: dict[str, Any], facts: Any) -> dict[Target, Surrogate]:
+    """The heads of a surrogate, by target; a head has no heads."""
+    if not isinstance(facts, list) or any(not isinstance(head, dict) or "heads" in head for head in facts):
+        raise ValueError("the heads of the surrogate are invalid")
+    heads = {}
+    for number, head in enumerate(facts):
+        if not isinstance(head["target"], list) or not all(isinstance(value, str) for value in head["target"]):
+            raise ValueError("the target of a head is invalid")
+        target = frozenset(head["target"])
+        heads[target] = from_arrays(problem.with_target(target), with_prefix(arrays, f"heads.{number}."), head)
+    return heads
 
 
 def _read_errors(facts: Any) -> ErrorModel:

@@ -14,6 +14,7 @@ from typing import Any
 from counterplan.errors import CounterplanError
 from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import visible
 from counterplan.program.export.card_summary import counted, groups, limits, listed, making, summary, used
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.reasons import reasons
@@ -38,8 +39,10 @@ def to_html(program: ProgramLike) -> str:
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     needed = used(program)
     unused = [f.label for f in program.problem.features if f not in needed and not f.protected]
+    outcome = program.problem.outcome
     parts = {
         "title": escape(title(program.problem)),
+        "target": escape(visible(f" to {outcome.goal}")) if len(outcome.values) > 2 else "",
         "policy": escape(policy),
         "style": style,
         "script": script,
@@ -95,6 +98,7 @@ def page_data(program: ProgramLike) -> dict[str, Any]:
         "fields": fields,
         "examples": [_finite(example) for example in examples] or [middle],
         "real": bool(examples),
+        "goal": visible(program.problem.outcome.goal),
         "reached": [name in drawing(program).nodes for name in program.nodes[1:]],
     }
 

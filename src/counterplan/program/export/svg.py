@@ -121,7 +121,7 @@ def automaton(program: ProgramLike, path: tuple[str, ...] = (), name_of: Callabl
 def _under(program: ProgramLike, name: str) -> str:
     """The text below the name of a node: the feature that it changes."""
     if name in (INTERVENE, STOP):
-        return "everybody starts here" if name == INTERVENE else "should be favourable now"
+        return "everybody starts here" if name == INTERVENE else f"should be {program.problem.outcome.goal} now"
     transitions = program.problem.transitions
     function = next(function for function in transitions.functions if function.name == name)
     return transitions.features[function.target].label

@@ -186,7 +186,7 @@
     });
     const end = make("li", { className: "end" },
       make("span", { className: "badge", text: "✓", "aria-hidden": "true" }),
-      make("p", { className: "what", text: `Stop here: the decision ${plan.caution ? "might" : "should"} now be favourable` }),
+      make("p", { className: "what", text: `Stop here: the decision ${plan.caution ? "might" : "should"} now be ${program.goal}` }),
       make("p", { className: "why", text: `because ${plan.reason}` }));
     return [
       make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),

@@ -1,0 +1,47 @@
+"""Reasons for plans with targets: those of each target are explained together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from counterplan.plans import Coded, Plans
+from counterplan.plans.columns import NO_CODE
+from counterplan.problem import Problem
+
+
+def explain_targets(plans: Plans, problem: Problem, explain: Callable[[tuple[str, ...], Plans], Plans]) -> Plans:
+    """Add reasons to plans, one target after another.
+
+    Parameters
+    ----------
+    plans : Plans
+        Plans for `problem`, some with targets.
+    problem : Problem
+        The problem.
+    explain : callable
+        Returns plans of one target with reasons. It is called with the target, empty for the favourable outcomes of the
+        problem, and the plans, which are then plans for the problem with that target.
+
+    Returns
+    -------
+    Plans
+        The same plans with reasons; further queries are added to `plans.queries`.
+    """
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, target in enumerate(plans.targets):
+        rows.setdefault(target, []).append(row)
+    queries, cached, explained = plans.queries, plans.cached, plans
+    for target, members in rows.items():
+        own = plans.take(np.array(members, np.intp))
+        if plans.problem == f"{problem.name} {problem.fingerprint}":
+            goal = problem.with_target(frozenset(target)) if target else problem
+            own.problem = f"{goal.name} {goal.fingerprint}"
+        done = explain(target, own)
+        queries, cached = queries + done.queries, cached + done.cached
+        if (reasons := done.columns.reasons) is not None:
+            at, steps = np.nonzero(reasons.codes != NO_CODE)
+            found = Coded(reasons.codes[at, steps], reasons.values)
+            explained = explained.with_reasons(np.array(members, np.intp)[at], steps, found)
+    return explained.with_queries(queries, cached)
