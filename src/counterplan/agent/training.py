@@ -313,6 +313,8 @@ class AgentTrainer:
         self.random = np.random.default_rng(seed)
         self.jobs = jobs
         self.answered = AnswerLog(answered)
+        self.pending: deque[GroupSearch] = deque()
+        """Searches that were planned with earlier agents, and did not end yet."""
         self.out_of_budget = False
         self.augmentation_truncated = False
         """Whether the budget did not suffice to label synthetic people."""
@@ -341,8 +343,6 @@ class AgentTrainer:
         self.learner = Learner(agent, settings.learning_rate, settings.weight_decay, settings.refusal_weight)
         self.queue = np.empty(0, np.intp)
         """The people that are still to be searched for in this pass."""
-        self.pending: deque[GroupSearch] = deque()
-        """Searches that were planned with earlier agents, and did not end yet."""
         self._oracles: dict[int, tuple[MeteredOracle, KnownAnswers]] = {}
         """Of searches in worker processes, by number."""
         first = settings.min_people if settings.first_people is None else settings.first_people
@@ -360,6 +360,11 @@ class AgentTrainer:
     def queries(self) -> int:
         """Different queries of this run, including those answered from the box's cache."""
         return len(self.answered)
+
+    @property
+    def _left(self) -> int:
+        """What the budget leaves for searches that are not planned yet, and for validation."""
+        return max(0, self.settings.budget - self.queries - sum(search.limit for search in self.pending))
 
     @property
     def stopped_by_budget(self) -> bool:
@@ -473,9 +478,9 @@ class AgentTrainer:
         settings = self.settings
         group, self.queue = self.queue[: settings.group_size], self.queue[settings.group_size :]
         starts, best = self.archive.starts[group], self.archive.cost[group]
-        reserved = sum(search.limit for search in self.pending)
-        most = len(group) * settings.queries_per_search if settings.lag else settings.budget
-        limit = max(0, min(most, settings.budget - self.queries - reserved))
+        limit = self._left // (settings.lag + 1 - len(self.pending))
+        if settings.lag:
+            limit = min(limit, len(group) * settings.queries_per_search)
         number = self.groups + len(self.pending)
         search = GroupSearch(number, group, starts, best, self.agent, len(self.answered), limit)
         self.pending.append(search)
@@ -506,7 +511,8 @@ class AgentTrainer:
     def _store(self, search: GroupSearch, result: GroupResult) -> None:
         """Archive the plans of a search."""
         group, archive = search.group, self.archive
-        self.out_of_budget |= result.exhausted
+        spent = not search.limit or self.queries >= self.settings.budget or self.box.remaining_budget == 0
+        self.out_of_budget |= result.exhausted and spent
         if not self._group_settings.replaces:
             self.stale_searches[group] += 1
             self.stale_searches[group[result.solved]] = 0
@@ -538,8 +544,7 @@ class AgentTrainer:
 
     def _oracle(self, people: People, limit: int | None = None) -> MeteredOracle:
         """An oracle for `people`, limited to `limit` queries and to the rest of the budget."""
-        left = self.settings.budget - self.queries
-        limit = left if limit is None else min(limit, left)
+        limit = self._left if limit is None else min(limit, self._left)
         return MeteredOracle(self.box.session(self.problem, people), len(people), limit, self.answered)
 
     def _validate(self) -> tuple[float | None, float | None]:
