@@ -7,6 +7,7 @@ a program has no plan, as in Algorithm 2 of the paper.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,7 +92,9 @@ def _tree(tests: list[Test], states: Floats, actions: Ints, settings: ImitationS
         random_state=seed, max_depth=settings.max_depth, min_samples_leaf=settings.min_samples_leaf
     )
     inputs = np.stack([test(states) for test in tests], axis=1)
-    fitted = classifier.fit(inputs, np.searchsorted(taken, actions)).tree_
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes")  # a small node has few pairs
+        fitted = classifier.fit(inputs, np.searchsorted(taken, actions)).tree_
 
     def convert(node: int) -> Tree:
         no, yes = int(fitted.children_left[node]), int(fitted.children_right[node])
