@@ -341,7 +341,7 @@ def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> Non
 def test_what_is_missing_is_named(recourse: Recourse) -> None:
     with pytest.raises(NotFittedError, match=r"distilled with a surrogate: call fit\(people, method='guided'\)"):
         Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
-    with pytest.raises(NotFittedError, match=r"imitates an agent: call fit\(people, method='search', settings='paper'\)"):
+    with pytest.raises(NotFittedError, match=r"an agent: call fit\(people, method='search', settings='paper'\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
     with pytest.raises(NotFittedError, match=r"requires a program: call distil\(people\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
