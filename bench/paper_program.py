@@ -3,7 +3,8 @@
 Trains an agent by the paper's preset on the refused training people of each benchmark and seed, distils a program from
 `--traces` of its traces (the paper: 250), and runs it for the first 100 refused, feasible test people: success, cost
 ratio, leaves, features in a rule. `--curve` also distils from 100 to 700 traces. `--agents DIR` saves the agents for
-later runs. `--validation` reports the success on the people that `distil` holds out instead, to choose settings.
+later runs. `--validation` reports the success on the people that `distil` holds out instead, to choose settings; it is
+higher than on test people, because people for whom the agent's own search finds no plan do not count.
 """
 
 import argparse
