@@ -55,7 +55,7 @@ def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distill
         benchmark.refused_train if how.preset == "paper" else benchmark.train,
         prefer=None if how.prefer == "balanced" else how.prefer,
         preset=how.preset,
-        protected=how.protected,
+        protected=how.protected or None,
         seed=benchmark.seed,
     )
     row: dict[str, object] = {"benchmark": benchmark.name, "seed": benchmark.seed, **asdict(how)}

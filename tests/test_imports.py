@@ -188,7 +188,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "candidate_tests": set(),
         "demonstrations": set(),
         "form": set(),
-        "imitation": set(),
+        "imitation": {"candidate_tests"},
         "traces": set(),
         "trial": set(),
         "visits": set(),

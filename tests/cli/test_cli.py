@@ -337,6 +337,17 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
     assert not (folder / "learned" / "program.json").exists(), "it was made from what is gone"
 
 
+@pytest.mark.usefixtures("blank_figures")
+def test_distils_the_papers_program_with_and_without_protected_features(run, folder: Path) -> None:
+    assert run("fit", "syn", "--out", "learned", "--preset", "paper", "--budget", "600").code == 0
+    for words, hidden in (((), False), (("--no-protected",), True)):
+        ran = run("distil", "learned", "--preset", "paper", "--traces", 15, *words)
+        assert ran.code == 0, ran.err
+        card = Program.load(folder / "learned" / "program.json").card
+        assert bool(card.protected_avoided) == hidden
+        assert card.made_with["agent"]["numbers"] is False, "the paper's agent sees binary features only"
+
+
 def test_a_program_needs_no_model(run, folder: Path) -> None:
     problem = Problem.load("loan.yaml")
     numbers = {str(action): action.index for action in problem.transitions.actions}

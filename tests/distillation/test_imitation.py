@@ -1,4 +1,4 @@
-"""The paper's program: trees over bits become trees over features, and say the same."""
+"""The paper's program: scikit-learn trees become trees of tests, and say the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import worlds
-from counterplan.distillation.imitation import Pairs, imitate, pairs_of
+from counterplan.distillation.candidate_tests import candidate_tests
+from counterplan.distillation.imitation import ImitationSettings, Pairs, imitate, pairs_of
 from counterplan.problem import Problem
 from counterplan.program import INTERVENE, Leaf, decide, leaves
 from counterplan.search.orders import NO_ACTION
@@ -26,23 +27,27 @@ def some_pairs(problem: Problem, seed: int, count: int) -> Pairs:
 @given(worlds.problems(), st.integers(0, 5))
 def test_says_what_scikit_learn_says(problem: Problem, seed: int) -> None:
     pairs = some_pairs(problem, seed, 60)
-    encoding = problem.encoding(problem.read(worlds.random_people(problem, seed, 60)))
-    tree = imitate(problem, encoding, pairs)[INTERVENE]
+    options = ImitationSettings()
+    tree = imitate(problem, pairs, options)[INTERVENE]
+    tests = candidate_tests(problem.features, pairs.states, options.max_thresholds)
     others = problem.read(worlds.random_people(problem, seed + 100, 200)).states
     states = np.concatenate([pairs.states, others])
-    learned = DecisionTreeClassifier(random_state=0).fit(encoding(pairs.states), pairs.action)
     ends = [leaf.choices[0].action for _, leaf in leaves(tree)]
     mine = np.array(ends)[decide(tree, states)]
-    if len(np.unique(pairs.action)) > 1:
-        np.testing.assert_array_equal(mine, learned.predict(encoding(states)))
+    if len(np.unique(pairs.action)) > 1 and tests:
+        learned = DecisionTreeClassifier(random_state=0, min_samples_leaf=options.min_samples_leaf)
+        learned.fit(np.stack([test(pairs.states) for test in tests], axis=1), pairs.action)
+        np.testing.assert_array_equal(mine, learned.predict(np.stack([test(states) for test in tests], axis=1)))
 
 
-def test_one_outgoing_action_is_a_constant() -> None:
+def test_a_leaf_has_one_action() -> None:
     problem = worlds.benchmark("german")
     pairs = some_pairs(problem, 0, 50)
-    tree = imitate(problem, problem.encoding(), pairs._replace(action=np.full(50, 3)))[INTERVENE]
-    assert isinstance(tree, Leaf)
-    assert [choice.action for choice in tree.choices] == [3]
+    for tree in imitate(problem, pairs).values():
+        assert all(len(leaf.choices) == 1 for _, leaf in leaves(tree))
+    constant = imitate(problem, pairs._replace(action=np.full(50, 3)))[INTERVENE]
+    assert isinstance(constant, Leaf)
+    assert [choice.action for choice in constant.choices] == [3]
 
 
 def test_every_step_is_a_pair() -> None:
@@ -66,9 +71,9 @@ def test_limits(most: int) -> None:
     problem = worlds.benchmark("german")
     pairs = some_pairs(problem, 0, 300)
     sex = next(feature.index for feature in problem.features if feature.name == "sex")
-    free = imitate(problem, problem.encoding(), pairs)[INTERVENE]
+    free = imitate(problem, pairs)[INTERVENE]
     assert sex in {test.feature for path, _ in leaves(free) for test, _ in path}
-    tree = imitate(problem, problem.encoding(), pairs, max_conditions=most, avoid=(sex,))[INTERVENE]
+    tree = imitate(problem, pairs, ImitationSettings(max_depth=most), avoid=(sex,))[INTERVENE]
     used = [{test.feature for test, _ in path} for path, _ in leaves(tree)]
     assert max(len(features) for features in used) <= most
     assert sex not in set().union(*used)

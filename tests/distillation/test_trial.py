@@ -15,15 +15,17 @@ import pytest
 
 import worlds
 from counterplan import BlackBox, Problem, Program, Recourse, StorageError, benchmarks
+from counterplan.agent.search import SearchSettings
 from counterplan.distillation.distiller import ProgramDistiller
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.trial import ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError, SettingError
 from counterplan.problem import Encoding
-from counterplan.program import ProgramCard
+from counterplan.program import INTERVENE, ProgramCard, leaves
 from counterplan.program.card_text import card_text
 from counterplan.program.export import to_html, to_python
 from counterplan.program.io import to_json
+from counterplan.storage.settings import settings_to_dict
 from program import programs
 from program.random_programs import random_program
 
@@ -339,7 +341,7 @@ def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> Non
 def test_what_is_missing_is_named(recourse: Recourse) -> None:
     with pytest.raises(NotFittedError, match=r"distilled with a surrogate: call fit\(people, method='guided'\)"):
         Recourse(SYN.problem, SYN.model, agent=recourse.agent_).distil(PEOPLE)
-    with pytest.raises(NotFittedError, match=r"imitates an agent: call fit\(people, method='search'\)"):
+    with pytest.raises(NotFittedError, match=r"an agent: call fit\(people, method='search', settings='paper'\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).distil(PEOPLE, preset="paper")
     with pytest.raises(NotFittedError, match=r"requires a program: call distil\(people\)"):
         Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_).planner("program")
@@ -356,16 +358,59 @@ def test_progress_is_told(recourse: Recourse) -> None:
 
 def test_the_papers_program_imitates_what_the_agent_does(recourse: Recourse) -> None:
     box = BlackBox(SYN.model)
+    seen: list[tuple[str, int]] = []
     mine = Recourse(SYN.problem, box, agent=recourse.agent_)
-    made = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60)
+    people = SYN.refused_train.head(300)
+    made = mine.distil(people, preset="paper", traces=60, progress=lambda what, done, total: seen.append((what, done)))
     card: Any = made.card
-    assert card.made_with["traces"] <= 60
+    assert list(dict.fromkeys(what for what, _ in seen)) == ["sampling", "trying"]
+    assert max(done for what, done in seen if what == "sampling") == card.made_with["traces"] <= 60
+    assert sum(card.people) == card.made_with["traces"]
     assert card.queries["traces"] >= card.made_with["traces"] - 5
     assert box.queries <= sum(card.queries.values())
     assert set(made.trees) <= set(made.nodes)
-    assert made.tests_protected() == ()
     assert made.recommend(REFUSED).counts["found"] > 5
     again = Recourse(SYN.problem, BlackBox(SYN.model), agent=recourse.agent_)
-    assert to_json(again.distil(SYN.refused_train.head(300), preset="paper", traces=60)) == to_json(made)
-    loaded = json.loads(to_json(made))
-    assert loaded["card"]["made_with"]["method"].startswith("imitation")
+    assert to_json(again.distil(people, preset="paper", traces=60)) == to_json(made)
+    loaded = json.loads(to_json(made))["card"]["made_with"]
+    assert loaded["method"].startswith("imitation")
+    assert loaded["search"] == settings_to_dict(SearchSettings.preset("paper"))
+    assert loaded["agent"] == settings_to_dict(recourse.agent_.config)  # type: ignore[union-attr]
+
+
+def test_the_papers_program_has_no_fallbacks(recourse: Recourse) -> None:
+    mine = Recourse(SYN.problem, SYN.model, agent=recourse.agent_)
+    made = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60)
+    assert all(len(leaf.choices) == 1 for tree in made.trees.values() for _, leaf in leaves(tree))
+    missing = replace(made, trees={INTERVENE: made.trees[INTERVENE]})
+    assert missing.recommend(REFUSED).counts.get("found", 0) == 0, "a node without a tree cannot stop"
+    first = {step.function for plan in made.recommend(REFUSED) for step in plan.steps[:1]}
+    forbidden = made.recommend(REFUSED, forbid=sorted(first))
+    assert forbidden.counts.get("found", 0) == 0, "an action that is not possible is a failure"
+
+
+@pytest.mark.parametrize(("protected", "avoided"), [(None, False), (True, False), (False, True)])
+def test_the_papers_program_sees_protected_features_by_default(
+    recourse: Recourse, protected: bool | None, avoided: bool
+) -> None:
+    mine = Recourse(SYN.problem, SYN.model, agent=recourse.agent_)
+    card = mine.distil(SYN.refused_train.head(200), preset="paper", traces=20, protected=protected).card
+    hidden = tuple(feature.name for feature in SYN.problem.features if feature.protected)
+    assert card.protected_avoided == (hidden if avoided else ())
+    assert not (avoided and card.protected_tested)
+
+
+def test_synthetic_people_are_added_if_there_are_few(recourse: Recourse) -> None:
+    mine = Recourse(SYN.problem, SYN.model, agent=recourse.agent_)
+    card: Any = mine.distil(SYN.refused_train.head(40), preset="paper", traces=60).card
+    assert card.made_with["traces"] == 60
+    assert 0 < card.people.real <= 32
+    assert card.people.synthetic == 60 - card.people.real
+
+
+def test_traces_end_with_the_budget(recourse: Recourse) -> None:
+    box = BlackBox(SYN.model, budget=360)
+    mine = Recourse(SYN.problem, box, agent=recourse.agent_)
+    card: Any = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60).card
+    assert 0 < card.made_with["traces"] < 60
+    assert box.queries == 360

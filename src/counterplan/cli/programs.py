@@ -43,14 +43,20 @@ def distil(
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="default; or paper: imitate plans of the agent ('fit --method search').")
+        str, typer.Option(help="default; or paper: imitate plans of the agent's search ('fit --preset paper').")
     ] = "default",
     max_conditions: Annotated[int | None, typer.Option(min=1, help="Most features that a rule tests.")] = None,
     traces: Annotated[
         int | None, typer.Option(min=1, help="People, or with --preset paper the agent's plans, to make it from.")
     ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Most rounds of improvement.")] = None,
-    protected: Annotated[bool, typer.Option("--protected", help="Let rules test protected features too.")] = False,
+    protected: Annotated[
+        bool | None,
+        typer.Option(
+            "--protected/--no-protected",
+            help="Whether rules may test protected features; default: only with --preset paper.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
     jobs: Jobs = 1,
 ) -> None:

@@ -153,7 +153,7 @@ def refused_states(
         return people.states[np.sort(random.choice(rows, most, replace=False))], most
     states = people.states[rows]
     for _ in range(_ATTEMPTS):
-        more = synthesize(problem, people, 2 * (most - len(states)), random)
+        more, _ = synthesize(problem, people, 2 * (most - len(states)), random)
         states = np.concatenate([states, more[surrogate.logit(more) < 0]])[:most]
         if len(states) == most:
             break

@@ -12,13 +12,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from counterplan.agent import Agent
+from counterplan.agent.search import SearchSettings
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
 from counterplan.distillation.form import derived_features, value_ranges
-from counterplan.distillation.imitation import imitate, pairs_of
+from counterplan.distillation.imitation import ImitationSettings, imitate, pairs_of
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.policy_search import PolicySearch
-from counterplan.distillation.traces import sample_traces
+from counterplan.distillation.traces import TraceSampler
 from counterplan.distillation.trial import EXAMPLES, ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError
 from counterplan.parallel import checked_jobs
@@ -29,15 +30,12 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import Program, ProgramCard
 from counterplan.program.card import WithoutFunction
 from counterplan.program.export.card_summary import used
-from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.search.synthetic import synthesize
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate import Surrogate
 
 TRACES = 250
 """Traces that the paper samples."""
-ATTEMPTS = 20
-"""Most traces sampled for each one that is wanted."""
 HELD_BACK = 200
 """Most people held out for the trial, and at most a fifth of those there are."""
 
@@ -80,7 +78,7 @@ class ProgramDistiller:
         self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
         self.options, self.progress = options, progress
         self.random = np.random.default_rng(options.seed)
-        self.avoid = () if options.protected else tuple(f.index for f in problem.features if f.protected)
+        self.avoid = () if options.tests_protected else tuple(f.index for f in problem.features if f.protected)
         fitted = "search" if options.preset == "paper" else "guided"
         self.queries = {"to_fit": queries[fitted]} if queries and fitted in queries else {}
         """By purpose; cached answers are counted too, so that the card does not depend on the cache."""
@@ -133,11 +131,11 @@ class ProgramDistiller:
         return self.with_card(made, self.people.take(held_out))
 
     def by_imitation(self) -> Program:
-        """The paper's method: traces sampled from the agent, and a scikit-learn tree in each node."""
+        """The paper's method: traces of the agent with its search, and a scikit-learn tree in each node."""
         if self.agent is None:
             raise NotFittedError(
-                "the paper's program imitates an agent: call fit(people, method='search'), or 'counterplan fit "
-                "--method search', first"
+                "the paper's program imitates an agent: call fit(people, method='search', settings='paper'), or "
+                "'counterplan fit --preset paper', first"
             )
         refused, unknown = self.refused(self.people)
         rows, held_out = self.hold_out(refused)
@@ -146,21 +144,34 @@ class ProgramDistiller:
                 f"a program is distilled from refused people, and none of these {len(self.people):,} is known to be; "
                 "pass others"
             )
-        starts, traces = self.sample(self.agent, self.people.take(rows), self.options.traces or TRACES)
-        if not len(traces):
+        settings, options = SearchSettings.preset("paper"), self.options
+        imitating = ImitationSettings()
+        if options.max_conditions is not None:
+            imitating = replace(imitating, max_depth=min(imitating.max_depth, options.max_conditions))
+
+        def fit(starts: Floats, actions: Ints) -> Program:
+            pairs = pairs_of(self.problem, starts, actions)
+            return Program(self.problem, imitate(self.problem, pairs, imitating, options.seed, self.avoid))
+
+        sampler = TraceSampler(self.problem, self.people.take(rows), self.box, self.agent, settings, self.random)
+        traces = sampler.sample(
+            options.traces or TRACES, fit, lambda done, total: self.progress("sampling", done, total)
+        )
+        self.queries["traces"] = sampler.queries
+        if not len(traces.starts):
             raise PeopleError(
                 "the agent found no plan for anyone among these people, so there is nothing to distil; train it "
                 "longer, or on more people"
             )
-        pairs, max_conditions = pairs_of(self.problem, starts, traces), self.options.max_conditions
-        trees = imitate(self.problem, self.agent.encoding, pairs, self.options.seed, max_conditions, self.avoid)
         made_with = {
             "method": "imitation of an agent's traces, as in the paper",
-            "traces": len(traces),
+            "traces": len(traces.starts),
             "people_not_asked_about": unknown or None,
-            "imitating": {"max_conditions": max_conditions},
+            "agent": settings_to_dict(self.agent.config),
+            "search": settings_to_dict(settings),
+            "imitating": settings_to_dict(imitating),
         }
-        made = _Made(Program(self.problem, trees), starts, len(starts), made_with)
+        made = _Made(fit(traces.starts, traces.actions), traces.starts, traces.real, made_with)
         return self.with_card(made, self.people.take(held_out), refused=True)
 
     def hold_out(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -184,24 +195,6 @@ class ProgramDistiller:
             answers, known = stop.answers & stop.known, stop.known
         self.queries[purpose] = self.queries.get(purpose, 0) + len({state.tobytes() for state in states[known]})
         return answers, known
-
-    def sample(self, agent: Agent, people: People, wanted: int) -> tuple[Floats, Ints]:
-        """At most `wanted` starts [n, F] and traces [n, T] of the agent that the black box accepts."""
-        starts, traces, count = [], [], 0
-        size = min(len(people), max(wanted, 1))
-        for _ in range(-(-ATTEMPTS * wanted // size)):
-            rows = self.random.choice(len(people), size, replace=False)
-            actions = sample_traces(agent, people.states[rows], self.random)
-            rows, actions = rows[actions[:, 0] != NO_ACTION], actions[actions[:, 0] != NO_ACTION]
-            ends, _, _ = rollout(self.problem.transitions, people.states[rows], actions)
-            favourable, _ = self.query("traces", people, ends, rows)
-            starts.append(people.states[rows[favourable]])
-            traces.append(actions[favourable])
-            count += int(favourable.sum())
-            self.progress("sampling", min(count, wanted), wanted)
-            if count >= wanted:
-                break
-        return np.concatenate(starts)[:wanted], np.concatenate(traces)[:wanted]
 
     def with_card(self, made: _Made, held_out: People, refused: bool = False) -> Program:
         """The program with a card from a trial on people who were held out, and may be known to be `refused`."""
@@ -278,7 +271,7 @@ class ProgramDistiller:
 
     def synthetic(self, count: int) -> Floats:
         """Synthetic people [n, F], with numbers rounded to about three digits, as people tell them."""
-        states = synthesize(self.problem, self.people, count, self.random)
+        states, _ = synthesize(self.problem, self.people, count, self.random)
         for feature in self.problem.features:
             known = self.people.states[:, feature.index]
             known = known[~np.isnan(known)]

@@ -29,8 +29,8 @@ class DistillOptions:
         Favour plans that hold, cheap plans or short rules; None is a balance.
     preset : {"default", "paper"}, default="default"
         Policy search on a surrogate, or imitation of an agent as in the paper.
-    protected : bool, default=False
-        Whether rules may test protected features.
+    protected : bool, optional
+        Whether rules may test protected features; None is False, and True with preset "paper".
     seed : int, default=0
 
     Raises
@@ -49,7 +49,7 @@ class DistillOptions:
     max_conditions: int | None = None
     prefer: str | None = None
     preset: str = "default"
-    protected: bool = False
+    protected: bool | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -64,6 +64,11 @@ class DistillOptions:
             raise SettingError(f"'seed' must be an integer from 0 to {2**32 - 1:,}, not {self.seed!r}")
         if self.preset == "paper" and (self.prefer or self.rounds):
             raise SettingError("'prefer' and 'rounds' are not for the preset 'paper', which imitates an agent once")
+
+    @property
+    def tests_protected(self) -> bool:
+        """Whether rules may test protected features, by the preset if it is not given."""
+        return self.preset == "paper" if self.protected is None else self.protected
 
     def settings(self) -> PolicySearchSettings:
         """The settings of the policy search."""

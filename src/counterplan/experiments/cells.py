@@ -334,7 +334,7 @@ _KINDS: dict[str, _Kind] = {
     UNSEARCHED: _Kind(
         _train(UNSEARCHED, lambda settings: settings.unsearched), (PEOPLE,), (30, 73, 55, 134), _AGENT_FILES
     ),
-    IMITATION: _Kind(_imitation, (PAPER_AGENT,), (5, 16, 7, 16), ("program.json",)),
+    IMITATION: _Kind(_imitation, (PAPER_AGENT,), (20, 35, 30, 60), ("program.json",)),
     **{
         f"{PLAN}{method.name}": _Kind(_plans(method.name), method.needs or (PEOPLE,), (1, 2, 1, 4))
         for method in METHODS

@@ -873,7 +873,7 @@ class Recourse:
         max_conditions: int | None = None,
         prefer: str | None = None,
         preset: str = "default",
-        protected: bool = False,
+        protected: bool | None = None,
         seed: int = 0,
         jobs: int = 1,
         progress: DistilProgress | bool | None = None,
@@ -900,9 +900,10 @@ class Recourse:
             Objective to favour: success, low cost, or short rules. Default: a balance of the three.
         preset : {"default", "paper"}, default="default"
             "default" searches for the program with the best expected result on the surrogate, without queries;
-            "paper" imitates plans of the agent.
-        protected : bool, default=False
-            Whether rules may test protected features.
+            "paper" imitates plans that the agent finds with the paper's search (train it with the paper's settings:
+            `fit(people, method="search", settings="paper")`); an illegal step or a missing STOP means no plan.
+        protected : bool, optional
+            Whether rules may test protected features. Default: False, and True with the preset "paper".
         seed : int, default=0
             Seed of the random numbers.
         jobs : int, default=1

@@ -29,8 +29,10 @@ def crossover(
     return np.where(taken, people.states[others], people.states[rows]), rows
 
 
-def synthesize(problem: Problem, people: People, count: int, random: np.random.Generator) -> Floats:
-    """Synthetic states [n, F]: most features are taken from donors, a different one each, and numbers get noise.
+def synthesize(problem: Problem, people: People, count: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    """Synthetic states [n, F] and their source rows [n].
+
+    Most features are taken from donors, a different one each, and numbers get noise.
 
     They are further from real people than those of `crossover`, to generalize to unseen people.
     """
@@ -49,7 +51,7 @@ def synthesize(problem: Problem, people: People, count: int, random: np.random.G
                 moved = states[:, feature.index] + _JITTER * known.std() * random.standard_normal(count)
                 moved = np.round(moved) if feature.integer else moved
                 states[:, feature.index] = np.clip(moved, known.min(), known.max())
-    return states
+    return states, rows
 
 
 def random_walk(problem: Problem, states: Floats, random: np.random.Generator) -> Floats:
