@@ -1,8 +1,8 @@
 """Speed-up by several processes: `python bench/parallel.py [--jobs 2] [--only recommend ...]`.
 
 Measures wall time with one process and with several, alternately in one run, and compares the results, which have to
-be the same: search training, guided fit and distillation on adult, and guided plans for 10,000 people. Run it on a free
-machine: with other processes on the same cores there is nothing to gain.
+be the same: search training, guided fit (to scores, and to decisions) and distillation on adult, and guided plans for
+10,000 people. Run it on a free machine: with other processes on the same cores there is nothing to gain.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from counterplan import Recourse, benchmarks
+from counterplan import LearningSettings, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.program.io import to_json as program_json
 
@@ -43,10 +43,14 @@ def search_training(jobs: int) -> object:
     return {name: value.tolist() for name, value in agent.params.items()}
 
 
-def guided_fit(jobs: int) -> object:
-    surrogate = fresh().fit(adult().train, jobs=jobs).surrogate_
+def guided_fit(jobs: int, scores: bool = True) -> object:
+    surrogate = fresh().fit(adult().train, settings=LearningSettings(scores=scores), jobs=jobs).surrogate_
     assert surrogate is not None
     return surrogate.logit(adult().problem.read(adult().test).states).tolist()
+
+
+def guided_fit_labels(jobs: int) -> object:
+    return guided_fit(jobs, scores=False)
 
 
 def distil(jobs: int) -> object:
@@ -62,6 +66,7 @@ def recommend(jobs: int) -> object:
 WORK: dict[str, Callable[[int], object]] = {
     "recommend": recommend,
     "guided_fit": guided_fit,
+    "guided_fit_labels": guided_fit_labels,
     "search_training": search_training,
     "distil": distil,
 }
@@ -93,7 +98,7 @@ def main() -> None:
         one, several = (min(taken) for taken in seconds.values())
         same = "same results" if len(digests) == 1 else "DIFFERENT RESULTS"
         print(
-            f"{name:16} {one:7.1f} s, {several:7.1f} s with {options.jobs} jobs: {one / several:.2f} ×, {same}",
+            f"{name:18} {one:7.1f} s, {several:7.1f} s with {options.jobs} jobs: {one / several:.2f} ×, {same}",
             flush=True,
         )
 

@@ -32,8 +32,7 @@ class PredictionCache:
     """
 
     def __init__(self, problem: Problem, starts: Floats, logit: Callable[[Floats], Floats], bits: int = 22) -> None:
-        keys = StateKeys(problem, starts)
-        self._tables = [_Table(keys, logit, max(1, bits - 2)) for _ in range(GROUPS)]
+        self._tables = [_Table(StateKeys(problem, starts), logit, max(1, bits - 2)) for _ in range(GROUPS)]
 
     def __call__(self, person: Ints, states: Floats) -> Floats:
         """Log odds [n] that `states` [n, F] of the people `person` [n] are favourable."""
