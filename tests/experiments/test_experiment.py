@@ -17,6 +17,7 @@ from counterplan.experiments.cells import cells_of
 from counterplan.experiments.drawing import ReportFigure
 from counterplan.experiments.folder import begin
 from counterplan.experiments.methods import METHODS
+from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.running import ExperimentRun
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 
@@ -145,3 +146,21 @@ def test_says_at_once_what_is_not_installed(run, tmp_path: Path, monkeypatch: py
     ran = run("experiment", "--out", tmp_path / "out", *WORDS)
     assert ran.code == 2
     assert "needs pymoo; pip install 'counterplan[train,experiments]'" in ran.err
+
+
+def test_the_report_shows_the_trace_of_one_person(finished: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(finished, tmp_path / "out")
+    trace, rows = folder / "learned" / "german-0" / "imitation" / "trace.svg", ExperimentRows.read(folder)
+
+    def page() -> str:
+        report.write(folder, rows)
+        return (folder / "report.html").read_text()
+
+    assert "INTERVENE" in trace.read_text()
+    assert page().count("data:image/svg+xml;base64,") == 1
+    trace.write_text("<svg><script>alert(1)</script></svg>")
+    assert "<script" not in page(), "a drawing is an image"
+    trace.write_bytes(b"<svg>\xff</svg>")
+    assert "One person’s trace" not in page(), "a damaged drawing is left out"
+    trace.unlink()
+    assert "One person’s trace" not in page()

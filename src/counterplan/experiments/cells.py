@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
@@ -27,7 +29,7 @@ from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError
-from counterplan.experiments.context import CellRecord, Context
+from counterplan.experiments.context import CellRecord, Context, trace_file
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE, UNSEARCHED
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, learned_for, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
@@ -36,6 +38,7 @@ from counterplan.plans import Status
 from counterplan.plugins import as_file_name, source_of
 from counterplan.problem import Encoding
 from counterplan.program import Program, leaves
+from counterplan.program.export import trace_svg
 from counterplan.storage.files import MissingFileError, write_whole
 from counterplan.storage.json_files import read_json
 from counterplan.storage.settings import settings_to_dict
@@ -255,6 +258,7 @@ def _imitation(context: Context, record: CellRecord) -> None:
         if default:
             recourse.agent_ = None
             context.save(recourse, IMITATION)
+            _draw_trace(context, program)
             _distilled(context, record, IMITATION, program)
         else:
             plans = context.fresh(program=program).recommend(context.people, "program", refused=True)
@@ -262,6 +266,14 @@ def _imitation(context: Context, record: CellRecord) -> None:
             record.curves += [row | point for row in context.rows("paper_program", plans)]
             _distilled(context, record, IMITATION, program, **point)
         record.programs.append(_size(context, program, "paper_program", None if default else traces))
+
+
+def _draw_trace(context: Context, program: Program) -> None:
+    """Draw the trace of the first person for whom the program has a plan, for the report."""
+    planned = np.flatnonzero(program.run(context.people.states).stopped)
+    if len(planned):
+        svg = trace_svg(program, context.people.take(planned[:1]))
+        write_whole(trace_file(context.folder, context.name, context.seed), svg)
 
 
 def _distilled(context: Context, record: CellRecord, kind: str, program: Program, **point: Any) -> None:

@@ -36,6 +36,16 @@ PEOPLE = 100
 LEARNED = "learned"
 
 
+def learned_folder(folder: Path, name: str, seed: int, kind: str) -> Path:
+    """The folder of a learned object in the folder of an experiment."""
+    return folder / LEARNED / as_file_name(f"{name}-{seed}") / kind
+
+
+def trace_file(folder: Path, name: str, seed: int) -> Path:
+    """The drawing of one person's trace through the program of a benchmark and seed that imitates the paper's agent."""
+    return learned_folder(folder, name, seed, IMITATION) / "trace.svg"
+
+
 @lru_cache(maxsize=2)
 def _benchmark(name: str, seed: int) -> Benchmark:
     return load_benchmark(name, seed)
@@ -87,7 +97,7 @@ class Context:
 
     def learned(self, kind: str) -> Path:
         """The folder of a learned object."""
-        return self.folder / LEARNED / as_file_name(f"{self.name}-{self.seed}") / kind
+        return learned_folder(self.folder, self.name, self.seed, kind)
 
     def fresh(self, **learned: Any) -> Recourse:
         """A `Recourse` with a query count of zero."""

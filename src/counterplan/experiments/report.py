@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from counterplan.drawing import image_tag
 from counterplan.errors import StorageError
+from counterplan.experiments.context import trace_file
 from counterplan.experiments.drawing import INK, ReportFigure
 from counterplan.experiments.figures import all_figures
 from counterplan.experiments.findings import findings
@@ -57,6 +59,9 @@ SECTIONS = (
     ReportSection("failures", "9. Failures", ("failures",), ("failures", "failed_people")),
     ReportSection("groups", "10. Protected groups", ("groups",), ("groups",)),
 )
+TRACE_TITLE = "11. One person’s trace"
+MAX_TRACE = 2_000_000
+"""Size of the largest drawing of a trace that is shown, in bytes."""
 FOLDED = ("failed_people", "groups", "traces", "in_common", "in_common_own")
 """Tables that are long, or repeat a figure."""
 
@@ -108,7 +113,7 @@ def write(folder: Path, rows: ExperimentRows) -> None:
         write_whole(folder / "figures" / f"{figure.key}.svg", figure.svg)
     plain = [{"benchmark": name, "method": method, **_plain(stats)} for (name, method), stats in summary(rows).items()]
     write_whole(folder / SUMMARY, json.dumps(plain, indent=1))
-    write_whole(folder / FILE, page(about, rows, tables, figures))
+    write_whole(folder / FILE, page(about, rows, tables, figures, read_traces(folder, rows)))
 
 
 _SUMMARY_KEYS = {"queries": "questions", "feasible_queries": "asked"}
@@ -143,13 +148,27 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise StorageError(f"{path}: cannot be read ({error}); start again with --force") from None
 
 
+def read_traces(folder: Path, rows: ExperimentRows) -> dict[str, str]:
+    """Drawings (SVG) of one person's trace through M_prog by benchmark, for the first seed that has one."""
+    found: dict[str, str] = {}
+    for name, seed in zip(rows.datasets["benchmark"], rows.datasets["seed"], strict=True):
+        path = trace_file(folder, str(name), int(seed))
+        try:
+            if str(name) not in found and path.stat().st_size <= MAX_TRACE:
+                found[str(name)] = path.read_text("utf-8")
+        except (OSError, ValueError):
+            continue  # a run without it, or with a damaged file, is reported all the same
+    return found
+
+
 def page(
     about: Mapping[str, Any],
     rows: ExperimentRows,
     tables: Mapping[str, ReportTable],
     figures: Mapping[str, ReportFigure],
+    traces: Mapping[str, str] | None = None,
 ) -> str:
-    """The whole page."""
+    """The whole page; `traces` are drawings of one person's trace by benchmark."""
     options = about["options"]
     css = files("counterplan.experiments").joinpath("report.css").read_text()
     contents = "".join(f'<li><a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
@@ -157,6 +176,9 @@ def page(
         _section(part, [figures[name] for name in part.figures], [tables[name] for name in part.tables])
         for part in SECTIONS
     )
+    if traces:
+        body += _traces(traces)
+        contents += f'<li><a href="#trace">{escape(TRACE_TITLE)}</a></li>'
     banner = ""
     if options.get("quick"):
         banner = (
@@ -236,6 +258,17 @@ def _methods(rows: ExperimentRows) -> str:
 def _section(section: ReportSection, figures: Sequence[ReportFigure], tables: Sequence[ReportTable]) -> str:
     parts = [_figure(figure) for figure in figures] + [_table(table) for table in tables]
     return f'<section id="{section.key}"><h2>{escape(section.title)}</h2>{"".join(parts)}</section>'
+
+
+def _traces(traces: Mapping[str, str]) -> str:
+    """The section of traces; each is an image, so that nothing in it can act on the page."""
+    drawn = "".join(
+        f"<figure><div class=scroll tabindex=0>{image_tag(svg, f'{name}: the trace of one person')}</div>"
+        f"<figcaption><strong>{escape(name)}.</strong> The first person for whom M_prog has a plan, from INTERVENE to "
+        "STOP: actions in black, the rules that select them in red.</figcaption></figure>"
+        for name, svg in traces.items()
+    )
+    return f'<section id="trace"><h2>{escape(TRACE_TITLE)}</h2>{drawn}</section>'
 
 
 def _figure(figure: ReportFigure) -> str:
