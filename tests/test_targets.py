@@ -179,6 +179,18 @@ def test_targets_of_each_person_are_those_of_runs(form) -> None:
                 assert plans[row] == run[row]
 
 
+def test_a_series_of_targets_is_aligned_by_label() -> None:
+    people = PEOPLE.head(6).set_axis(list("abcdef"))
+    targets = pd.Series(["A", "B", "C", "A", "B", "C"], list("fedcba"))
+    plans = Recourse(GRADES, grades.model).recommend(people, "exact", target=targets)
+    assert plans.targets == [("C",), ("B",), ("A",)] * 2
+    for wrong in (targets.iloc[:5], targets.set_axis(list("fedcbx")), targets.set_axis(list("fedcbb"))):
+        with pytest.raises(SettingError, match="index labels are not those of the people"):
+            Recourse(GRADES, grades.model).recommend(people, "exact", target=wrong)
+    with pytest.raises(SettingError, match=r"row 1 \(counted from 0\) of 'target': the target 'Z' is not one of"):
+        Recourse(GRADES, grades.model).recommend(people, "exact", target=["A", "Z", "B", "B", "B", "B"])
+
+
 def test_constraints_and_weights_stay_with_their_person() -> None:
     targets, count = ["B", "A"] * 12, len(PEOPLE)
     random = np.random.default_rng(0)
@@ -223,8 +235,8 @@ def test_targets_that_make_no_sense_are_refused() -> None:
     for wrong, message in [
         ("D", "'D' is not one of the problem's outcomes; they are A, B, C"),
         ("a", "did you mean 'A'"),
-        ({"A", "B", "C"}, "every outcome"),
-        (set(), "no outcome"),
+        ({"A", "B", "C"}, "has all outcomes"),
+        (set(), "the target is empty"),
         (["A", "B"], "2 entries for 3 people"),
         (["A", None, "B"], "no entry for row 1"),
         (["A", ["B"], "C"], "one outcome, a set of outcomes"),

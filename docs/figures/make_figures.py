@@ -64,7 +64,7 @@ def network() -> str:
     sheet.text(20, 14, "The agent, and how it learns from its own searches", "bold", 16)
     sheet.box(20, 50, 860, 238, "frame")
     sheet.text(36, 58, "network", "soft", 12)
-    state = Block(sheet, 36, 134, 150, 74, "state", ["binary encoding,", "numbers by default"], "first")
+    state = Block(sheet, 36, 134, 150, 74, "state", ["binary encoding;", "default: numbers too"], "first")
     encoder = Block(sheet, 226, 134, 150, 74, "state encoder", ["2 layers of", "64 units, ReLU"])
     lstm = Block(sheet, 416, 134, 150, 74, "LSTM controller", ["64 units;", "remembers past steps"])
     heads = [
@@ -153,7 +153,7 @@ def distillation() -> str:
     sheet.box(left - 4, 248, 84, 34, "last", 8)
     sheet.text(left + 38, 257, "STOP", "bold", 12, "middle")
     sheet.box(left + 104, 248, 112, 34, "lit", 17)
-    sheet.text(left + 160, 257, "income < 30k ?", "", 12, "middle")
+    sheet.text(left + 160, 257, "income < 30 ?", "", 12, "middle")
     sheet.box(left + 60, 336, 84, 34, "", 8)
     sheet.text(left + 102, 345, "WORK = 10", "bold", 12, "middle")
     sheet.box(left + 160, 336, 70, 34, "last", 8)
@@ -170,8 +170,8 @@ def distillation() -> str:
     left = columns[3]
     rules = (
         ("age < 40", "STOP"),
-        ("age >= 40 and income < 30000", "WORK = 10"),
-        ("age >= 40 and income >= 30000", "STOP"),
+        ("age >= 40 and income < 30", "WORK = 10"),
+        ("age >= 40 and income >= 30", "STOP"),
     )
     for row, (rule, action) in enumerate(rules):
         y = sheet.text(left, 160 + 66 * row, rule, "rule", 13)

@@ -69,6 +69,9 @@ def test_the_papers_agent_sees_bits_only() -> None:
     np.testing.assert_array_equal(agent.inputs(moved), agent.inputs(again))
     arrays, facts = to_arrays(agent)
     assert from_arrays(problem, arrays, facts).config == config
+    for wrong in ("papr", 1, None, ["paper"]):
+        with pytest.raises((SettingError, TypeError)):
+            from_arrays(problem, arrays, facts | {"preset": wrong})
     with pytest.raises(ValueError, match="encode1"):
         from_arrays(problem, arrays, facts | {"network": {"encoder": 64, "controller": 64}})
 

@@ -32,6 +32,7 @@ from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer, Traini
 from counterplan.benchmarks import Benchmark
 from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel
+from counterplan.planners import PolicyPlanner, SearchPlanner
 from counterplan.problem import People
 from counterplan.search.orders import rollout
 from counterplan.search.synthetic import crossover
@@ -276,6 +277,11 @@ def test_the_papers_way_learns_from_visit_counts_and_resumes(tmp_path: Path) -> 
     assert (shares[real].max(axis=1) < 1).any(), "not only the action taken"
     assert (shares[real][archive.traces.legal[archive.solved][real] == 0] == 0).all()
     assert archive.refusals_written == 0
+    save_agent(whole.best_agent, tmp_path)
+    loaded = load_agent(tmp_path, syn().problem)
+    for planner in (SearchPlanner, PolicyPlanner):
+        assert planner(syn().problem, syn().model, loaded).settings == SearchSettings.preset("paper")
+        assert planner(syn().problem, syn().model, loaded, settings="default").settings == SearchSettings()
     begun = AgentTrainer(syn().problem, people, BlackBox(syn().model), paper, 0, tmp_path)
     begun.advance()
     begun.save()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -220,3 +221,38 @@ def test_an_error_of_the_model_ends_the_run() -> None:
 
     with pytest.raises(ModelError, match="the service is down"):
         fresh(model).recommend(syn().refused_test.head(PEOPLE), "exact", jobs=2)
+
+
+class Slow(Planner):
+    """A planner whose worker is killed while this process answers its query."""
+
+    name: ClassVar[str] = "slow"
+
+    def search(self, task: PlanningTask) -> PlanColumns:
+        self.box.session(self.problem, task.people)(task.people.states + 1.0, np.arange(len(task)))
+        return PlanColumns.empty(len(task), self.problem.max_actions)
+
+
+def test_a_worker_that_ends_while_it_waits_for_an_answer_is_noticed() -> None:
+    def model(table: pd.DataFrame) -> Any:
+        for process in multiprocessing.active_children():
+            process.kill()
+            process.join()
+        return np.full(len(table), "refused")
+
+    with pytest.raises(CounterplanError, match="a worker process has ended unexpectedly"):
+        Slow(syn().problem, BlackBox(model, cache_size=0)).plan(syn().refused_test.head(PEOPLE), refused=True, jobs=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+def test_a_forked_process_leaves_the_workers_alone() -> None:
+    fresh().recommend(syn().refused_test.head(PEOPLE), "exact", jobs=2)
+    (kept,) = pool._idle
+    child = os.fork()
+    if not child:
+        pool.close_workers()  # as at its exit
+        os._exit(len(pool._idle))
+    assert os.waitpid(child, 0)[1] == 0
+    assert kept.alive

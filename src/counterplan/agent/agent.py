@@ -32,6 +32,7 @@ from counterplan.storage.settings import settings_to_dict
 
 Single = npt.NDArray[np.float32]
 _CLIP = 5.0
+PRESETS = ("default", "paper")
 """Standardized numbers are clipped to ± this."""
 
 
@@ -53,6 +54,8 @@ class Agent:
         Network weights, float32.
     config : NetworkConfig
         Inputs and layer sizes.
+    preset : {"default", "paper"}, default="default"
+        Preset of the search that the agent was trained with, with which planners use it unless they get other settings.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Agent:
     cost_scale: float
     params: Params = field(repr=False)
     config: NetworkConfig
+    preset: str = "default"
 
     def __post_init__(self) -> None:
         check_cuts(self.problem.features, self.encoding.cuts)
@@ -81,6 +85,8 @@ class Agent:
                 raise SettingError(f"'{name}' is an array of {numbers} numbers, one for each numeric feature")
         if not (self.scale > 0).all() or not self.cost_scale > 0:
             raise SettingError("'scale' and 'cost_scale' are positive")
+        if self.preset not in PRESETS:
+            raise SettingError(f"unknown preset {self.preset!r}: there are {' and '.join(PRESETS)}")
         check_params(self.params, layer_shapes(*_sizes(self.problem, self.encoding, self.config), self.config))
 
     @classmethod
@@ -197,7 +203,7 @@ def to_arrays(agent: Agent) -> tuple[dict[str, Any], dict[str, Any]]:
         "mean": agent.mean.tolist(),
         "spread": agent.scale.tolist(),
     }
-    return agent.params, facts
+    return agent.params, facts | ({} if agent.preset == PRESETS[0] else {"preset": agent.preset})
 
 
 def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any]) -> Agent:
@@ -205,7 +211,8 @@ def from_arrays(problem: Problem, arrays: dict[str, Any], facts: dict[str, Any])
     encoding, config = read_encoding(problem, facts["cuts"]), read_config(facts["network"])
     mean, scale = read_scales(problem, facts["mean"], facts["spread"])
     validate_params(arrays, layer_shapes(*_sizes(problem, encoding, config), config))
-    return Agent(problem, encoding, mean, scale, require_number(facts, "effort", positive=True), arrays, config)
+    cost_scale, preset = require_number(facts, "effort", positive=True), facts.get("preset", PRESETS[0])
+    return Agent(problem, encoding, mean, scale, cost_scale, arrays, config, preset)
 
 
 def save_agent(agent: Agent, folder: Path) -> None:

@@ -322,7 +322,8 @@ class AgentTrainer:
         held = min(settings.validation, len(people) // 5)
         self.validation = people.take(order[:held])
         chosen = people.take(order[held : held + settings.people])
-        agent = Agent.new(problem, people, settings.network, self.random)
+        preset = "paper" if settings.search == SearchSettings.preset("paper") else "default"
+        agent = replace(Agent.new(problem, people, settings.network, self.random), preset=preset)
         self.people_hash = hashlib.sha256(chosen.states.tobytes()).hexdigest()
         self.synthetic = self._synthesize(chosen) if synthetic is None else synthetic
         """States [n, F] of synthetic people, and the rows [n] they were derived from."""

@@ -152,8 +152,9 @@ class WorkerTeam:
         self._busy: list[Connection] = []
         self._ready = list(pool.connections)
         packed = _packed(("context", context))
-        for connection in self._ready:
-            connection.send_bytes(packed)
+        with _noticing_ends():
+            for connection in self._ready:
+                connection.send_bytes(packed)
 
     def submit(self, number: int, chunk: Any) -> None:
         """Add a chunk; its result has this number."""
@@ -176,24 +177,24 @@ class WorkerTeam:
         """Send waiting chunks to processes that have none."""
         while self._waiting and self._ready:
             connection = self._ready.pop(0)
-            connection.send_bytes(_packed(("chunk", self._waiting.popleft())))
+            packed = _packed(("chunk", self._waiting.popleft()))
+            with _noticing_ends():
+                connection.send_bytes(packed)
             self._busy.append(connection)
 
     def _communicate(self, timeout: float | None = None) -> None:
         """Receive messages of workers, and reply to requests."""
         for connection in wait(self._busy, timeout):
             assert isinstance(connection, Connection)
-            try:
+            with _noticing_ends():
                 kind, content = connection.recv()
-            except (EOFError, OSError):
-                raise CounterplanError(
-                    "a worker process has ended unexpectedly (is there enough memory?); use fewer jobs"
-                ) from None
             if kind == "progress":
                 self._progress(content)
             elif kind == "request":
                 assert self._serve is not None
-                connection.send(self._serve(content))
+                reply = self._serve(content)
+                with _noticing_ends():
+                    connection.send(reply)
             elif kind == "result":
                 number, result = content
                 self._results[number] = result
@@ -202,6 +203,17 @@ class WorkerTeam:
                 self._assign()
             else:
                 raise _as_error(kind, content)
+
+
+@contextmanager
+def _noticing_ends() -> Iterator[None]:
+    """Within the block, an error of a connection means that a worker process has ended."""
+    try:
+        yield
+    except (EOFError, OSError):
+        raise CounterplanError(
+            "a worker process has ended unexpectedly (is there enough memory?); use fewer jobs"
+        ) from None
 
 
 class _Pool:
@@ -241,7 +253,7 @@ _idle: list[_Pool] = []
 
 @contextmanager
 def _pool(jobs: int) -> Iterator[_Pool]:
-    """A pool of at least `jobs` processes. It is kept for the next run, unless this one fails or is interrupted."""
+    """A pool of `jobs` processes. It is kept for the next run, unless this one fails or is interrupted."""
     pool = _idle.pop() if _idle else None
     if pool is not None and (pool.jobs != jobs or not pool.alive):
         pool.close()
@@ -258,6 +270,10 @@ def _pool(jobs: int) -> Iterator[_Pool]:
         _idle.append(pool)
 
 
+if hasattr(os, "register_at_fork"):  # the workers of a forked process belong to its parent
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
 @atexit.register
 def close_workers() -> None:
     """End the worker processes that are kept for the next run."""
@@ -271,7 +287,8 @@ def _packed(message: Any) -> bytes:
         _Pickler(buffer).dump(message)
     except Exception as error:  # of any object of a user
         raise SettingError(
-            f"with more than one job, everything but the model is sent to other processes, and this cannot be: {error}"
+            "with more than one job, everything but the model is sent to other processes, and this cannot be: "
+            f"{error}; use jobs=1, or put classes and functions in a module"
         ) from error
     return buffer.getvalue()
 

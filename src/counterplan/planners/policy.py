@@ -26,9 +26,10 @@ class PolicyPlanner(AgentPlanner):
     problem : Problem
     box : BlackBox or model
     agent : Agent
-    settings : SearchSettings or str, default="default"
-        Settings of the search that the agent was trained with, or the name of a preset. With "paper", actions may have
-        any order, and people whose plan reaches `max_actions` without STOP get none.
+    settings : SearchSettings or str, optional
+        Settings of a search whose rules apply, or the name of a preset. Default: the preset that the agent was trained
+        with. With "paper", actions may have any order, and people whose plan reaches `max_actions` without STOP get
+        none.
 
     Raises
     ------
@@ -40,9 +41,10 @@ class PolicyPlanner(AgentPlanner):
     uses_weights: ClassVar[bool] = False
 
     def __init__(
-        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str = "default"
+        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str | None = None
     ) -> None:
         super().__init__(problem, box, agent)
+        settings = agent.preset if settings is None else settings
         self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
     @property

@@ -39,8 +39,8 @@ class SearchPlanner(AgentPlanner):
     box : BlackBox or model
     agent : Agent
         Must have been trained for the same problem.
-    settings : SearchSettings or str, default="default"
-        Settings, or the name of a preset: "default" or "paper".
+    settings : SearchSettings or str, optional
+        Settings, or the name of a preset: "default" or "paper". Default: the preset that the agent was trained with.
 
     Raises
     ------
@@ -51,9 +51,10 @@ class SearchPlanner(AgentPlanner):
     name: ClassVar[str] = "search"
 
     def __init__(
-        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str = "default"
+        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str | None = None
     ) -> None:
         super().__init__(problem, box, agent)
+        settings = agent.preset if settings is None else settings
         self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
     @property

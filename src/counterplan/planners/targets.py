@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from counterplan.blackbox import BlackBox
+from counterplan.errors import SettingError
 from counterplan.planners.base import Planner
 from counterplan.planners.task import ProgressCallback, checked_weights
 from counterplan.plans import Coded, Forbid, PlanColumns, Plans, allowed_actions
@@ -86,9 +88,10 @@ class TargetPlanner:
             B people.
         target : str, number, bool, set of these, or a sequence of length B
             The outcome to reach, or a set of outcomes any of which is to be reached; or one of these for each person,
-            in the order of the table.
+            in the order of the table. A Series is aligned by the index labels of the people.
         forbid, allowed, cost_weights, budget, refused, jobs, progress
-            See `Planner.plan`. `refused` people are known not to have their target.
+            See `Planner.plan`. `refused` means that nobody has their target yet; with people who do, plans and proofs
+            may be wrong.
 
         Returns
         -------
@@ -102,7 +105,7 @@ class TargetPlanner:
         """
         read = self.problem.read(people)
         groups: dict[Target, list[int]] = {}
-        for row, chosen in enumerate(read_targets(self.problem.outcome, target, len(read))):
+        for row, chosen in enumerate(read_targets(self.problem.outcome, _by_label(target, read), len(read))):
             groups.setdefault(chosen, []).append(row)
         mask = allowed_actions(self.problem, read, forbid, allowed)
         weights = None if cost_weights is None else checked_weights(self.problem, read, cost_weights)
@@ -128,3 +131,24 @@ class TargetPlanner:
         """The target, with outcomes in the order of the problem, as the column of a group."""
         ordered = tuple(value for value in self.problem.outcome.values if value in target)
         return Coded(np.zeros(people, np.intp), [ordered])
+
+
+def _by_label(target: TargetsLike, people: People) -> TargetsLike:
+    """A Series of targets in the order of the people; anything else as it is.
+
+    Raises
+    ------
+    SettingError
+        If its labels are not those of the people.
+    """
+    labels = people.table.index
+    if not isinstance(target, pd.Series) or target.index.equals(labels):
+        return target
+    if len(target) != len(labels) or not (
+        target.index.is_unique and labels.is_unique and labels.isin(target.index).all()
+    ):
+        raise SettingError(
+            "'target' is a Series whose index labels are not those of the people; pass target.tolist() to give targets "
+            "in the order of the table"
+        )
+    return target.loc[labels]

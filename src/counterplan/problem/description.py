@@ -22,8 +22,8 @@ _LONGEST_WORD = 24
 
 
 _COSTS = (
-    "An action is a function with one argument. Its cost is surcharge + base × s(x) for every edge from a feature x to "
-    "the feature that it changes, where s(x) is the scale of that edge. Numbers in braces are by argument."
+    "An action is a function with one argument. Its cost is surcharge + base × the product of s(x) over the edges from "
+    "features x to the feature that it changes, where s(x) is the scale of an edge. Numbers in braces are by argument."
 )
 _STOP_DATA: dict[str, Any] = {
     "name": STOP,
@@ -176,9 +176,15 @@ def domain(feature: Feature, most: int = 8) -> str:
     """The bounds of a number, or the values of a category, at most so many."""
     if not feature.is_number:
         return listed(feature.values, most)
-    low = "−∞" if math.isinf(feature.low) else format_number(feature.low)
-    high = "∞" if math.isinf(feature.high) else format_number(feature.high)
-    return f"{low} to {high}{f' {feature.unit}' if feature.unit else ''}"
+    unit = f" {feature.unit}" if feature.unit else ""
+    low, high = format_number(feature.low), format_number(feature.high)
+    if math.isfinite(feature.low) and math.isfinite(feature.high):
+        return f"{low} to {high}{unit}"
+    if math.isfinite(feature.low):
+        return f"at least {low}{unit}"
+    return (
+        f"at most {high}{unit}" if math.isfinite(feature.high) else f"any number{f' ({feature.unit})' if unit else ''}"
+    )
 
 
 def notes(feature: Feature, transitions: Transitions) -> list[str]:

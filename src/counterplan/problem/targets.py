@@ -47,8 +47,8 @@ def read_target(outcome: Outcome, target: object) -> Target:
     several = isinstance(target, Set)
     chosen = frozenset(_outcome(outcome, value) for value in (target if isinstance(target, Set) else [target]))
     if not chosen or len(chosen) == len(outcome.values):
-        which = "no outcome" if several and not chosen else "every outcome"
-        raise SettingError(f"the target is {which}; choose among {listed(outcome.values)}")
+        which = "is empty" if several and not chosen else "has all outcomes"
+        raise SettingError(f"the target {which}; choose among {listed(outcome.values)}")
     return chosen
 
 
@@ -87,7 +87,10 @@ def read_targets(outcome: Outcome, targets: object, people: int | None = None) -
             raise SettingError(f"'target' has no entry for row {row} (counted from 0)")
         key = frozenset(entry) if isinstance(entry, Set) else (type(entry), text_of(entry))
         if key not in known:
-            known[key] = read_target(outcome, entry)
+            try:
+                known[key] = read_target(outcome, entry)
+            except SettingError as error:
+                raise SettingError(f"row {row} (counted from 0) of 'target': {error}") from None
         entries[row] = known[key]
     return entries
 

@@ -89,8 +89,8 @@ class FitOptions:
             raise SettingError(f"there is no method '{chosen}'{hint}; there are {', '.join(METHODS)}")
         if chosen == "guided" and agent:
             raise SettingError(
-                "method='guided' expects LearningSettings, got TrainingSettings or a preset of them; "
-                "pass method='search' or LearningSettings"
+                "method='guided' expects LearningSettings, got TrainingSettings or the preset 'paper' of them; "
+                "pass method='search' (--method search) or LearningSettings"
             )
         if chosen == "search" and surrogate:
             raise SettingError(
