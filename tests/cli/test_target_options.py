@@ -73,6 +73,7 @@ def test_fits_distils_and_shows_for_targets(run, folder: Path, words) -> None:
         assert ran.code == 0, ran.err
         assert f"counterplan show learned --target '{target}'" in ran.out
         shown = run("show", "learned", "--target", target)
+        assert shown.out.splitlines()[0].endswith(f"to reach grade {target}")
         assert shown.code == 0, shown.err
         exported = run("export", "learned", "--target", target, "--to", f"{target}.json")
         assert exported.code == 0, exported.err

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from counterplan.problem import Problem
-from counterplan.problem.values import visible
+from counterplan.problem.values import describe_target, visible
 from counterplan.program.condition import Condition
 from counterplan.program.domains import Values, after_values, passing
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Tree, choices_in, leaves, node_names
@@ -38,7 +38,11 @@ def _lines(problem: Problem, trees: Mapping[str, Tree], compact: bool) -> Iterat
     choices = choices_in(trees)
     limit = "at most 1 step" if most == 1 else f"at most {most} steps"
     counts = [f"{len(trees)} node{'s' * (len(trees) > 1)}", f"{len(ends)} {'leaves' if len(ends) > 1 else 'leaf'}"]
-    yield f"{problem.name}: {', '.join(counts)}, {limit}"
+    outcome, reaches = problem.outcome, ""
+    if len(outcome.values) > 2:
+        favourable = [value for value in outcome.values if value in outcome.favourable]
+        reaches = f", to reach {outcome.column} {describe_target(favourable)}"
+    yield f"{problem.name}: {', '.join(counts)}, {limit}{reaches}"
     if any(choice.reach is not None for choice in choices):
         yield "Raise or lower “to” a number: by the smallest step that brings it there or beyond, else by the largest."
     yield "Where none of the steps named is possible, no plan is known."
