@@ -101,7 +101,7 @@ class ExperimentSettings:
     """People and rounds of distillation; None: the defaults of `Recourse.distil`."""
     imitated: int = 250
     """Traces of the program built by the paper's construction."""
-    traces: tuple[int, ...] = (100, 200, 300, 400, 500, 600, 700, 1_000, 2_000, 4_000)
+    traces: tuple[int, ...] = (100, 200, 300, 400, 500, 600, 700)
     """Numbers of traces of the curve of that construction."""
     large: tuple[int, int] = (50, 200)
     small: tuple[int, int] = (25, 100)
