@@ -212,7 +212,7 @@ def _traces(rows: ExperimentRows) -> Figure:
         axis.set_ylim(*limits(shown, levels))
         axis.set_xscale("log")
         axis.minorticks_off()
-        ticks = [value for value in (100, 700, 4_000) if value in numbers] or numbers
+        ticks = [value for value in (100, 300, 500, 700) if value in numbers] or numbers
         axis.set_xticks(ticks, [f"{value:,}" for value in ticks])
         axis.grid()
     axes[0].set_ylim(-0.03, 1.03)
