@@ -29,9 +29,10 @@ from counterplan.planners import CascadePlanner, EvolutionPlanner, ExactPlanner
 from counterplan.planners.base import PlanColumns, PlanningTask
 from counterplan.program.io import to_json as program_json
 from counterplan.storage.answer_cache import LabelledStates
+from quick import FIT, SCORE_FIT
 
 pytestmark = pytest.mark.xdist_group("parallel")
-LEARNING = LearningSettings(budget=700, rounds=2, validation=16)
+LEARNING = LearningSettings(budget=700, rounds=2, validation=16, fit=FIT, score_fit=SCORE_FIT)
 TRAINING = TrainingSettings(
     people=96, min_people=96, passes=2, group_size=16, simulations=12, gradient_steps=2, validation=8, budget=4_000
 )
@@ -72,7 +73,7 @@ def small(planner: Planner) -> Planner:
 @pytest.mark.parametrize("name", ["exact", "guided", "search", "paper", "cascade", "auto", "evolution"])
 def test_plans_do_not_depend_on_the_number_of_processes(name: str) -> None:
     people, seen = syn().refused_test.head(PEOPLE), []
-    for jobs in (1, 2, 3):
+    for jobs in (1, 2, *([3] if name == "exact" else [])):  # new processes for another number take seconds
         recourse = fresh()
         planner = small(recourse.planner(name))
         for part in planner.planners if isinstance(planner, CascadePlanner) else ():
@@ -81,7 +82,7 @@ def test_plans_do_not_depend_on_the_number_of_processes(name: str) -> None:
         plans = planner.plan(people, jobs=jobs, progress=done.append)
         assert sum(done) == PEOPLE
         seen.append((plans.to_json(), plans.queries, plans.cached, recourse.box.queries, recourse.box.cached))
-    assert seen[0] == seen[1] == seen[2]
+    assert all(one == seen[0] for one in seen[1:])
 
 
 def test_constraints_and_weights_reach_every_process() -> None:
@@ -140,8 +141,12 @@ def test_surrogates_do_not_depend_on_the_number_of_processes(scores: bool) -> No
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_agents_do_not_depend_on_the_number_of_processes(preset: str, tmp_path: Any) -> None:
     seen = []
-    settings = TRAINING if preset == "default" else replace(TrainingSettings.preset(preset), people=64, passes=1)
-    for jobs in (1, 3):
+    settings = (
+        TRAINING
+        if preset == "default"
+        else replace(TrainingSettings.preset(preset), people=64, min_people=64, passes=1)
+    )
+    for jobs in (1, 2):
         recourse = Recourse(syn().problem, syn().model)
         recourse.fit(syn().refused_train, method="search", settings=settings, jobs=jobs, folder=tmp_path / str(jobs))
         assert recourse.agent_ is not None
@@ -151,7 +156,7 @@ def test_agents_do_not_depend_on_the_number_of_processes(preset: str, tmp_path: 
 
 
 def test_programs_do_not_depend_on_the_number_of_processes() -> None:
-    one, two = (fresh().distil(syn().train, traces=900, rounds=3, jobs=jobs) for jobs in (1, 2))
+    one, two = (fresh().distil(syn().train, traces=700, rounds=2, jobs=jobs) for jobs in (1, 2))
     assert program_json(one) == program_json(two)
 
 
