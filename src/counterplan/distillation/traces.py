@@ -68,8 +68,8 @@ class TraceSampler:
     ) -> Traces:
         """At most `wanted` traces, each of a different person.
 
-        After the first ones, people for whom the program of all traces so far, made by `fit` from starts and actions,
-        fails are preferred to others. `progress` is called with the number of traces and `wanted`.
+        After the first ones, failures of the program of all traces so far, made by `fit` from starts and actions, are
+        preferred to other people. `progress` is called with the number of traces and `wanted`.
         """
         self._synthesize(CANDIDATES * wanted - self.real)
         left, program = self.random.permutation(len(self.states)), None
@@ -90,7 +90,7 @@ class TraceSampler:
         return Traces(self.states[rows[order]], actions[order], int((rows < self.real).sum()))
 
     def _synthesize(self, count: int) -> None:
-        """Add at most `count` synthetic people whom the black box refuses."""
+        """Add at most `count` synthetic people; all are refused by the black box."""
         if count <= 0 or self.real < 2:
             return
         states, donors = synthesize(self.problem, self.people, 2 * count, self.random)
@@ -111,7 +111,7 @@ class TraceSampler:
         return succeeds
 
     def _search(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Those of the candidates `rows` for whom the search finds a plan, and their plans [n, T]."""
+        """The candidates among `rows` with a plan from the search, and their plans [n, T]."""
         oracle = self._oracle(self.people.take(rows))
         allowed = np.ones((len(rows), len(self.problem.transitions)), bool)
         outcome = search(self.agent, self.states[rows], allowed, oracle, self.settings)

@@ -269,7 +269,7 @@ def _imitation(context: Context, record: CellRecord) -> None:
 
 
 def _draw_trace(context: Context, program: Program) -> None:
-    """Draw the trace of the first person for whom the program has a plan, for the report."""
+    """Draw the trace of the first person with a plan from the program, for the report."""
     planned = np.flatnonzero(program.run(context.people.states).stopped)
     if len(planned):
         svg = trace_svg(program, context.people.take(planned[:1]))

@@ -264,7 +264,7 @@ def _traces(traces: Mapping[str, str]) -> str:
     """The section of traces; each is an image, so that nothing in it can act on the page."""
     drawn = "".join(
         f"<figure><div class=scroll tabindex=0>{image_tag(svg, f'{name}: the trace of one person')}</div>"
-        f"<figcaption><strong>{escape(name)}.</strong> The first person for whom M_prog has a plan, from INTERVENE to "
+        f"<figcaption><strong>{escape(name)}.</strong> The first person with a plan from M_prog, from INTERVENE to "
         "STOP: actions in black, the rules that select them in red.</figcaption></figure>"
         for name, svg in traces.items()
     )

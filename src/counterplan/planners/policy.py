@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from counterplan.agent.agent import Agent
 from counterplan.agent.rollout import greedy, policy_plans
-from counterplan.agent.search import SearchSettings
-from counterplan.blackbox import BlackBox
 from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, PlanningTask
 from counterplan.planners.search import AgentPlanner
 from counterplan.plans import Status
-from counterplan.problem import Problem
 from counterplan.search.orders import NO_ACTION
 
 
@@ -39,13 +35,6 @@ class PolicyPlanner(AgentPlanner):
 
     name: ClassVar[str] = "policy"
     uses_weights: ClassVar[bool] = False
-
-    def __init__(
-        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str | None = None
-    ) -> None:
-        super().__init__(problem, box, agent)
-        settings = agent.preset if settings is None else settings
-        self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
     @property
     def chunk_size(self) -> int:

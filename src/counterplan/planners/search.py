@@ -16,11 +16,13 @@ from counterplan.problem import Problem
 
 
 class AgentPlanner(Planner):
-    """Base class of planners with a trained agent."""
+    """Base class of planners with a trained agent, and with `settings` of a search: by default, those of its preset."""
 
     requires: ClassVar[tuple[str, ...]] = ("agent",)
 
-    def __init__(self, problem: Problem, box: BlackBox | object, agent: Agent) -> None:
+    def __init__(
+        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str | None = None
+    ) -> None:
         super().__init__(problem, box)
         if agent.problem.fingerprint != problem.fingerprint:
             raise SettingError(
@@ -28,6 +30,8 @@ class AgentPlanner(Planner):
                 "again"
             )
         self.agent = agent
+        settings = agent.preset if settings is None else settings
+        self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
 
 class SearchPlanner(AgentPlanner):
@@ -49,13 +53,6 @@ class SearchPlanner(AgentPlanner):
     """
 
     name: ClassVar[str] = "search"
-
-    def __init__(
-        self, problem: Problem, box: BlackBox | object, agent: Agent, *, settings: SearchSettings | str | None = None
-    ) -> None:
-        super().__init__(problem, box, agent)
-        settings = agent.preset if settings is None else settings
-        self.settings = SearchSettings.preset(settings) if isinstance(settings, str) else settings
 
     @property
     def chunk_size(self) -> int:

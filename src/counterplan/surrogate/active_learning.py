@@ -209,7 +209,7 @@ class ActiveLearner:
     problem : Problem
         The problem.
     people : People
-        People, most of whom the black box refuses.
+        People, most of them refused by the black box.
     box : BlackBox
         The model.
     settings : LearningSettings
