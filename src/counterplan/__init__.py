@@ -44,12 +44,14 @@ if TYPE_CHECKING:
     from counterplan.surrogate import Surrogate
     from counterplan.surrogate.acquisition import GuideSettings
     from counterplan.surrogate.active_learning import LearningSettings
+    from counterplan.survival.agreement import Agreement
 
 __version__ = "0.2.0"
 
 logging.getLogger("counterplan").addHandler(logging.NullHandler())
 
 __all__ = [
+    "Agreement",
     "AutoPlanner",
     "AutoSettings",
     "BlackBox",
@@ -129,6 +131,7 @@ _MODULES = {
     "surrogate": ("Surrogate",),
     "surrogate.acquisition": ("GuideSettings",),
     "surrogate.active_learning": ("LearningSettings",),
+    "survival.agreement": ("Agreement",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
