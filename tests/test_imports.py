@@ -26,7 +26,7 @@ FACADE = "counterplan"
 
 _WORLD = {"errors", "bounded_json", "drawing", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
-_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "agent", "program"}
+_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "survival", "agent", "program"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -41,12 +41,13 @@ ALLOWED: dict[str, set[str]] = {
     "search": {*_WORLD},
     "plans": {*_METERED},
     "surrogate": {*_METERED, "parallel"},
+    "survival": {*_METERED, "models", "parallel", "surrogate"},
     "agent": {*_METERED, "parallel"},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
     "plugins": {"errors", "models"},
     "planners": {*_PLANNING, "plugins"},
     "distillation": {*_PLANNING, "planners"},
-    "explanation": {*_METERED, "plans", "surrogate", "program"},
+    "explanation": {*_METERED, "plans", "surrogate", "survival", "program"},
     "figures": {*_WORLD, "storage", "surrogate", "agent"},
     "recourse": {*_ALL},
     "benchmarks": {*_METERED, "models", "plans", "planners", "plugins"},
