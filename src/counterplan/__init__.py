@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         ProgramPlanner,
         SearchPlanner,
     )
-    from counterplan.plans import Plan, Plans, Reason, Replay, Status, Step
+    from counterplan.plans import Check, Plan, Plans, Reason, Replay, Robustness, Status, Step, SurvivalBasis
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Quality, QualitySettings, Recourse
@@ -56,6 +56,7 @@ __all__ = [
     "AutoSettings",
     "BlackBox",
     "CascadePlanner",
+    "Check",
     "CounterplanError",
     "EvolutionPlanner",
     "EvolutionSettings",
@@ -84,12 +85,14 @@ __all__ = [
     "Reason",
     "Recourse",
     "Replay",
+    "Robustness",
     "SearchPlanner",
     "SettingError",
     "Status",
     "Step",
     "StorageError",
     "Surrogate",
+    "SurvivalBasis",
     "TrainingSettings",
     "Workspace",
     "benchmarks",
@@ -111,7 +114,7 @@ _MODULES = {
         "SettingError",
         "StorageError",
     ),
-    "plans": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
+    "plans": ("Check", "Plan", "Plans", "Reason", "Replay", "Robustness", "Status", "Step", "SurvivalBasis"),
     "planners": (
         "AutoPlanner",
         "AutoSettings",

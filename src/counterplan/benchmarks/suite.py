@@ -124,10 +124,10 @@ def load(name: str, seed: int = 0) -> Benchmark:
         rule = RuleModel(problem, synthetic.RULES[name])
         people = _balanced(problem, rule, random, long=name == "syn_long")
         model: BenchmarkModel = rule
-        train_people, test_people = _split(people, random)
+        train_people, test_people = split_people(people, random)
     else:
-        train_people, test_people = _split(getattr(tables, name)(), random)
-        model = _trained(name, problem, train_people, seed)
+        train_people, test_people = split_people(getattr(tables, name)(), random)
+        model = trained_model(name, problem, train_people, seed)
     return Benchmark(name, seed, problem, model, train_people, test_people)
 
 
@@ -147,7 +147,8 @@ def _balanced(problem: Problem, rule: RuleModel, random: np.random.Generator, lo
     return both.iloc[random.permutation(len(both))].reset_index(drop=True)
 
 
-def _split(people: pd.DataFrame, random: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split_people(people: pd.DataFrame, random: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split `people` at random into training and test people."""
     order = random.permutation(len(people))
     test = round(len(people) * TEST_SHARE)
     return people.iloc[order[test:]].reset_index(drop=True), people.iloc[order[:test]].reset_index(drop=True)
@@ -157,14 +158,19 @@ def _is_favourable(problem: Problem, people: pd.DataFrame) -> Bools:
     return people[problem.outcome.column].isin(problem.outcome.favourable).to_numpy()
 
 
-def _trained(name: str, problem: Problem, people: pd.DataFrame, seed: int) -> TrainedModel:
-    """The model of a benchmark, from the cache if it is valid there, otherwise trained."""
+def trained_model(
+    name: str, problem: Problem, people: pd.DataFrame, seed: int, *, label: str | None = None
+) -> TrainedModel:
+    """A model of a benchmark, from the cache if it is valid there, otherwise trained.
+
+    `label` identifies the people and the seed in the cache; the seed alone by default.
+    """
     recipe = TRAINING_RECIPES[name]
     made_by = (
         f"numpy {np.__version__}, scikit-learn {version('scikit-learn')}"  # other versions may train another model
     )
     digest = hashlib.sha256(f"{recipe.cache_key()} {problem.to_dict()['features']} {made_by}".encode()).hexdigest()[:12]
-    path = cache_directory() / "benchmarks" / f"{name}-{seed}-{digest}.npz"
+    path = cache_directory() / "benchmarks" / f"{name}-{seed if label is None else label}-{digest}.npz"
     cached = _restored(path, problem, recipe)
     if cached is not None:
         return cached

@@ -13,8 +13,10 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
-from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans import Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
+from counterplan.plans.robustness import planning_date
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 
@@ -123,6 +125,7 @@ class Planner(ABC):
             )
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
+        columns.checks = self._checks(columns)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 
@@ -151,6 +154,13 @@ class Planner(ABC):
             columns.put(rows, self._search(replace(task.take(rows), budget=left, refused=True)))
         columns.queries[known] += 1
         return columns
+
+    def _checks(self, columns: PlanColumns) -> Coded[Check] | None:
+        """The model [B] that verified plans were checked with; None if there are none."""
+        if not columns.verified.any():
+            return None
+        check = Check(self.box.model.name, self.box.fingerprint(self.problem), planning_date())
+        return Coded(np.where(columns.verified, 0, NO_CODE), [check])
 
     def _search(self, task: PlanningTask) -> PlanColumns:
         """Search in one process, or chunk by chunk in several."""

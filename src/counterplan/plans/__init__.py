@@ -5,15 +5,18 @@ into masks. The black box is imported as a type only: programs need none.
 May import: errors, bounded_json, drawing, problem, blackbox, storage, search.
 """
 
-from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.coded import Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.constraints import Forbid, allowed_actions
 from counterplan.plans.plan import Plan, Reason, Step, StepReason
 from counterplan.plans.plans import Plans
 from counterplan.plans.replay import Replay
+from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
 from counterplan.plans.sources import label_of
 from counterplan.plans.status import Status
 
 __all__ = [
+    "Check",
     "Coded",
     "Forbid",
     "Plan",
@@ -21,9 +24,12 @@ __all__ = [
     "Plans",
     "Reason",
     "Replay",
+    "Robustness",
+    "RobustnessColumns",
     "Status",
     "Step",
     "StepReason",
+    "SurvivalBasis",
     "allowed_actions",
     "label_of",
 ]

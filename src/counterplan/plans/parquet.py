@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import CounterplanError, PlanError
-from counterplan.plans.columns import NO_CODE, Coded, PlanColumns
+from counterplan.plans.coded import NO_CODE, Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.plan import Reason, StepReason
 from counterplan.plans.serialization import VERSION, Head, from_json, parse, to_json
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken

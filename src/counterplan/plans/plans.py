@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from counterplan.errors import PlanError, SettingError
 from counterplan.plans import parquet, serialization, tables
-from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.coded import Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, StepReason
+from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
 from counterplan.plans.text import plans_text
@@ -269,6 +271,12 @@ class Plans(Sequence[Plan]):
         return [coded.values[code] if code >= 0 else () for code in coded.codes.tolist()]
 
     @property
+    def survivals(self) -> Floats:
+        """[B] stated chances that a retrained model finds the final state favourable; NaN where none is stated."""
+        robustness = self.columns.robustness
+        return np.full(len(self), np.nan) if robustness is None else robustness.survival
+
+    @property
     def texts(self) -> Coded[str]:
         """[B, T] the steps in words."""
         return self._source.texts
@@ -327,6 +335,28 @@ class Plans(Sequence[Plan]):
         """
         source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
+
+    def with_robustness(self, robustness: RobustnessColumns) -> Plans:
+        """Replace the chances that the plans hold when the model is trained again.
+
+        Parameters
+        ----------
+        robustness : RobustnessColumns
+            Those of the B plans.
+
+        Returns
+        -------
+        Plans
+            The same plans with this robustness.
+
+        Raises
+        ------
+        SettingError
+            If `robustness` is for another number of plans.
+        """
+        if len(robustness) != len(self):
+            raise SettingError(f"'robustness' is for {len(robustness):,} plans, but there are {len(self):,}")
+        return Plans._of(self._source.with_robustness(robustness), self.problem, self.queries, self.cached)
 
     def take(self, rows: Ints) -> Plans:
         """The plans at positions `rows`, in that order; `queries` and `cached`, which belong to all plans, are 0.

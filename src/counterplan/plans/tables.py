@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import SettingError
-from counterplan.plans.columns import NO_CODE, Coded
+from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
 from counterplan.problem.values import describe_target, text_of, visible

@@ -19,8 +19,10 @@ def validate_arrays_of(
     problem: Problem, features: StateFeatures, arrays: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> None:
     """Raise ValueError unless `arrays` and `facts` make a surrogate for `problem` that can predict."""
-    spec = _network_spec(len(features), with_prefix(arrays, "networks."))
-    spec |= _tree_spec(problem, with_prefix(arrays, "trees."))
+    networks = network_spec(len(features), with_prefix(arrays, "networks."))
+    trees = tree_spec(problem, with_prefix(arrays, "trees."))
+    spec = {f"networks.{name}": expected for name, expected in networks.items()}
+    spec |= {f"trees.{name}": expected for name, expected in trees.items()}
     if any(name.startswith("hints.") for name in arrays):
         width, actions = len(problem.features), len(problem.transitions)
         spec["hints.anchors"] = ArraySpec(float, ("*", width), nan=True)
@@ -50,7 +52,7 @@ def validate_features(features: StateFeatures) -> None:
             raise ValueError(f"the cut points of '{feature.name}' are invalid")
 
 
-def _network_spec(inputs: int, networks: Mapping[str, Any]) -> dict[str, ArraySpec]:
+def network_spec(inputs: int, networks: Mapping[str, Any]) -> dict[str, ArraySpec]:
     """The arrays of networks with as many layers as `networks` has, all with the same number of members."""
     layers = len(networks) // 2
     if not layers:
@@ -59,14 +61,14 @@ def _network_spec(inputs: int, networks: Mapping[str, Any]) -> dict[str, ArraySp
     for i in range(layers):
         above: int | str = 1 if i == layers - 1 else f"width {i}"
         shape: tuple[int | str, ...] = (inputs, "members", above) if i == 0 else ("members", f"width {i - 1}", above)
-        spec[f"networks.{i}.weight"] = ArraySpec(np.float32, shape, finite=True)
-        spec[f"networks.{i}.bias"] = ArraySpec(np.float32, ("members", 1, above), finite=True)
+        spec[f"{i}.weight"] = ArraySpec(np.float32, shape, finite=True)
+        spec[f"{i}.bias"] = ArraySpec(np.float32, ("members", 1, above), finite=True)
     return spec
 
 
-def _tree_spec(problem: Problem, trees: Mapping[str, Any]) -> dict[str, ArraySpec]:
-    """The arrays of trees that test the features named in `trees`."""
-    spec = {"trees.values": ArraySpec(np.float32, ("trees", LEAVES), finite=True)}
+def tree_spec(problem: Problem, trees: Mapping[str, Any]) -> dict[str, ArraySpec]:
+    """The arrays of trees that test the features named in `trees`, which have the names of `Trees.to_arrays`."""
+    spec = {"values": ArraySpec(np.float32, ("trees", LEAVES), finite=True)}
     for name in trees:
         index = name.removesuffix(".cuts")
         if name.endswith(".cuts"):
@@ -77,6 +79,6 @@ def _tree_spec(problem: Problem, trees: Mapping[str, Any]) -> dict[str, ArraySpe
             if trees[name].ndim != 1:
                 raise ValueError(f"'trees.{name}' should have one dimension")
             cuts = len(trees[name])
-            spec[f"trees.{index}.cuts"] = ArraySpec(np.float32, (cuts,))
-            spec[f"trees.{index}.left"] = ArraySpec(np.uint16, (cuts + 1, "trees"))
+            spec[f"{index}.cuts"] = ArraySpec(np.float32, (cuts,))
+            spec[f"{index}.left"] = ArraySpec(np.uint16, (cuts + 1, "trees"))
     return spec

@@ -2,3 +2,8 @@
 
 May import: errors, bounded_json, drawing, problem, models, blackbox, storage, parallel, search, surrogate.
 """
+
+from counterplan.survival.calibration import LogisticCalibration
+from counterplan.survival.committee import Committee, CommitteeSettings
+
+__all__ = ["Committee", "CommitteeSettings", "LogisticCalibration"]
