@@ -89,16 +89,10 @@ class Agreement(BlackBox):
         if any(member.budget is not None for member in self.members):
             raise SettingError("a model of an agreement cannot have a budget of its own: give one to the agreement")
         self.at_least = int(at_least)
-        columns = [columns_of(member.model) for member in self.members]
-        known = [names for names in columns if names is not None]
         names = ", ".join(dict.fromkeys(member.model.name for member in self.members))
-        description = ModelDescription(
-            f"at least {self.at_least} of {count} models ({names})",
-            sorted({name for own in known for name in own}) if len(known) == count else None,
-        )
         favourable = {member.given_favourable for member in self.members}
         super().__init__(
-            description,
+            ModelDescription(f"at least {self.at_least} of {count} models ({names})", columns_of_any(self.members)),
             favourable.pop() if len(favourable) == 1 else None,
             budget=budget,
             cache_size=cache_size,
@@ -149,6 +143,17 @@ class Agreement(BlackBox):
             yield
         except ModelError as error:
             raise ModelError(f"model {number + 1} of {len(self.members)} that have to agree: {error}") from error
+
+
+def columns_of_any(boxes: Sequence[BlackBox]) -> list[str] | None:
+    """The columns that some of the models were trained on; None if one does not say."""
+    columns: set[str] = set()
+    for box in boxes:
+        own = columns_of(box.model)
+        if own is None:
+            return None
+        columns.update(own)
+    return sorted(columns)
 
 
 def _identity(box: BlackBox) -> tuple[str, float | None, list[str] | None]:
