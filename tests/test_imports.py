@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "search": {*_WORLD},
     "plans": {*_METERED},
     "surrogate": {*_METERED, "parallel"},
-    "survival": {*_METERED, "models", "parallel", "surrogate"},
+    "survival": {*_METERED, "models", "parallel", "plans", "surrogate"},
     "agent": {*_METERED, "parallel"},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
     "plugins": {"errors", "models"},
