@@ -77,6 +77,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "checker": {"binding", "conditions", "limits", "parts", "scalars", "schema", "source", "values"},
         "targets": {"parts", "values"},
         "transitions": {"parts"},
+        "outcomes": {"parts", "transitions", "values"},
         "causal_graph": {"binding", "checker", "parts", "schema", "source", "values"},
         "encoding": {"parts", "transitions"},
         "dtypes": {"values"},

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Problem, SettingError, Status
+from counterplan import BlackBox, ExactPlanner, Problem, Status
 from counterplan.planners import GuidedPlanner, Planner
 from counterplan.problem import People
 from counterplan.survival.estimator import SurvivalEstimator

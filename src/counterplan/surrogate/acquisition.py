@@ -22,7 +22,7 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
 from counterplan.search.frontier import Frontier, Labels
-from counterplan.search.objective import Objective
+from counterplan.search.objective import Objective, lasting_odds
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
 from counterplan.surrogate.belief import Answers, ErrorModel
@@ -472,8 +472,7 @@ class _GuidedSearch:
         odds = self.logit(states)
         if self.objective is None or self.objective.of_states is None:
             return odds
-        both = -np.logaddexp(0, -odds) + np.log(np.maximum(self.objective.of_states(states), _TINY))
-        return np.asarray(both - np.log(np.maximum(-np.expm1(both), _TINY)))
+        return lasting_odds(odds, self.objective.of_states(states))
 
     def query(self) -> None:
         """Query everybody's best state; people without one that is worth a query become inactive."""
