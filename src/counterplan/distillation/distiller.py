@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -58,7 +58,8 @@ class _Made:
     made_with: dict[str, Any]
 
 
-class _LastingLogit(NamedTuple):
+@dataclass(frozen=True)
+class _LastingLogit:
     """Log odds that states are favourable and stay so; an object, so that worker processes can have it."""
 
     surrogate: Surrogate
@@ -139,7 +140,7 @@ class ProgramDistiller:
         settings = options.settings()
         search = PolicySearch(self.problem, demonstrations, logit, settings, self.random, self.avoid, self.jobs)
         trees = search.run(lambda done: self.progress("distilling", done, settings.rounds))
-        made_with = {
+        made_with: dict[str, Any] = {
             "method": "policy search on a surrogate",
             "prefer": options.prefer or "balanced",
             "teaching": settings_to_dict(demonstrating),
