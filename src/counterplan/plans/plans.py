@@ -382,9 +382,9 @@ class Plans(Sequence[Plan]):
         -------
         DataFrame
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
-            cost, text, reason, source, caution; target, if the plans were made for targets; survival, survival_source,
-            survival_at_least, survival_proved, cheapest_cost, cheapest_survival, cheapest_verified, held, judged (see
-            `Robustness`); model, fingerprint, checked_on (see `Check`).
+            cost, text, reason, source, caution; survival, survival_source, survival_at_least, survival_proved,
+            cheapest_cost, cheapest_survival, cheapest_verified, held, judged (see `Robustness`); model, fingerprint,
+            checked_on (see `Check`); and target, if the plans were made for targets.
         """
         return tables.to_frame(self._source)
 
