@@ -130,11 +130,11 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
         "source": of_step(reasons.codes, because),
         "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
-        **targets,
         **{
             name: column.take(person) if isinstance(column, Coded) else column[person]
             for name, column in by_person.items()
         },
+        **targets,
     }, stepless
 
 
