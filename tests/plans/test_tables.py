@@ -202,8 +202,8 @@ def test_equal_rows_are_written_once(german: Benchmark, monkeypatch: pytest.Monk
     people = pd.concat([german.refused_test.head(10)] * 20, ignore_index=True)
     plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
     calls = []
-    cell = tables._cell
-    monkeypatch.setattr(tables, "_cell", lambda value: (calls.append(value), cell(value))[1])
+    cell = tables.cell
+    monkeypatch.setattr(tables, "cell", lambda value: (calls.append(value), cell(value))[1])
     text = plans.to_csv()
     assert len(calls) < len(text.splitlines())
     rows = [line.partition(",")[2] for line in text.splitlines()[1:]]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import SettingError
-from counterplan.plans.coded import NO_CODE, Coded
+from counterplan.plans.coded import NO_CODE, Coded, rows_of
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
@@ -130,10 +130,7 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
         "source": of_step(reasons.codes, because),
         "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
-        **{
-            name: column.take(person) if isinstance(column, Coded) else column[person]
-            for name, column in by_person.items()
-        },
+        **{name: rows_of(column, person) for name, column in by_person.items()},
         **targets,
     }, stepless
 
@@ -188,10 +185,10 @@ def _cells(column: Column) -> Cells:
     else:
         codes, known = pd.factorize(column)
         values = known.tolist()
-    return Cells(codes, [*(str(value) if type(value) is int else _cell(value) for value in values), ""])
+    return Cells(codes, [*(str(value) if type(value) is int else cell(value) for value in values), ""])
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """One cell: text that would be a formula is marked as text, and quoted where CSV needs it.
 
     Control characters are made visible, after the test for a formula, which may begin with one.
