@@ -221,6 +221,7 @@ LAZY: dict[str, set[str]] = {
     "cli": {"cli", "counterplan", "experiments", "problem", "program", "surrogate"},
     "experiments": {"planners"},
     "planners": {"planners"},
+    "plans": {"blackbox"},
     "program": {"blackbox", "program"},
     "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate"},
 }
