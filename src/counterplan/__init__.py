@@ -35,7 +35,18 @@ if TYPE_CHECKING:
         ProgramPlanner,
         SearchPlanner,
     )
-    from counterplan.plans import Check, Plan, Plans, Reason, Replay, Robustness, Status, Step, SurvivalBasis
+    from counterplan.plans import (
+        Check,
+        Plan,
+        Plans,
+        Reason,
+        Replay,
+        Robustness,
+        Status,
+        Step,
+        SurvivalBasis,
+        SurvivalReport,
+    )
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Quality, QualitySettings, Recourse
@@ -93,6 +104,7 @@ __all__ = [
     "StorageError",
     "Surrogate",
     "SurvivalBasis",
+    "SurvivalReport",
     "TrainingSettings",
     "Workspace",
     "benchmarks",
@@ -114,7 +126,18 @@ _MODULES = {
         "SettingError",
         "StorageError",
     ),
-    "plans": ("Check", "Plan", "Plans", "Reason", "Replay", "Robustness", "Status", "Step", "SurvivalBasis"),
+    "plans": (
+        "Check",
+        "Plan",
+        "Plans",
+        "Reason",
+        "Replay",
+        "Robustness",
+        "Status",
+        "Step",
+        "SurvivalBasis",
+        "SurvivalReport",
+    ),
     "planners": (
         "AutoPlanner",
         "AutoSettings",

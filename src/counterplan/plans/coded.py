@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -69,3 +69,8 @@ class Coded(Generic[T]):
 
 def _shifted(codes: Ints, shift: int) -> Ints:
     return np.where(codes == NO_CODE, NO_CODE, codes + shift)
+
+
+def rows_of(column: Any, rows: Ints | slice) -> Any:
+    """The values of `rows` of an array or a `Coded`."""
+    return column.take(rows) if isinstance(column, Coded) else column[rows]

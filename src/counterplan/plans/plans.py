@@ -20,6 +20,7 @@ from counterplan.plans.plan import Plan, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
+from counterplan.plans.survival_report import SurvivalReport, survival_report
 from counterplan.plans.text import plans_text
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -336,6 +337,37 @@ class Plans(Sequence[Plan]):
         source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
 
+    def survival(self, models: Sequence[object], problem: Problem | None = None) -> SurvivalReport:
+        """Check the plans with other models, such as the same model trained again.
+
+        Each model is queried once about the final state of every plan, and about people whose decision was favourable
+        already as they are. Planning does not learn from these queries.
+
+        Parameters
+        ----------
+        models : list of models or BlackBox
+            The models. A model that is not a `BlackBox` is wrapped in one; pass `BlackBox(model, threshold=…)` if
+            scores decide.
+        problem : Problem, optional
+            The problem that the plans were made for. It is required for plans that were read from JSON or made from
+            `Plan` objects.
+
+        Returns
+        -------
+        SurvivalReport
+            For each plan and model whether the plan holds, does not hold or could not be checked: `report.held`,
+            `report.checked`, `report.outcomes`. `report.plans` are the same plans with these numbers. Models that
+            planning used itself are not counted.
+
+        Raises
+        ------
+        SettingError
+            If `models` is not a list of models, or the problem is required and not given.
+        ModelError
+            If an object is not a model.
+        """
+        return survival_report(self, models, problem)
+
     def with_robustness(self, robustness: RobustnessColumns) -> Plans:
         """Replace the chances that the plans hold when the model is trained again.
 
@@ -382,7 +414,9 @@ class Plans(Sequence[Plan]):
         -------
         DataFrame
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
-            cost, text, reason, source, caution; and target, if the plans were made for targets.
+            cost, text, reason, source, caution; survival, survival_source, survival_at_least, survival_proved,
+            cheapest_cost, cheapest_survival, cheapest_verified, held, judged (see `Robustness`); model, fingerprint,
+            checked_on (see `Check`); and target, if the plans were made for targets.
         """
         return tables.to_frame(self._source)
 

@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from counterplan.errors import PlanError, SettingError
-from counterplan.plans.coded import Coded
+from counterplan.plans.coded import Coded, rows_of
 from counterplan.problem.transitions import Bools, Floats, Ints
 
 SOURCES = ("refits", "committee", "margin", "")
 """What a chance can be estimated from; the empty text: no chance is stated."""
+
+_MOST_MODELS = 2**31
 
 
 def planning_date() -> str:
@@ -161,7 +163,7 @@ class Robustness:
         _check_share("cheapest_survival", self.cheapest_survival)
         if self.cheapest_cost is not None and not 0 <= self.cheapest_cost < math.inf:
             raise PlanError(f"'cheapest_cost' should be a finite number, zero or more, not {self.cheapest_cost!r}")
-        if not 0 <= self.held <= self.judged:
+        if not 0 <= self.held <= self.judged <= _MOST_MODELS:
             raise PlanError(f"'held' should be from 0 to 'judged', {self.judged}, not {self.held}")
 
 
@@ -229,12 +231,13 @@ class RobustnessColumns:
 
     def __getitem__(self, row: int) -> Robustness | None:
         """The object of one plan; None if nothing is known about it."""
-        values = {name: getattr(self, name)[row].item() for name in self.ARRAYS}
-        for name in ("survival", "cheapest_cost", "cheapest_survival"):
-            values[name] = None if math.isnan(values[name]) else values[name]
-        values["met"] = None if values["met"] < 0 else bool(values["met"])
+        values = {name: _native(name, getattr(self, name)[row].item()) for name in self.ARRAYS}
         plan = Robustness(**values, basis=self.basis.get(row))
         return None if plan == _UNKNOWN else plan
+
+    def natives(self, name: str) -> list[Any]:
+        """The values [B] of an array as `Robustness` has them."""
+        return [_native(name, value) for value in getattr(self, name).tolist()]
 
     def put(self, rows: Ints, part: RobustnessColumns | None) -> None:
         """Replace the values of `rows` [n]; None makes them absent."""
@@ -244,7 +247,7 @@ class RobustnessColumns:
 
     def take(self, rows: Ints | slice) -> RobustnessColumns:
         """The values of `rows`."""
-        return RobustnessColumns(*(_rows(getattr(self, field.name), rows) for field in fields(self)))
+        return RobustnessColumns(*(rows_of(getattr(self, field.name), rows) for field in fields(self)))
 
     @classmethod
     def join(cls, parts: Sequence[RobustnessColumns]) -> RobustnessColumns:
@@ -256,5 +259,8 @@ class RobustnessColumns:
 _UNKNOWN = Robustness()
 
 
-def _rows(column: Any, rows: Ints | slice) -> Any:
-    return column.take(rows) if isinstance(column, Coded) else column[rows]
+def _native(name: str, value: Any) -> Any:
+    """A value of an array as `Robustness` has it: None for NaN, and for -1 in `met`."""
+    if name == "met":
+        return None if value < 0 else bool(value)
+    return None if isinstance(value, float) and math.isnan(value) else value
