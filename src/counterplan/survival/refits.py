@@ -19,6 +19,7 @@ from counterplan.survival.agreement import columns_of_any
 from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
+from counterplan.survival.plan_ends import Chance
 
 CACHE_SIZE = 500_000
 """Most states whose answers are cached for each problem."""
@@ -30,8 +31,6 @@ DEFAULT_REFITS = 5
 _CHUNK = 65_536
 """States that are looked up, and queried, together."""
 
-Chance = Callable[[Floats, Ints], Floats]
-"""The chance [n] of states [n, F] of the people `rows` [n]."""
 PlanEnds = Callable[[Chance], tuple[Floats, Ints]]
 """Plans by a given chance, and returns the final states [n, F] and whose they are [n]."""
 
@@ -313,7 +312,7 @@ def leave_one_out(
         The retrained models. At most eight of them, evenly spaced, are left out.
     plan_ends : callable
         Plans for `people` by a chance, which is a function of states [n, F] and rows [n], and returns the final states
-        and their rows. It may return the ends of several plans for each person, for instance by several weights.
+        and their rows, such as `FrontierEnds`. It may return several plans for each person, by different weights.
     problem : Problem
     people : People
         The people to plan for, refused as they are.
