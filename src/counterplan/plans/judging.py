@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from counterplan.errors import CounterplanError, SettingError
 from counterplan.plans.plan import Plan
-from counterplan.plans.replay import OTHER_START, people_table, roll_out, same_states, table_key
+from counterplan.plans.replay import OTHER_START, people_table, replay_steps, same_states, table_key
 from counterplan.plans.sources import ColumnSource, PlanSource
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
@@ -105,7 +105,8 @@ def end_states(source: PlanSource, problem: Problem | None) -> EndStatesOfPlans:
         return result
     if problem is None:
         raise SettingError(
-            "plans that were read from JSON, or made from Plan objects, do not have their problem: pass problem="
+            "plans that were read from JSON, or made from Plan objects, do not have their problem: pass problem=, on "
+            "the command line --problem FILE"
         )
     return _of_objects(list(source.plans(range(len(columns)))), judged, problem)
 
@@ -136,15 +137,15 @@ def _add(result: EndStatesOfPlans, plans: Sequence[Plan], rows: list[int], probl
     """Add the plans `rows`, which have one target and one table; CounterplanError if one does not fit the problem."""
     chosen = [plans[row] for row in rows]
     toward = _toward(problem, chosen[0].target)
-    rollout = roll_out(chosen, toward, costs=False)
+    replayed = replay_steps(chosen, toward, costs=False)
     people = toward.read(people_table(chosen, toward))
-    for i in np.flatnonzero(~same_states(people.states, rollout.starts)).tolist():
-        rollout.faults[i].append(OTHER_START)
-    sound = np.flatnonzero([not faults for faults in rollout.faults])
-    result.faults |= {row: "; ".join(faults) for row, faults in zip(rows, rollout.faults, strict=True) if faults}
+    for i in np.flatnonzero(~same_states(people.states, replayed.starts)).tolist():
+        replayed.faults[i].append(OTHER_START)
+    sound = np.flatnonzero([not faults for faults in replayed.faults])
+    result.faults |= {row: "; ".join(faults) for row, faults in zip(rows, replayed.faults, strict=True) if faults}
     if len(sound):
         positions = np.array(rows, np.intp)[sound]
-        part = EndStates(toward, people.take(sound), rollout.ends[sound], positions, chosen[0].target)
+        part = EndStates(toward, people.take(sound), replayed.ends[sound], positions, chosen[0].target)
         result.parts.append(part)
 
 

@@ -79,14 +79,14 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     if plan.target:
         problem = problem.with_target(frozenset(plan.target))
         box.require_target(problem)
-    rollout = roll_out([plan], problem)
-    yield from rollout.faults[0]
-    if not rollout.complete[0]:
+    replayed = replay_steps([plan], problem)
+    yield from replayed.faults[0]
+    if not replayed.complete[0]:
         return
     people = problem.read(people_table([plan], problem))
-    if not same_states(people.states, rollout.starts)[0]:
+    if not same_states(people.states, replayed.starts)[0]:
         yield OTHER_START
-    favourable = bool(box.session(problem, people)(rollout.ends, np.array([0]))[0])
+    favourable = bool(box.session(problem, people)(replayed.ends, np.array([0]))[0])
     target = f", that is, decide {describe_target(plan.target)}" if plan.target else ""
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
         yield f"the black box does not find the final state favourable{target}"
@@ -98,7 +98,7 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
 
 
-class Rollout(NamedTuple):
+class ReplayedSteps(NamedTuple):
     """n plans, step by step by the rules of a problem.
 
     Parameters
@@ -117,7 +117,7 @@ class Rollout(NamedTuple):
     ends: Floats
 
 
-def roll_out(plans: Sequence[Plan], problem: Problem, *, costs: bool = True) -> Rollout:
+def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True) -> ReplayedSteps:
     """Apply the steps of plans.
 
     Parameters
@@ -129,7 +129,7 @@ def roll_out(plans: Sequence[Plan], problem: Problem, *, costs: bool = True) -> 
 
     Returns
     -------
-    Rollout
+    ReplayedSteps
 
     Raises
     ------
@@ -175,7 +175,7 @@ def roll_out(plans: Sequence[Plan], problem: Problem, *, costs: bool = True) -> 
     for row in np.flatnonzero(~complete).tolist():
         step = plans[row].steps[lengths[row]]
         faults[row].append(f"step {lengths[row] + 1} ({step.action}): the problem has no such action")
-    return Rollout(faults, complete, claimed[first], states)
+    return ReplayedSteps(faults, complete, claimed[first], states)
 
 
 def people_table(plans: Sequence[Plan], problem: Problem) -> pd.DataFrame:

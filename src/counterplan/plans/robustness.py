@@ -66,11 +66,7 @@ class Check:
     date: str
 
     def __post_init__(self) -> None:
-        try:
-            written = date.fromisoformat(self.date).isoformat()
-        except (TypeError, ValueError):
-            written = ""
-        if written != self.date:
+        if not _is_date(self.date):
             raise PlanError(f"the date of a check should be like '2026-11-17', not {self.date!r}")
 
 
@@ -165,6 +161,14 @@ class Robustness:
             raise PlanError(f"'cheapest_cost' should be a finite number, zero or more, not {self.cheapest_cost!r}")
         if not 0 <= self.held <= self.judged <= _MOST_MODELS:
             raise PlanError(f"'held' should be from 0 to 'judged', {self.judged}, not {self.held}")
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a date as `date.isoformat` writes it, which reads other forms as well."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except (TypeError, ValueError):
+        return False
 
 
 def _check_share(name: str, share: float | None) -> None:
