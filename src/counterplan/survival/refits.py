@@ -262,7 +262,7 @@ def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> 
 INITIAL = LogisticCalibration(0.5, 0.0)
 """Calibration that the first plans are made with: the mean logit of models that plans were chosen by overstates."""
 OVERSTATEMENT = 0.02
-"""Subtracted from calibrated chances: refits that differ in the seed know little of models trained on other people."""
+"""Subtracted from calibrated chances: refits by another seed overstate what holds for models of other people."""
 
 
 class RefitEstimator(SurvivalEstimator):
@@ -299,6 +299,7 @@ def leave_one_out(
     *,
     today: BlackBox | None = None,
     calibration: LogisticCalibration = INITIAL,
+    overstatement: float = OVERSTATEMENT,
 ) -> LogisticCalibration:
     """Calibrate the mean logit of refits at the ends of plans, each refit judging plans that were made without it.
 
@@ -320,6 +321,8 @@ def leave_one_out(
         The model of today, which replaces the others if there is only one refit.
     calibration : LogisticCalibration, optional
         The calibration to start with.
+    overstatement : float, default=0.02
+        Subtracted from calibrated chances.
 
     Returns
     -------
@@ -346,7 +349,7 @@ def leave_one_out(
             answers.append(refits.favourable(problem, people, states, rows)[:, one])
         if not sum(map(len, logits)):  # nobody has a plan
             return calibration
-        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), OVERSTATEMENT)
+        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), overstatement)
     return calibration
 
 
