@@ -20,6 +20,7 @@ from counterplan.plans.robustness import planning_date
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.survival.estimator import NoEstimate, SurvivalEstimator
+from counterplan.survival.execution import ExecutionEstimator, ExecutionLike, ExecutionNoise
 from counterplan.survival.goal import SurvivalGoal, SurvivalLike, survival_goal
 from counterplan.survival.statement import state_survival
 
@@ -81,6 +82,7 @@ class Planner(ABC):
         refused: bool = False,
         survival: SurvivalLike | None = None,
         survival_at_least: float | None = None,
+        execution: ExecutionLike | None = None,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -107,6 +109,9 @@ class Planner(ABC):
             cost / least cost + λ · (1 − survival). "balanced" is 4, "high" is 8. Default: "none", the least cost.
         survival_at_least : float, optional
             Least survival of a plan: the cheapest plan with it, or else the plan with the best.
+        execution : float or mapping of str to float, optional
+            By how much of their effect functions that add to a number may fall short, as a share: one for all, or by
+            function. Survival then includes that.
         jobs : int, default=1
             Number of processes to plan with; -1 for one per core. The plans are the same for any number. All queries
             are sent by this process, so the model need not be thread-safe or serializable. A black box with a budget
@@ -130,7 +135,7 @@ class Planner(ABC):
         if budget is not None and not is_whole(budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
         read = self.problem.read(people)
-        goal = self._goal(survival, survival_at_least)
+        goal = self._goal(read, survival, survival_at_least, execution)
         queries, cached = self.box.queries, self.box.cached
         with reporting(progress, "Planning", len(read), display=lambda bar: bar.advance) as callback:
             task = PlanningTask(
@@ -151,11 +156,22 @@ class Planner(ABC):
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 
-    def _goal(self, survival: SurvivalLike | None, at_least: float | None) -> SurvivalGoal | None:
+    def _goal(
+        self,
+        people: People,
+        survival: SurvivalLike | None,
+        at_least: float | None,
+        execution: ExecutionLike | None,
+    ) -> SurvivalGoal | None:
         """The survival goal of a call of `plan`; None if nothing is known about survival and nothing was demanded."""
-        estimator = self.survival or NoEstimate("", "create the planner with Recourse.planner, which has one")
+        none = NoEstimate("", "create the planner with Recourse.planner, which has one")
+        noise = None if execution is None else ExecutionNoise.read(self.problem, execution)
+        estimator = none if self.survival is None else self.survival
         goal = survival_goal(estimator, survival, at_least)
-        return None if self.survival is None else goal
+        if self.survival is None:
+            return None
+        prepared = estimator.prepare(people)
+        return replace(goal, estimator=prepared if noise is None else ExecutionEstimator(prepared, noise))
 
     def _plan(self, task: PlanningTask) -> PlanColumns:
         """Query people as they are, unless they are known to be refused, and search for those who are.

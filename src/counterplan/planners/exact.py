@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, OracleSession, QueryBudgetExceeded
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
-from counterplan.planners.objective_search import ObjectiveSearch
+from counterplan.planners.objective_search import ObjectiveSearch, Oracle
 from counterplan.planners.task import ProgressCallback, no_progress
 from counterplan.plans import RobustnessColumns, Status
-from counterplan.problem import Problem
+from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels, Longs
 from counterplan.search.orders import rollout
@@ -84,7 +84,7 @@ class ExactPlanner(Planner):
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
-        oracle = self.box.session(self.problem, task.people, scores=self.scores)
+        oracle = self.oracle(task.people)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))
@@ -97,9 +97,11 @@ class ExactPlanner(Planner):
                 task.progress(len(rows))
         return columns
 
-    def _improve(
-        self, task: PlanningTask, rows: Ints, oracle: OracleSession, max_queries: int, columns: PlanColumns
-    ) -> None:
+    def oracle(self, people: People) -> Oracle:
+        """The test of states of `people`; a subclass may use another one than the black box."""
+        return self.box.session(self.problem, people, scores=self.scores)
+
+    def _improve(self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns) -> None:
         """Replace the cheapest plans of `rows` by those with the best value of the survival goal."""
         assert task.goal is not None
         rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
@@ -140,7 +142,7 @@ class _UniformCostSearch:
     def __init__(
         self,
         frontier: Frontier,
-        oracle: OracleSession,
+        oracle: Oracle,
         rows: Ints,
         max_queries: int,
         columns: PlanColumns,

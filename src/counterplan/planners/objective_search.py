@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from counterplan.blackbox import OracleSession, QueryBudgetExceeded
+from counterplan.blackbox import QueryBudgetExceeded
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.search.objective import Objective
+
+Oracle = Callable[[Floats, Ints], Bools]
+"""Whether states [n, F] of the people `rows` [n] are favourable."""
 
 
 class ObjectiveSearch:
@@ -21,10 +26,10 @@ class ObjectiveSearch:
     frontier : Frontier
         Of the B people, not advanced yet.
     objective : Objective
-    oracle : OracleSession
+    oracle : callable
         Answers queries.
     rows : int array of shape [B]
-        The people's rows in the session.
+        The people's rows for the oracle.
     least : array of shape [B]
         The cost of each person's cheapest plan, which is known to be favourable.
     max_states : int
@@ -46,7 +51,7 @@ class ObjectiveSearch:
         self,
         frontier: Frontier,
         objective: Objective,
-        oracle: OracleSession,
+        oracle: Oracle,
         rows: Ints,
         least: Floats,
         *,

@@ -45,6 +45,7 @@ from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismat
 from counterplan.storage.workspace import AGENT, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
 from counterplan.survival.estimator import SurvivalEstimator
 from counterplan.survival.goal import SurvivalLike, read_weight
+from counterplan.survival.refits import Refits, make_refits
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
@@ -76,6 +77,11 @@ class Recourse:
         A program that was distilled before.
     dtypes : mapping of str to dtype, or DataFrame, optional
         Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
+    refits : sequence of models, optional
+        The model trained again, with other seeds or on other samples of the data: anything that `BlackBox` accepts, or
+        black boxes. The survival of plans is estimated by them.
+    refit : callable, optional
+        Returns a retrained model for a seed. It is called with the seeds 1 to 5, in place of `refits`.
 
     Attributes
     ----------
@@ -117,6 +123,8 @@ class Recourse:
         surrogate: Surrogate | None = None,
         program: Program | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
+        refits: Sequence[object] | None = None,
+        refit: Callable[[int], object] | None = None,
     ) -> None:
         self.problem = problem
         if isinstance(model, BlackBox) and dtypes is not None:
@@ -134,7 +142,11 @@ class Recourse:
         self.holdout_answers_: LabelledStates | None = None
         self.budget_spent_ = False
         self._recorder = AnswerRecorder(problem, self.box)
-        self._survival = SurvivalParts(problem, self.box)
+        if refits is not None and refit is not None:
+            raise SettingError("pass 'refits', retrained models, or 'refit', a function that returns them, not both")
+        if refit is not None:
+            refits = make_refits(refit)
+        self._survival = SurvivalParts(problem, self.box, None if refits is None else Refits(refits))
         self._parent: Recourse | None = None
         """For one target of another object: that object, which saves the answers and the surrogate."""
         self._by_target: dict[Target, Recourse] = {}
@@ -182,6 +194,7 @@ class Recourse:
         if chosen not in self._by_target:
             heads = {} if self.surrogate_ is None else self.surrogate_.heads
             part = Recourse(problem, self.box, surrogate=heads.get(chosen))
+            part._survival.refits = self._survival.refits
             part._parent = self
             self._by_target[chosen] = part
         return self._by_target[chosen]
@@ -387,6 +400,7 @@ class Recourse:
         answers: bool = True,
         problem: Problem | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
+        refits: Sequence[object] | None = None,
     ) -> Self:
         """Load what `save` wrote, for use with a model.
 
@@ -405,6 +419,8 @@ class Recourse:
             model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
         dtypes : mapping or DataFrame, optional
             The types that the model expects, as for `Recourse`; they are not saved.
+        refits : sequence of models, optional
+            Retrained models, as for `Recourse`; they are not saved. Their calibration is, if they are the same.
 
         Returns
         -------
@@ -420,7 +436,7 @@ class Recourse:
         workspace = Workspace(folder)
         saved = workspace.load_problem()
         changed = problem is not None and problem.fingerprint != saved.fingerprint
-        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes)
+        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes, refits=refits)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
             recourse._survival.load(workspace, saved)
@@ -443,7 +459,15 @@ class Recourse:
         return recourse
 
     @classmethod
-    def resuming(cls, folder: str | Path, problem: Problem, model: BlackBox | object, method: str) -> Self:
+    def resuming(
+        cls,
+        folder: str | Path,
+        problem: Problem,
+        model: BlackBox | object,
+        method: str,
+        *,
+        refits: Sequence[object] | None = None,
+    ) -> Self:
         """Load the learned parts in a folder, if there are any, to continue with `fit(..., method, resume=True)`.
 
         A damaged surrogate or agent is ignored if `fit` restores it from its checkpoint.
@@ -458,6 +482,8 @@ class Recourse:
             The model.
         method : {"guided", "search", "both"}
             The method that `fit` will use.
+        refits : sequence of models, optional
+            Retrained models, as for `Recourse`.
 
         Returns
         -------
@@ -468,7 +494,7 @@ class Recourse:
         StorageError
             If the folder was fitted to another problem.
         """
-        recourse, workspace = cls(problem, model), Workspace(folder)
+        recourse, workspace = cls(problem, model, refits=refits), Workspace(folder)
         if workspace.holds(AGENT[1], SURROGATE[1]):
             workspace.require_problem(problem)
             checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}
@@ -1034,7 +1060,7 @@ class Recourse:
             Cost of a query: see `planner`.
         **options
             Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, survival, survival_at_least,
-            jobs, progress.
+            execution, jobs, progress.
 
         Returns
         -------

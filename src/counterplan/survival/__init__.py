@@ -3,7 +3,7 @@
 May import: errors, bounded_json, drawing, problem, models, blackbox, storage, parallel, search, plans, surrogate.
 """
 
-from counterplan.survival.calibration import LogisticCalibration
+from counterplan.survival.calibration import LogisticCalibration, MarginCalibration
 from counterplan.survival.committee import Committee, CommitteeSettings
 
-__all__ = ["Committee", "CommitteeSettings", "LogisticCalibration"]
+__all__ = ["Committee", "CommitteeSettings", "LogisticCalibration", "MarginCalibration"]

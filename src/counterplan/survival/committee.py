@@ -16,7 +16,7 @@ import numpy as np
 from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.storage.arrays import require_number, validate_arrays, with_prefix
+from counterplan.storage.arrays import validate_arrays, with_prefix
 from counterplan.surrogate.features import Single, StateFeatures
 from counterplan.surrogate.networks import Params, forward
 from counterplan.surrogate.trees import LEAVES, GrownTree, Trees, histogram_boosted, tree_inputs
@@ -26,7 +26,11 @@ MIN_OUTCOMES = 10
 """Least number of people with each outcome."""
 BATCH_SIZE = 4096
 """States evaluated at a time, so that intermediate arrays stay in the processor's cache."""
-_EDGE = 1e-6
+_BATCH, _MAX_EPOCHS = 128, 100
+"""Of the networks: rows in a minibatch, and passes over few rows."""
+MAX_LOGIT = 6.0
+"""Logits are clipped to this absolute value."""
+_EDGE = 1e-3
 """Shares of a forest are at least this far from 0 and 1."""
 
 
@@ -37,18 +41,20 @@ class CommitteeSettings:
     Parameters
     ----------
     max_rows : int, default=10_000
-        People to fit on; a sample if there are more.
+        People that one learner is fitted on; each draws its own sample.
+    regularization : float, default=10.0
+        L2 penalty of the logistic regression, the inverse of scikit-learn's C.
     trees : int, default=60
-        Trees of the forest.
-    leaves : int, default=16
-        Leaves of a tree of the forest, at most 16.
+        Trees of the forest, with at most 16 leaves each.
     min_leaf : int, default=5
         Least number of people in a leaf of the forest.
-    boosted : int, default=60
-        Boosted trees.
+    forests : int, default=3
+        Boosted models, each fitted to a bootstrap sample.
+    boosted_trees : int, default=30
+        Trees of each of them.
     boosted_leaves : int, default=8
         Leaves of a boosted tree, at most 16.
-    shrinkage : float, default=0.1
+    shrinkage : float, default=0.2
         Learning rate of boosting.
     networks : int, default=5
         Networks, each fitted to a bootstrap sample.
@@ -56,21 +62,25 @@ class CommitteeSettings:
         Units of their hidden layer.
     penalty : float, default=1.0
         L2 penalty of their weights.
-    max_logit : float, default=6.0
-        The logit of each member is clipped to this absolute value.
+    steps : int, default=1_500
+        About how many gradient steps each of them takes.
+    learning_rate : float, default=0.005
+        Of these steps.
     """
 
     max_rows: int = 10_000
+    regularization: float = 10.0
     trees: int = 60
-    leaves: int = LEAVES
     min_leaf: int = 5
-    boosted: int = 60
+    forests: int = 3
+    boosted_trees: int = 30
     boosted_leaves: int = 8
-    shrinkage: float = 0.1
+    shrinkage: float = 0.2
     networks: int = 5
     hidden: int = 16
     penalty: float = 1.0
-    max_logit: float = 6.0
+    steps: int = 1_500
+    learning_rate: float = 0.005
 
 
 @dataclass(frozen=True)
@@ -90,9 +100,7 @@ class Committee:
     forest : Trees
         Its sum is the forest's share of favourable outcomes.
     boosted : Trees
-        Its sum is the logit of the boosted trees.
-    max_logit : float
-        The logit of each member is clipped to this absolute value.
+        Its sum is the mean logit of the boosted models.
     """
 
     problem: Problem
@@ -101,7 +109,6 @@ class Committee:
     networks: Params
     forest: Trees
     boosted: Trees
-    max_logit: float
 
     @classmethod
     def fit(
@@ -143,33 +150,29 @@ class Committee:
                 f"a committee needs at least {MIN_OUTCOMES} people with each outcome, got {int(favourable.sum()):,} "
                 f"favourable and {int((~favourable).sum()):,} unfavourable ones"
             )
-        random = np.random.default_rng([seed, len(states)])
-        if len(states) > settings.max_rows:
-            rows = _sample(favourable, settings.max_rows, random)
-            states, favourable = states[rows], favourable[rows]
-        return _fitted(problem, states, favourable, settings, random)
+        return _fitted(problem, states, favourable, settings, np.random.default_rng([seed, len(states)]))
 
     def logit(self, states: Floats) -> Floats:
-        """The mean logit [n] of the members for `states` [n, F]."""
-        logit: Floats = self.members(states).mean(axis=0)
+        """The mean logit [n] of the four kinds of learners for `states` [n, F]."""
+        logit: Floats = self.by_kind(states).mean(axis=0)
         return logit
 
-    def members(self, states: Floats) -> Floats:
-        """The clipped logits [M, n] of the members for `states` [n, F]."""
-        parts = [self._members(states[i : i + BATCH_SIZE]) for i in range(0, max(1, len(states)), BATCH_SIZE)]
+    def by_kind(self, states: Floats) -> Floats:
+        """The logits [4, n] of the regression, the forest, the boosted trees and the networks for `states` [n, F]."""
+        parts = [self._by_kind(states[i : i + BATCH_SIZE]) for i in range(0, max(1, len(states)), BATCH_SIZE)]
         return np.concatenate(parts, axis=1)
 
-    def _members(self, states: Floats) -> Floats:
+    def _by_kind(self, states: Floats) -> Floats:
         x = self.state_features(states)
         share = np.clip(self.forest(states).astype(float), _EDGE, 1 - _EDGE)
-        logits = [
-            forward(np, self.linear, x),
-            np.log(share / (1 - share))[None],
-            self.boosted(states)[None],
-            forward(np, self.networks, x),
-        ]
-        clipped: Floats = np.clip(np.concatenate(logits), -self.max_logit, self.max_logit)
-        return clipped
+        kinds = (
+            forward(np, self.linear, x)[0],
+            np.log(share / (1 - share)),
+            self.boosted(states),
+            forward(np, self.networks, x).mean(axis=0),
+        )
+        logits: Floats = np.clip(np.stack(kinds).astype(float), -MAX_LOGIT, MAX_LOGIT)
+        return logits
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain facts that `from_arrays` reads back."""
@@ -182,7 +185,7 @@ class Committee:
         arrays = {
             f"{part}.{name}": np.ascontiguousarray(a) for part, named in parts.items() for name, a in named.items()
         }
-        return arrays, {"features": self.state_features.to_data(), "max_logit": self.max_logit}
+        return arrays, {"features": self.state_features.to_data()}
 
     @classmethod
     def from_arrays(cls, problem: Problem, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Committee:
@@ -203,50 +206,79 @@ class Committee:
             parts["networks"],
             Trees.from_arrays(parts["forest"]),
             Trees.from_arrays(parts["boosted"]),
-            require_number(facts, "max_logit", positive=True),
         )
-
-
-def _sample(favourable: Bools, count: int, random: np.random.Generator) -> Ints:
-    """So many rows at random, at least `MIN_OUTCOMES` of each outcome."""
-    kept = [random.permutation(np.flatnonzero(favourable == outcome))[:MIN_OUTCOMES] for outcome in (False, True)]
-    others = np.setdiff1d(np.arange(len(favourable)), np.concatenate(kept))
-    rows: Ints = np.sort(np.concatenate([*kept, random.permutation(others)[: count - 2 * MIN_OUTCOMES]]))
-    return rows
 
 
 def _fitted(
     problem: Problem, states: Floats, favourable: Bools, settings: CommitteeSettings, random: np.random.Generator
 ) -> Committee:
-    """A committee fitted to all of `states` [n, F]."""
+    """A committee fitted to samples of `states` [n, F]."""
     from threadpoolctl import threadpool_limits
 
-    features = _features(problem, states)
+    features = StateFeatures.from_states(problem, states)
     x, columns = np.ascontiguousarray(features(states)), tree_inputs(problem.features, states)
+    data = _Data(x, columns, favourable, settings, random)
     with threadpool_limits(1), warnings.catch_warnings():  # several threads round differently
         warnings.simplefilter("ignore")  # nothing depends on convergence
         return Committee(
             problem,
             features,
-            _linear(x, favourable),
-            _networks(x, favourable, settings, random),
-            _forest(problem, columns, favourable, settings, random),
-            _boosted(problem, columns, favourable, settings, random),
-            settings.max_logit,
+            _linear(data),
+            _networks(data),
+            Trees.mean_of(problem.features, [[tree] for tree in _forest(data)]),
+            Trees.mean_of(problem.features, _boosted(data)),
         )
 
 
-def _features(problem: Problem, states: Floats) -> StateFeatures:
-    """Scaled numbers, ranks and one-hot categories, without cut points: few outcomes would be over-fitted by them."""
-    scaled = StateFeatures.from_states(problem, states)
-    return StateFeatures(problem.features, scaled.mean, scaled.scale, tuple(() for _ in problem.features))
+@dataclass(frozen=True)
+class _Data:
+    """Training data: inputs `x` [n, D] of regressions, `columns` [n, P] of trees, and outcomes `y` [n]."""
+
+    x: Single
+    columns: Single
+    y: Bools
+    settings: CommitteeSettings
+    random: np.random.Generator
+
+    def sample(self, *, replace: bool) -> Ints:
+        """Rows of at most `max_rows` people, at least one of them with each outcome."""
+        count = min(len(self.y), self.settings.max_rows)
+        rows = self.random.choice(len(self.y), count, replace=replace)
+        for outcome, place in ((False, 0), (True, 1)):
+            if not (self.y[rows] == outcome).any():
+                rows[place] = np.flatnonzero(self.y == outcome)[0]
+        return rows
+
+    def seed(self) -> int:
+        """A seed for scikit-learn."""
+        return int(self.random.integers(2**31))
 
 
-def _linear(x: Single, y: Bools) -> Params:
+def _linear(data: _Data) -> Params:
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(max_iter=1_000).fit(x, y)
+    rows = data.sample(replace=False)
+    model = LogisticRegression(C=1 / data.settings.regularization, max_iter=200).fit(data.x[rows], data.y[rows])
     return _params([(model.coef_.T, model.intercept_)])
+
+
+def _networks(data: _Data) -> Params:
+    from sklearn.neural_network import MLPClassifier
+
+    settings, members = data.settings, []
+    for _ in range(settings.networks):
+        rows = data.sample(replace=True)
+        batch = min(_BATCH, len(rows))
+        network = MLPClassifier(
+            (settings.hidden,),
+            alpha=settings.penalty,
+            batch_size=batch,
+            learning_rate_init=settings.learning_rate,
+            max_iter=min(_MAX_EPOCHS, max(1, round(settings.steps * batch / len(rows)))),
+            random_state=data.seed(),
+        ).fit(data.x[rows], data.y[rows])
+        members.append(list(zip(network.coefs_, network.intercepts_, strict=True)))
+    return _params(*members)
 
 
 def _params(*members: list[tuple[Floats, Floats]]) -> Params:
@@ -259,49 +291,38 @@ def _params(*members: list[tuple[Floats, Floats]]) -> Params:
     return params
 
 
-def _networks(x: Single, y: Bools, settings: CommitteeSettings, random: np.random.Generator) -> Params:
-    from sklearn.neural_network import MLPClassifier
-
-    members = []
-    for _ in range(settings.networks):
-        network = MLPClassifier(
-            (settings.hidden,),
-            alpha=settings.penalty,
-            early_stopping=True,
-            random_state=int(random.integers(2**31)),
-        )
-        network.fit(x, y)
-        members.append(list(zip(network.coefs_, network.intercepts_, strict=True)))
-    return _params(*members)
-
-
-def _forest(problem: Problem, x: Single, y: Bools, settings: CommitteeSettings, random: np.random.Generator) -> Trees:
+def _forest(data: _Data) -> list[GrownTree]:
+    """Trees whose leaves hold the share of favourable outcomes, with one more person of each outcome (Laplace)."""
     from sklearn.ensemble import RandomForestClassifier
 
+    settings, rows = data.settings, data.sample(replace=False)
     forest = RandomForestClassifier(
         settings.trees,
-        max_leaf_nodes=settings.leaves,
+        max_leaf_nodes=LEAVES,
         min_samples_leaf=settings.min_leaf,
-        random_state=int(random.integers(2**31)),
-    ).fit(x, y)
+        random_state=data.seed(),
+    ).fit(data.columns[rows], data.y[rows])
     grown = []
     for estimator in forest.estimators_:
         tree = estimator.tree_
-        count = tree.weighted_n_node_samples
-        counts = tree.value[:, 0] / tree.value[:, 0].sum(axis=1, keepdims=True) * count[:, None]
-        share = (counts[:, 1] + 1) / (count + 2)
+        people, value = tree.weighted_n_node_samples, tree.value[:, 0]
+        share = (value[:, 1] / value.sum(axis=1) * people + 1) / (people + 2)
         grown.append(GrownTree(tree.children_left, tree.children_right, tree.feature, tree.threshold, share))
-    return Trees.mean_of(problem.features, [[tree] for tree in grown])
+    return grown
 
 
-def _boosted(problem: Problem, x: Single, y: Bools, settings: CommitteeSettings, random: np.random.Generator) -> Trees:
+def _boosted(data: _Data) -> list[list[GrownTree]]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    model = HistGradientBoostingClassifier(
-        max_iter=settings.boosted,
-        max_leaf_nodes=settings.boosted_leaves,
-        learning_rate=settings.shrinkage,
-        early_stopping=False,
-        random_state=int(random.integers(2**31)),
-    ).fit(x, y)
-    return Trees.mean_of(problem.features, [histogram_boosted(model)])
+    settings, models = data.settings, []
+    for _ in range(settings.forests):
+        rows = data.sample(replace=True)
+        model = HistGradientBoostingClassifier(
+            max_iter=settings.boosted_trees,
+            max_leaf_nodes=settings.boosted_leaves,
+            learning_rate=settings.shrinkage,
+            early_stopping=False,
+            random_state=data.seed(),
+        )
+        models.append(histogram_boosted(model.fit(data.columns[rows], data.y[rows])))
+    return models

@@ -56,6 +56,10 @@ class SurvivalEstimator(ABC):
         array of shape [n]
         """
 
+    def prepare(self, people: People) -> SurvivalEstimator:
+        """Return the estimator for plans of `people`: itself, unless it is to be calibrated on plans first."""
+        return self
+
     def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """Estimate the same without queries, to select among states before they are queried."""
         return self.chance(problem, people, states, rows)

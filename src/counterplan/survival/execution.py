@@ -14,6 +14,8 @@ from counterplan.problem.transitions import Floats, Ints, rounded
 from counterplan.problem.values import did_you_mean, listed
 from counterplan.survival.estimator import SurvivalEstimator
 
+ExecutionLike = float | Mapping[str, float]
+"""By how much functions that add may fall short: a share, or shares by function."""
 SHARES = (0.0, 0.5, 1.0)
 """Shares of the tolerance by which the variants of a state fall short."""
 
@@ -39,7 +41,7 @@ class ExecutionNoise:
     tolerances: Mapping[str, float]
 
     @classmethod
-    def read(cls, problem: Problem, execution: float | Mapping[str, float] | ExecutionNoise) -> ExecutionNoise:
+    def read(cls, problem: Problem, execution: ExecutionLike | ExecutionNoise) -> ExecutionNoise:
         """Validate the parameter `execution`.
 
         Parameters
@@ -172,7 +174,7 @@ class ExecutionEstimator(SurvivalEstimator):
         return mean
 
 
-def read_execution_options(texts: Sequence[str]) -> float | dict[str, float]:
+def read_execution_options(texts: Sequence[str]) -> ExecutionLike:
     """Read tolerances as they are written on the command line: one number, or FUNCTION=NUMBER, repeatedly.
 
     Raises
