@@ -14,7 +14,6 @@ import typer
 from counterplan.blackbox import BlackBox
 from counterplan.cli.terminal import echo
 from counterplan.errors import ForeignAnswersWarning
-from counterplan.inputs import Inputs
 from counterplan.problem import Problem
 from counterplan.problem.targets import Target, read_target
 from counterplan.recourse import Recourse
@@ -82,11 +81,6 @@ def read_survival_option(text: str | None) -> str | float | None:
         return float(text)
     except ValueError:
         return text
-
-
-def refit_options(inputs: Inputs) -> dict[str, Any]:
-    """The parameter `refits` of `Recourse`, if retrained models were given."""
-    return {"refits": inputs.refits} if inputs.refits else {}
 
 
 def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:

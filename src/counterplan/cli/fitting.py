@@ -19,7 +19,6 @@ from counterplan.cli.common import (
     count,
     printing_notices,
     read_target_option,
-    refit_options,
 )
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
@@ -121,9 +120,9 @@ def fit(
     )
     targets = [read_target_option(inputs.problem, text) for text in target or ()]
     table = inputs.people()
-    recourse = Recourse(inputs.problem, inputs.box, **refit_options(inputs))
+    recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if resume:
-        recourse = Recourse.resuming(out, inputs.problem, inputs.box, method, **refit_options(inputs))
+        recourse = Recourse.resuming(out, inputs.problem, inputs.box, method, refits=inputs.refits or None)
     stopped: Stopped | None = None
     with printing_notices(), progress_bar("Learning") as bar:
         display = FitDisplay(bar)

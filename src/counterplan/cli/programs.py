@@ -20,7 +20,6 @@ from counterplan.cli.common import (
     read_survival_option,
     read_target_option,
     recording,
-    refit_options,
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
@@ -80,7 +79,7 @@ def distil(
     inputs = resolve(
         folder, people, model, threshold=threshold, split=split, like=like, refits=refit or (), agree=agree
     )
-    recourse = load_recourse(workspace, inputs.box, **refit_options(inputs))
+    recourse = load_recourse(workspace, inputs.box, refits=inputs.refits or None)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
             inputs.people(),

@@ -25,7 +25,6 @@ from counterplan.cli.common import (
     read_survival_option,
     read_target_option,
     recording,
-    refit_options,
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
@@ -140,12 +139,12 @@ def recommend(
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
-    recourse = Recourse(inputs.problem, inputs.box, **refit_options(inputs))
+    recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if inputs.workspace is not None:
         recourse = load_recourse(
             inputs.workspace,
             inputs.box,
-            **refit_options(inputs),
+            refits=inputs.refits or None,
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )

@@ -19,7 +19,7 @@ from counterplan.survival.agreement import columns_of_any
 from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
-from counterplan.survival.plan_ends import Chance
+from counterplan.survival.plan_ends import Chance as Chance
 
 CACHE_SIZE = 500_000
 """Most states whose answers are cached for each problem."""
