@@ -19,6 +19,7 @@ from counterplan.survival.agreement import columns_of_any
 from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
+from counterplan.survival.plan_ends import Chance as Chance
 
 CACHE_SIZE = 500_000
 """Most states whose answers are cached for each problem."""
@@ -30,8 +31,6 @@ DEFAULT_REFITS = 5
 _CHUNK = 65_536
 """States that are looked up, and queried, together."""
 
-Chance = Callable[[Floats, Ints], Floats]
-"""The chance [n] of states [n, F] of the people `rows` [n]."""
 PlanEnds = Callable[[Chance], tuple[Floats, Ints]]
 """Plans by a given chance, and returns the final states [n, F] and whose they are [n]."""
 
@@ -263,7 +262,7 @@ def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> 
 INITIAL = LogisticCalibration(0.5, 0.0)
 """Calibration that the first plans are made with: the mean logit of models that plans were chosen by overstates."""
 OVERSTATEMENT = 0.02
-"""Subtracted from calibrated chances: refits that differ in the seed know little of models trained on other people."""
+"""Subtracted from calibrated chances: refits by another seed overstate what holds for models of other people."""
 
 
 class RefitEstimator(SurvivalEstimator):
@@ -300,6 +299,7 @@ def leave_one_out(
     *,
     today: BlackBox | None = None,
     calibration: LogisticCalibration = INITIAL,
+    overstatement: float = OVERSTATEMENT,
 ) -> LogisticCalibration:
     """Calibrate the mean logit of refits at the ends of plans, each refit judging plans that were made without it.
 
@@ -313,7 +313,7 @@ def leave_one_out(
         The retrained models. At most eight of them, evenly spaced, are left out.
     plan_ends : callable
         Plans for `people` by a chance, which is a function of states [n, F] and rows [n], and returns the final states
-        and their rows. It may return the ends of several plans for each person, for instance by several weights.
+        and their rows, such as `FrontierEnds`. It may return several plans for each person, by different weights.
     problem : Problem
     people : People
         The people to plan for, refused as they are.
@@ -321,6 +321,8 @@ def leave_one_out(
         The model of today, which replaces the others if there is only one refit.
     calibration : LogisticCalibration, optional
         The calibration to start with.
+    overstatement : float, default=0.02
+        Subtracted from calibrated chances.
 
     Returns
     -------
@@ -347,7 +349,7 @@ def leave_one_out(
             answers.append(refits.favourable(problem, people, states, rows)[:, one])
         if not sum(map(len, logits)):  # nobody has a plan
             return calibration
-        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), OVERSTATEMENT)
+        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), overstatement)
     return calibration
 
 
