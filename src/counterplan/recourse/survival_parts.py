@@ -10,8 +10,6 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
-from counterplan.planners.exact import ExactPlanner
-from counterplan.planners.objective_search import Oracle
 from counterplan.problem import People, Problem
 from counterplan.problem.outcomes import recorded_outcomes
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -21,9 +19,12 @@ from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.committee import Committee
 from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
-from counterplan.survival.refits import Chance, RefitEstimator, Refits, leave_one_out
+from counterplan.survival.margin_estimator import MarginEstimator
+from counterplan.survival.plan_ends import FrontierEnds
+from counterplan.survival.refits import RefitEstimator, Refits, leave_one_out
 
 if TYPE_CHECKING:
+    from counterplan.surrogate import Surrogate
     from counterplan.surrogate.active_learning import ActiveLearner
 
 WHAT, VERSION = "survival", 1
@@ -38,8 +39,6 @@ _CALIBRATION_PEOPLE = 100
 """Most people whose plans calibrate refits."""
 _CALIBRATION_STATES = 5_000
 """Most states of each of them."""
-_CALIBRATION_WEIGHTS = (4.0, 8.0)
-"""Weights of survival of these plans."""
 _log = logging.getLogger("counterplan")
 
 
@@ -52,10 +51,16 @@ class SurvivalParts:
     box : BlackBox
     refits : Refits, optional
         Retrained models.
+
+    Attributes
+    ----------
+    surrogate : Surrogate or None
+        The surrogate of the black box.
     """
 
     def __init__(self, problem: Problem, box: BlackBox, refits: Refits | None = None) -> None:
         self.problem, self.box, self.refits = problem, box, refits
+        self.surrogate: Surrogate | None = None
         self.committee: CommitteeEstimator | None = None
         self._refit_calibration: LogisticCalibration | None = None
         self._calibrated_refits: tuple[str, ...] = ()
@@ -63,12 +68,14 @@ class SurvivalParts:
 
     @property
     def estimator(self) -> SurvivalEstimator:
-        """The best estimate that is available: by refits, by a committee, or none."""
+        """The best estimate that is available: by refits, by a committee, by scores, or none."""
         if self.refits is not None:
             return _CalibratedOnDemand(self)
         if self.committee is not None:
             return self.committee
-        return NoEstimate(_UNKNOWN, _REMEDY)
+        if self.surrogate is not None and self.surrogate.link is None:
+            return NoEstimate(_UNKNOWN, _REMEDY)
+        return MarginEstimator(self.box, self.surrogate)
 
     def calibrated(self, people: People) -> RefitEstimator:
         """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`."""
@@ -84,15 +91,16 @@ class SurvivalParts:
         assert self.refits is not None
         logit = self.refits.logit(self.problem, people, people.states, np.arange(len(people)))
         refused = people.take(np.flatnonzero(logit < 0)[:_CALIBRATION_PEOPLE])
+        surrogate, refits = self.surrogate, self.refits
 
-        def plan_ends(chance: Chance) -> tuple[Floats, Ints]:
-            planner = _ChancePlanner(self.problem, self.box, chance)
-            plans = [planner.plan(refused, refused=True, survival=weight) for weight in _CALIBRATION_WEIGHTS]
-            found = [np.flatnonzero(part.lengths) for part in plans]
-            ends = [part.final_states[rows] for part, rows in zip(plans, found, strict=True)]
-            return np.concatenate(ends), np.concatenate(found)
+        def accepted(states: Floats, rows: Ints) -> Bools:
+            logit = refits.logit(self.problem, refused, states, rows) if surrogate is None else surrogate.logit(states)
+            return np.asarray(logit >= 0)
 
-        return leave_one_out(self.refits, plan_ends, self.problem, refused, today=self.box)
+        # Without a surrogate, nothing but the other refits may select ends: all of them would favour the one left out.
+        by_chance, most = surrogate is None, _CALIBRATION_STATES
+        ends = FrontierEnds(self.problem, refused, accepted, by_chance=by_chance, max_states=most)
+        return leave_one_out(self.refits, ends, self.problem, refused, today=self.box)
 
     def fit(self, people: People, seed: int, learner: ActiveLearner | None) -> None:
         """Fit a committee to the outcomes of `people`, if their table has them, and calibrate it without new queries.
@@ -112,7 +120,7 @@ class SurvivalParts:
             return
         favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
         rows = np.flatnonzero(known)
-        states, answers = self._unbiased_answers(people, learner)
+        states, answers, scores = self._unbiased_answers(people, learner)
         if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
             _log.info("no committee is fitted for survival: too few answers are known to calibrate it")
             return
@@ -121,22 +129,21 @@ class SurvivalParts:
         except SettingError as reason:
             _log.info("no committee is fitted for survival: %s", reason)
             return
-        calibration = LogisticCalibration.fit(committee.logit(states), answers)
-        self.committee = CommitteeEstimator(committee, calibration)
+        self.committee = CommitteeEstimator.fit(committee, states, answers, scores, self.surrogate)
 
-    def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools]:
-        """States [n, F] that were not selected by looking at the model, with its answers [n].
+    def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools, Floats]:
+        """States [n, F] that were not selected by looking at the model, with its answers [n] and scores [n].
 
         These are the first queries of the surrogate's run; otherwise, the known answers about people as they are.
         """
         if learner is not None and len(learner.unbiased) >= _MIN_ANSWERS:
-            labelled = learner.labelled_set
-            return labelled.states[learner.unbiased], labelled.answers[learner.unbiased]
-        session = self.box.session(self.problem, people)
-        cached = session.cached(people.states, np.arange(len(people)))
+            labelled, rows = learner.labelled_set, learner.unbiased
+            return labelled.states[rows], labelled.answers[rows], labelled.scores[rows]
+        cached = self.box.session(self.problem, people).cached(people.states, np.arange(len(people)))
         rows = np.flatnonzero([answer is not None for answer in cached])
-        answers = np.array([answer.favourable for answer in cached if answer is not None], bool)
-        return people.states[rows], answers
+        answers = [answer for answer in cached if answer is not None]
+        scores = [np.nan if answer.score is None else answer.score for answer in answers]
+        return people.states[rows], np.array([answer.favourable for answer in answers], bool), np.array(scores, float)
 
     def save(self, workspace: Workspace) -> None:
         """Save the committee and the calibration of refits in a workspace, or remove earlier ones."""
@@ -154,20 +161,24 @@ class SurvivalParts:
         else:
             workspace.remove(*SURVIVAL)
 
-    def load(self, workspace: Workspace, saved: Problem | None = None) -> None:
-        """Load what `save` wrote, if there is anything; `saved` is the problem there, if it is another."""
+    def load(self, workspace: Workspace, surrogate: Surrogate | None, saved: Problem | None = None) -> None:
+        """Load what `save` wrote with a `surrogate`, if there is anything; `saved` is another problem, if it is."""
+        self.surrogate = surrogate
         if workspace.holds(SURVIVAL[1]):
             load_artifact(workspace.folder, WHAT, VERSION, saved or self.problem, self._restore)
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
         """Restore saved parts; ValueError, KeyError or TypeError if they are invalid."""
         if (committee := facts.get("committee")) is not None:
-            self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee)
+            self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee, self.surrogate)
         if (refits := facts.get("refits")) is not None:
             fingerprints = refits["fingerprints"]
             if not isinstance(fingerprints, list) or not all(isinstance(one, str) for one in fingerprints):
                 raise ValueError("the fingerprints of refits are texts")
-            self._refit_calibration = read_calibration(refits["calibration"])
+            calibration = read_calibration(refits["calibration"])
+            if not isinstance(calibration, LogisticCalibration):
+                raise ValueError("refits have a logistic calibration")
+            self._refit_calibration = calibration
             self._calibrated_refits = tuple(fingerprints)
 
 
@@ -187,30 +198,3 @@ class _CalibratedOnDemand(SurvivalEstimator):
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`."""
         return self.prepare(people).chance(problem, people, states, rows)
-
-
-class _GivenChance(SurvivalEstimator):
-    """A chance as a function of states [n, F] and rows [n]."""
-
-    source: ClassVar[Source] = "refits"
-    portable = False
-
-    def __init__(self, function: Chance) -> None:
-        self._function = function
-
-    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
-        """See `SurvivalEstimator.chance`."""
-        return self._function(states, rows)
-
-
-class _ChancePlanner(ExactPlanner):
-    """Exact search on an estimate instead of the black box: a state is favourable if its chance is at least a half."""
-
-    def __init__(self, problem: Problem, box: BlackBox, chance: Chance) -> None:
-        super().__init__(problem, box, state_limit=_CALIBRATION_STATES)
-        self._chance = chance
-        self.survival = _GivenChance(chance)
-
-    def oracle(self, people: People) -> Oracle:
-        """See `ExactPlanner.oracle`."""
-        return lambda states, rows: self._chance(states, rows) >= 0.5
