@@ -82,7 +82,7 @@ SHARED = 0.25
 On the benchmarks it is about 0 (german), 0.5 (adult) and 0.6 (taiwan); too large a share overstates chances.
 """
 OVERSTATEMENT = 0.01
-"""Subtracted from these chances: the largest mean overstatement on the benchmarks, at plans for survival, rounded up."""
+"""Subtracted from these chances: the largest mean overstatement on the benchmarks, rounded up."""
 _MIN_ERROR = 1e-3
 _MAX_SHARED = 0.999
 
@@ -191,4 +191,4 @@ def _regression(logits: Floats, answers: Bools, steps: int = 50) -> tuple[float,
 
 
 MARGIN_ONLY = LogisticCalibration(1.5, -0.4)
-"""Of margins alone, where no outcomes are known: it understates on german and taiwan, and hardly overstates on adult."""
+"""Of margins alone, where no outcomes are known: it understates on german and taiwan, hardly overstates on adult."""
