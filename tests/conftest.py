@@ -19,6 +19,8 @@ sys.dont_write_bytecode = False
 # Two workers on two cores: threads of linear algebra would only wait for each other. Subprocesses inherit it.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# Plans state the date of their planning: outputs are compared byte for byte, also at midnight, and shown on pages.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1794873600")  # 17 November 2026
 # Compiled functions are shared between processes and runs: most of the time to train in tests is compilation.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -23,6 +23,7 @@ PAGES = (
     "adding-a-planner.md",
     "adding-a-benchmark.md",
     "several-outcomes.md",
+    "plans-that-last.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 

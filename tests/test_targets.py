@@ -267,7 +267,7 @@ def test_texts_name_the_outcome() -> None:
         }
         assert words[plan.status] in str(plan)
         assert "Refused" not in str(plan)
-        assert plan.status is not Status.FOUND or f"Checked with the model: {target}." in str(plan)
+        assert plan.status is not Status.FOUND or f"on 17 November 2026: {target}." in str(plan)
         assert "avourable" not in plan._repr_html_()
         assert f"target='{target}'" in repr(plan)
     assert {plan.status for plan in plans} == {Status.FOUND, Status.ALREADY_FAVOURABLE, Status.INFEASIBLE}

@@ -35,7 +35,18 @@ if TYPE_CHECKING:
         ProgramPlanner,
         SearchPlanner,
     )
-    from counterplan.plans import Plan, Plans, Reason, Replay, Status, Step
+    from counterplan.plans import (
+        Check,
+        Plan,
+        Plans,
+        Reason,
+        Replay,
+        Robustness,
+        Status,
+        Step,
+        SurvivalBasis,
+        SurvivalReport,
+    )
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Quality, QualitySettings, Recourse
@@ -44,16 +55,19 @@ if TYPE_CHECKING:
     from counterplan.surrogate import Surrogate
     from counterplan.surrogate.acquisition import GuideSettings
     from counterplan.surrogate.active_learning import LearningSettings
+    from counterplan.survival.agreement import Agreement
 
 __version__ = "0.2.0"
 
 logging.getLogger("counterplan").addHandler(logging.NullHandler())
 
 __all__ = [
+    "Agreement",
     "AutoPlanner",
     "AutoSettings",
     "BlackBox",
     "CascadePlanner",
+    "Check",
     "CounterplanError",
     "EvolutionPlanner",
     "EvolutionSettings",
@@ -82,12 +96,15 @@ __all__ = [
     "Reason",
     "Recourse",
     "Replay",
+    "Robustness",
     "SearchPlanner",
     "SettingError",
     "Status",
     "Step",
     "StorageError",
     "Surrogate",
+    "SurvivalBasis",
+    "SurvivalReport",
     "TrainingSettings",
     "Workspace",
     "benchmarks",
@@ -109,7 +126,18 @@ _MODULES = {
         "SettingError",
         "StorageError",
     ),
-    "plans": ("Reason", "Plan", "Plans", "Replay", "Status", "Step"),
+    "plans": (
+        "Check",
+        "Plan",
+        "Plans",
+        "Reason",
+        "Replay",
+        "Robustness",
+        "Status",
+        "Step",
+        "SurvivalBasis",
+        "SurvivalReport",
+    ),
     "planners": (
         "AutoPlanner",
         "AutoSettings",
@@ -129,6 +157,7 @@ _MODULES = {
     "surrogate": ("Surrogate",),
     "surrogate.acquisition": ("GuideSettings",),
     "surrogate.active_learning": ("LearningSettings",),
+    "survival.agreement": ("Agreement",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -183,6 +183,10 @@ class BlackBox:
         self._outcomes: dict[str, dict[bytes, str]] = {}
         """Outcomes by query key, for each `label_fingerprint` of a problem: they serve any target."""
 
+    def fresh(self) -> BlackBox:
+        """Return a black box of the same model, threshold, outcomes and dtypes, without a budget or any answers."""
+        return BlackBox(self.model, self._favourable, threshold=self.threshold, batch=self.batch, dtypes=self._dtypes)
+
     @property
     def given_favourable(self) -> frozenset[str] | None:
         """The favourable outcomes given, or None for those of the problem."""

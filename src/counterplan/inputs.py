@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from counterplan.problem.tables import count_rows, iter_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
+from counterplan.survival.agreement import Agreement
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Inputs:
         Whether there is a model to query.
     source : Path or None
         The file of the people, which error messages name.
+    refits : tuple of BlackBox
+        Retrained models to estimate survival with.
     """
 
     problem: Problem
@@ -50,6 +53,7 @@ class Inputs:
     origin: Origin
     has_model: bool = True
     source: Path | None = None
+    refits: tuple[BlackBox, ...] = ()
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -140,6 +144,8 @@ def resolve(
     problem: str | Path | Problem | None = None,
     like: str | Path | None = None,
     lazy: bool = False,
+    refits: Sequence[object] = (),
+    agree: int | None = None,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -169,6 +175,11 @@ def resolve(
         A Parquet file with the dtypes that the model expects, such as its training data.
     lazy : bool, default=False
         Whether a file of people is read on first access of `Inputs.table` only, and can be read in `Inputs.parts`.
+    refits : sequence of objects, optional
+        Retrained models, in the forms of `model`, with the same `threshold` and `like`.
+    agree : int, optional
+        Number of the model and its `refits` that have to decide favourably: `Inputs.box` is their `Agreement`, and
+        `Inputs.refits` is empty, because models that a plan was made for do not tell whether it lasts.
 
     Returns
     -------
@@ -177,7 +188,7 @@ def resolve(
     Raises
     ------
     SettingError
-        If a name cannot be resolved, or people or a model are missing.
+        If a name cannot be resolved, people or a model are missing, or fewer than `agree` models are given.
     ProblemError
         If the problem file is invalid.
     PeopleError
@@ -215,6 +226,7 @@ def resolve(
             origin if provided else Origin(None, seed),
             source=_source(people),
         )
+        inputs = _with_refits(inputs, [black_box(one, threshold, dtypes) for one in refits], agree)
         return inputs if lazy else _with_table(inputs)
     if workspace is None:
         _require_problem_name(name)
@@ -225,6 +237,7 @@ def resolve(
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
     box = BlackBox(_no_model) if model is None else black_box(model, threshold, dtypes)
     inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
+    inputs = _with_refits(inputs, [black_box(one, threshold, dtypes) for one in refits], agree)
     return inputs if lazy else _with_table(inputs)
 
 
@@ -396,6 +409,22 @@ def read_like(path: str | Path) -> pd.DataFrame:
     if not str(path).endswith((".parquet", ".pq")):
         raise SettingError(f"{path}: --like expects a Parquet file, whose columns have dtypes")
     return read_table(path)
+
+
+def _with_refits(inputs: Inputs, refits: list[BlackBox], agree: int | None) -> Inputs:
+    """`inputs` with retrained models to estimate survival with, or, if so many have to `agree`, in the black box."""
+    if agree is None:
+        return replace(inputs, refits=tuple(refits))
+    if not refits:
+        raise SettingError(f"--agree {agree}: give retrained models that have to agree with the model, with --refit")
+    if not inputs.has_model:
+        raise SettingError(f"--agree {agree}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
+    count = len(refits) + 1
+    if not 1 <= agree <= count:
+        raise SettingError(
+            f"--agree {agree}: there are {count} models, with the refits; choose a number from 1 to {count}"
+        )
+    return replace(inputs, box=Agreement([inputs.box, *refits], agree))
 
 
 def _source(people: str | Path | PeopleTable | None) -> Path | None:

@@ -46,7 +46,7 @@ def test_a_plan_is_a_timeline(longest: Plan) -> None:
         assert step.text in page.text
         assert f"effort {step.cost:.1f}" in page.text
     assert page.text.count("because you are young") == len(longest.steps)
-    assert "Checked with the model: favourable." in page.text
+    assert "on 17 November 2026: favourable." in page.text
     loose = Page(replace(longest, verified=False, optimal=False, caution="It might rain.")._repr_html_())
     assert "Not checked with the model" in loose.text
     assert "It might rain." in loose.text

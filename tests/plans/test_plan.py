@@ -17,7 +17,7 @@ def test_prints_as_a_person_would_write_it(plans: Plans, longest: Plan) -> None:
     count = len(longest.steps)
     assert text.startswith(f"Refused. {count} steps would change that (effort {longest.cost:.1f}, the least poss")
     assert all(f"{number}. {step.text}" in text for number, step in enumerate(longest.steps, 1))
-    assert f"Checked with the model: favourable. {longest.queries:,} questions asked." in text
+    assert f"on 17 November 2026: favourable. {longest.queries:,} questions asked." in text
     reasoned = replace(longest, steps=(replace(longest.steps[0], reason="you are young"),))
     assert "     because you are young" in str(reasoned)
     assert "at least 3.0" in str(replace(longest, optimal=False, lower_bound=3.0))

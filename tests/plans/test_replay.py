@@ -12,7 +12,7 @@ import pytest
 
 import strangers
 from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, SettingError
-from counterplan.plans.columns import Coded
+from counterplan.plans.coded import Coded
 from counterplan.plans.plan import Reason
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, Plan, Plans, Reason, SettingError, Status, Step
+from counterplan import BlackBox, Check, ExactPlanner, Plan, Plans, Reason, Robustness, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
 from counterplan.plans import tables
 from counterplan.problem.values import visible
@@ -32,6 +32,29 @@ def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
     assert Plans(()).to_frame().columns.tolist() == frame.columns.tolist()
 
 
+def robustness_of(plan: Plan) -> dict[str, object]:
+    """The columns about retrained models and the check."""
+    known = plan.robustness or Robustness()
+    row: dict[str, object] = {
+        "survival": known.survival,
+        "survival_source": known.basis.source if known.basis else "",
+        "survival_at_least": known.basis.at_least if known.basis else None,
+        "survival_proved": known.proved,
+        "cheapest_cost": known.cheapest_cost,
+        "cheapest_survival": known.cheapest_survival,
+        "cheapest_verified": known.cheapest_verified,
+        "held": known.held,
+        "judged": known.judged,
+    }
+    row = {name: np.nan if value is None else value for name, value in row.items()}
+    check = plan.check or Check("", "", "2000-01-01")
+    return row | {
+        "model": check.model,
+        "fingerprint": check.fingerprint,
+        "checked_on": check.date if plan.check else "",
+    }
+
+
 def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
     """The table, row by row from the objects."""
     rows = []
@@ -45,6 +68,7 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
             "lower_bound": np.nan if plan.lower_bound is None else plan.lower_bound,
             "questions": plan.queries,
             "caution": plan.caution,
+            **robustness_of(plan),
         }
         for number, step in enumerate(plan.steps, 1):
             source = step.because.source if step.because else None
@@ -54,9 +78,8 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
         if not plan.steps:
             rows.append(head | {"step": 0})
     columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions", "step", "function"]
-    return pd.DataFrame(
-        rows, columns=[*columns, "argument", "cost", "text", "reason", "source", "caution"], dtype=dtype
-    )
+    columns += ["argument", "cost", "text", "reason", "source", "caution"]
+    return pd.DataFrame(rows, columns=[*columns, *robustness_of(Plan(1, Status.NOT_FOUND, {}))], dtype=dtype)
 
 
 @settings(max_examples=12)
@@ -179,8 +202,8 @@ def test_equal_rows_are_written_once(german: Benchmark, monkeypatch: pytest.Monk
     people = pd.concat([german.refused_test.head(10)] * 20, ignore_index=True)
     plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(people)
     calls = []
-    cell = tables._cell
-    monkeypatch.setattr(tables, "_cell", lambda value: (calls.append(value), cell(value))[1])
+    cell = tables.cell
+    monkeypatch.setattr(tables, "cell", lambda value: (calls.append(value), cell(value))[1])
     text = plans.to_csv()
     assert len(calls) < len(text.splitlines())
     rows = [line.partition(",")[2] for line in text.splitlines()[1:]]

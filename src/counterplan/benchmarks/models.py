@@ -77,6 +77,10 @@ class BenchmarkModel(ABC):
         chance = self.score(states)
         return chance if set(favourable) == set(self.problem.outcome.favourable) else 1 - chance
 
+    def label_threshold(self, favourable: Collection[str]) -> float:
+        """The least score of the `favourable` outcomes at which the label is one of them."""
+        return self.threshold if set(favourable) == set(self.problem.outcome.favourable) else 1 - self.threshold
+
     def __call__(self, people: pd.DataFrame) -> npt.NDArray[Any]:
         """Alias of `labels`."""
         return self.labels(people)

@@ -35,6 +35,25 @@ Like = Annotated[
     typer.Option(help="A Parquet file whose columns have the dtypes that the model expects: its training data."),
 ]
 
+RefitNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--refit",
+        help="The model, trained again: in the forms of --model; repeatable. Plans can be made to last for them.",
+    ),
+]
+Agree = Annotated[
+    int | None,
+    typer.Option(help="Plans have to be favourable to at least so many of the model and its refits (--refit)."),
+]
+SurvivalWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--survival",
+        help="Weight of the chance that plans hold after the model is trained again: none, balanced, high or a number.",
+    ),
+]
+
 Jobs = Annotated[
     int, typer.Option(help="Number of processes; -1: one per core. The result is the same for any number.")
 ]
@@ -52,6 +71,16 @@ def read_target_option(problem: Problem, text: str) -> Target:
     if text in problem.outcome.values or not all(part in problem.outcome.values for part in parts):
         return read_target(problem.outcome, text)
     return read_target(problem.outcome, frozenset(parts))
+
+
+def read_survival_option(text: str | None) -> str | float | None:
+    """The weight of survival that a text on the command line gives: a name, or a number."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def load_recourse(workspace: Workspace, box: BlackBox, **options: Any) -> Recourse:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from counterplan import benchmarks
-from counterplan.cli.common import Jobs, Like, ModelName, Threshold, count, printing_notices, read_target_option
+from counterplan.cli.common import (
+    Agree,
+    Jobs,
+    Like,
+    ModelName,
+    RefitNames,
+    Threshold,
+    count,
+    printing_notices,
+    read_target_option,
+)
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
@@ -52,6 +62,8 @@ def fit(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
+    refit: RefitNames = None,
+    agree: Agree = None,
     method: Annotated[
         str | None,
         typer.Option(help="What to learn: guided (a surrogate of the model; the default), search (an agent), or both."),
@@ -95,12 +107,22 @@ def fit(
         raise SettingError("--labels-only is about a surrogate, which --method search does not learn")
     settings = (preset, _labels_only()) if labels_only else preset
     split = "refused_train" if method == "search" else "train"
-    inputs = resolve(problem, people, model, threshold=threshold, seed=seed, split=split, like=like)
+    inputs = resolve(
+        problem,
+        people,
+        model,
+        threshold=threshold,
+        seed=seed,
+        split=split,
+        like=like,
+        refits=refit or (),
+        agree=agree,
+    )
     targets = [read_target_option(inputs.problem, text) for text in target or ()]
     table = inputs.people()
-    recourse = Recourse(inputs.problem, inputs.box)
+    recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if resume:
-        recourse = Recourse.resuming(out, inputs.problem, inputs.box, method)
+        recourse = Recourse.resuming(out, inputs.problem, inputs.box, method, refits=inputs.refits or None)
     stopped: Stopped | None = None
     with printing_notices(), progress_bar("Learning") as bar:
         display = FitDisplay(bar)
@@ -135,6 +157,7 @@ def fit(
     if not targets:
         _print_results(recourse, workspace, title, how)
     needed = "" if inputs.origin.benchmark else " --people FILE --model MODEL"
+    needed += "".join(f" --refit {one}" for one in refit or ()) + ("" if agree is None else f" --agree {agree}")
     needed += f" --target '{target[0]}'" if target else ""
     echo(f"Saved in {out}. Plan with: counterplan recommend {out}{needed}")
     if stopped is not None and not recourse.budget_spent_:

@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from counterplan.cli.common import (
+    Agree,
     Jobs,
     Like,
     ModelName,
+    RefitNames,
+    SurvivalWeight,
     TargetName,
     Threshold,
     load_recourse,
+    read_survival_option,
     read_target_option,
     recording,
 )
@@ -38,6 +42,9 @@ def distil(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
+    refit: RefitNames = None,
+    agree: Agree = None,
+    survival: SurvivalWeight = None,
     target: TargetName = None,
     prefer: Annotated[
         str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
@@ -69,8 +76,10 @@ def distil(
     chosen = None if target is None else read_target_option(saved_problem, target)
     require_writable(workspace.path(PROGRAM))
     split = "refused_train" if preset == "paper" else "train"
-    inputs = resolve(folder, people, model, threshold=threshold, split=split, like=like)
-    recourse = load_recourse(workspace, inputs.box)
+    inputs = resolve(
+        folder, people, model, threshold=threshold, split=split, like=like, refits=refit or (), agree=agree
+    )
+    recourse = load_recourse(workspace, inputs.box, refits=inputs.refits or None)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
         program = recourse.distil(
             inputs.people(),
@@ -81,6 +90,7 @@ def distil(
             prefer=prefer,
             preset=preset,
             protected=protected,
+            survival=read_survival_option(survival),
             seed=seed,
             jobs=jobs,
             progress=stage_display(bar),

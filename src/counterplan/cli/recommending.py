@@ -12,13 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from counterplan.cli.common import (
+    Agree,
     Jobs,
     Like,
     ModelName,
     ProblemName,
+    RefitNames,
+    SurvivalWeight,
     TargetName,
     Threshold,
     load_recourse,
+    read_survival_option,
     read_target_option,
     recording,
 )
@@ -36,6 +40,7 @@ from counterplan.problem.values import did_you_mean, text_of
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
+from counterplan.survival.execution import read_execution_options
 
 MOST_PRINTED = 20
 CHUNK = 512
@@ -67,6 +72,20 @@ def recommend(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
+    refit: RefitNames = None,
+    agree: Agree = None,
+    survival: SurvivalWeight = None,
+    survival_at_least: Annotated[
+        float | None,
+        typer.Option(help="The least chance, above 0 and at most 1, that plans hold after the model is trained again."),
+    ] = None,
+    execution: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Share of a change that people may miss, such as 0.06 for 6 %, or FUNCTION=0.06; repeatable. Survival "
+            "includes it."
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first people only, at most this many.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
@@ -103,6 +122,7 @@ def recommend(
         raise SettingError("--target is for everybody, and --target-column for each person: use one of them")
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
+    lasting = _survival_options(survival, survival_at_least, execution)
     model_required = planner != "program" or model is not None
     inputs = resolve(
         problem,
@@ -114,14 +134,17 @@ def recommend(
         problem=other_problem,
         like=like,
         lazy=True,
+        refits=refit or (),
+        agree=agree,
     )
     if not inputs.has_model:
         budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
-    recourse = Recourse(inputs.problem, inputs.box)
+    recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if inputs.workspace is not None:
         recourse = load_recourse(
             inputs.workspace,
             inputs.box,
+            refits=inputs.refits or None,
             answers=inputs.has_model and not ask_again,
             problem=None if other_problem is None else inputs.problem,
         )
@@ -144,7 +167,7 @@ def recommend(
                 try:
                     for chunk in chunks:
                         options: dict[str, Any] = {"forbid": forbid or (), "budget": budget, "refused": refused}
-                        options |= {"jobs": jobs, "progress": bar.advance}
+                        options |= {"jobs": jobs, "progress": bar.advance} | lasting
                         if isinstance(method, TargetPlanner):
                             chunk, wanted = (chunk, fixed) if fixed else _split_targets(chunk, target_column or "")
                             plans = method.plan(chunk, target=wanted, **options)
@@ -173,6 +196,13 @@ def recommend(
             pass
     table = inputs.take(person, limit).people()
     run((table.take(slice(first, first + size)) for first in range(0, len(table), size)), len(table))
+
+
+def _survival_options(weight: str | None, at_least: float | None, execution: list[str] | None) -> dict[str, Any]:
+    """The parameters of `Planner.plan` about survival that were given."""
+    options = {"survival": read_survival_option(weight), "survival_at_least": at_least}
+    given = {name: value for name, value in options.items() if value is not None}
+    return given | ({"execution": read_execution_options(execution)} if execution else {})
 
 
 def _split_targets(people: People, column: str) -> tuple[People, TargetsLike]:

@@ -12,8 +12,9 @@ from counterplan.errors import PeopleError
 from counterplan.parallel import WorkerLink, run_chunks
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.change_sets import Hints
 from counterplan.search.synthetic import synthesize
-from counterplan.surrogate.acquisition import GuideSettings, guide_unverified
+from counterplan.surrogate.acquisition import GuideSettings, Logit, guide_unverified
 from counterplan.surrogate.surrogate import Surrogate
 
 
@@ -72,16 +73,16 @@ class _Guide(NamedTuple):
     """How demonstrations are planned."""
 
     problem: Problem
-    surrogate: Surrogate
+    logit: Logit
+    hints: Hints | None
     settings: GuideSettings
     confidences: tuple[float, ...]
 
     def plan(self, chunk: _Chunk, progress: Callable[[int], None]) -> tuple[Ints, Floats]:
         """Plans [P, n, T] and costs [P, n] at each confidence."""
         levels = [(level, np.flatnonzero(rows)) for level, rows in zip(self.confidences, chunk.selected, strict=True)]
-        logit, hints = self.surrogate.logit, self.surrogate.hints
         found = guide_unverified(
-            self.problem, chunk.starts, logit, self.settings, levels, hints=hints, progress=progress
+            self.problem, chunk.starts, self.logit, self.settings, levels, hints=self.hints, progress=progress
         )
         return np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
 
@@ -99,9 +100,12 @@ def demonstrate(
     random: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
     jobs: int = 1,
+    *,
+    logit: Logit | None = None,
 ) -> Demonstrations:
     """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without a plan are dropped.
 
+    `logit` gives the log odds [n] that the ends of plans [n, F] are successful; default: those of the surrogate.
     `progress` is called with the number of plans made so far and of all plans.
     """
     starts, real = refused_states(problem, people, surrogate, settings.people, random)
@@ -117,7 +121,7 @@ def demonstrate(
         progress(done, total)
 
     guided = GuideSettings(max_expansions=settings.max_expansions, batch_size=_BATCH_SIZE)
-    context = _Guide(problem, surrogate, guided, settings.confidences)
+    context = _Guide(problem, logit or surrogate.logit, surrogate.hints, guided, settings.confidences)
     selected = np.stack([np.isin(np.arange(len(starts)), group) for group in groups])
     size = guided.people_at_once(problem)
     chunks = [_Chunk(starts[i : i + size], selected[:, i : i + size]) for i in range(0, len(starts), size)]

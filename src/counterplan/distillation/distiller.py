@@ -30,9 +30,12 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import Program, ProgramCard
 from counterplan.program.card import WithoutFunction
 from counterplan.program.export.card_summary import used
+from counterplan.search.objective import lasting_odds
 from counterplan.search.synthetic import synthesize
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate import Surrogate
+from counterplan.surrogate.acquisition import Logit
+from counterplan.survival.estimator import SurvivalEstimator
 
 TRACES = 250
 """Traces that the paper samples."""
@@ -55,10 +58,26 @@ class _Made:
     made_with: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class _LastingLogit:
+    """Log odds that states are favourable and stay so; an object, so that worker processes can have it."""
+
+    surrogate: Surrogate
+    survival: SurvivalEstimator
+    power: float
+
+    def __call__(self, states: Floats) -> Floats:
+        """Log odds [n] of `states` [n, F]."""
+        chance = self.survival.of_states(states)
+        assert chance is not None
+        return lasting_odds(self.surrogate.logit(states), chance, self.power)
+
+
 class ProgramDistiller:
     """Distils one program from `people`; some of them are held out for a trial.
 
-    `queries` is the number of queries of the fit, by method; `jobs` is the number of processes.
+    `survival` estimates the survival of the ends of plans, if `options` give it weight. `queries` is the number of
+    queries of the fit, by method; `jobs` is the number of processes.
     """
 
     def __init__(
@@ -70,13 +89,14 @@ class ProgramDistiller:
         surrogate: Surrogate | None,
         options: DistillOptions,
         *,
+        survival: SurvivalEstimator | None = None,
         progress: Progress = lambda what, done, total: None,
         queries: Mapping[str, int] | None = None,
         jobs: int = 1,
     ) -> None:
         self.jobs = checked_jobs(jobs)
         self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
-        self.options, self.progress = options, progress
+        self.options, self.progress, self.survival = options, progress, survival
         self.random = np.random.default_rng(options.seed)
         self.avoid = () if options.tests_protected else tuple(f.index for f in problem.features if f.protected)
         fitted = "search" if options.preset == "paper" else "guided"
@@ -106,6 +126,7 @@ class ProgramDistiller:
             demonstrating = replace(demonstrating, people=options.traces)
         _, held_out = self.hold_out(np.flatnonzero(surrogate.logit(self.people.states) < 0))
         others = np.setdiff1d(np.arange(len(self.people)), held_out)
+        logit = self.success_logit(surrogate)
         demonstrations = demonstrate(
             self.problem,
             self.people.take(others),
@@ -114,21 +135,33 @@ class ProgramDistiller:
             self.random,
             lambda done, total: self.progress("demonstrating", done, total),
             self.jobs,
+            logit=logit,
         )
         settings = options.settings()
-        search = PolicySearch(
-            self.problem, demonstrations, surrogate.logit, settings, self.random, self.avoid, self.jobs
-        )
+        search = PolicySearch(self.problem, demonstrations, logit, settings, self.random, self.avoid, self.jobs)
         trees = search.run(lambda done: self.progress("distilling", done, settings.rounds))
-        made_with = {
+        made_with: dict[str, Any] = {
             "method": "policy search on a surrogate",
             "prefer": options.prefer or "balanced",
             "teaching": settings_to_dict(demonstrating),
             "distilling": settings_to_dict(settings),
         }
+        if options.survival:
+            made_with["survival"] = options.survival
         program = Program(self.problem, trees).simplified()
         made = _Made(program, demonstrations.starts, demonstrations.real, made_with)
         return self.with_card(made, self.people.take(held_out))
+
+    def success_logit(self, surrogate: Surrogate) -> Logit:
+        """The log odds that a state is favourable, and, if survival has weight, that it stays so."""
+        if not self.options.survival:
+            return surrogate.logit
+        if self.survival is None or self.survival.of_states(self.people.states[:0]) is None:
+            raise NotFittedError(
+                "a program toward survival needs an estimate that depends on the state alone: fit with people whose "
+                "table has the column of the outcome"
+            )
+        return _LastingLogit(surrogate, self.survival, self.options.survival_power)
 
     def by_imitation(self) -> Program:
         """The paper's method: traces of the agent with its search, and a scikit-learn tree in each node."""

@@ -8,6 +8,7 @@ from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import SettingError
 from counterplan.planners.base import is_whole
 from counterplan.problem.values import did_you_mean
+from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
 PREFER = ("success", "effort", "short")
@@ -32,6 +33,8 @@ class DistillOptions:
     protected : bool, optional
         Whether rules may test protected features; None is False, and True with preset "paper".
     seed : int, default=0
+    survival : float, default=0
+        Weight of survival, as of plans: 0 for plans that need only hold today.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class DistillOptions:
     preset: str = "default"
     protected: bool | None = None
     seed: int = 0
+    survival: float = 0.0
 
     def __post_init__(self) -> None:
         for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
@@ -64,11 +68,18 @@ class DistillOptions:
             raise SettingError(f"'seed' must be an integer from 0 to {2**32 - 1:,}, not {self.seed!r}")
         if self.preset == "paper" and (self.prefer or self.rounds):
             raise SettingError("'prefer' and 'rounds' are not for the preset 'paper', which imitates an agent once")
+        if self.preset == "paper" and self.survival:
+            raise SettingError("'survival' is not for the preset 'paper', which imitates an agent")
 
     @property
     def tests_protected(self) -> bool:
         """Whether rules may test protected features, by the preset if it is not given."""
         return self.preset == "paper" if self.protected is None else self.protected
+
+    @property
+    def survival_power(self) -> float:
+        """Exponent of the chance of survival in the success of a plan: 1 for the weight "balanced"."""
+        return self.survival / WEIGHTS["balanced"]
 
     def settings(self) -> PolicySearchSettings:
         """The settings of the policy search."""

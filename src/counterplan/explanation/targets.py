@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from counterplan.plans import Coded, Plans
-from counterplan.plans.columns import NO_CODE
+from counterplan.plans.coded import NO_CODE
 from counterplan.problem import Problem
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterplan.errors import ModelError
 from counterplan.models.outputs import Array, numbers_or_none
-from counterplan.models.protocol import Model, labels_and_scores
+from counterplan.models.protocol import Model, label_threshold, labels_and_scores
 from counterplan.problem.parts import Outcome
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.problem.values import did_you_mean, is_missing, listed, text_of
@@ -84,6 +84,10 @@ class Decision:
         if self.threshold is None:
             return 0.5
         return -self.threshold if self.at_most else self.threshold
+
+    def cutoff_of(self, model: Model) -> float:
+        """The same for `model`, which may state the probability from which on its labels are favourable."""
+        return label_threshold(model, self.labels_of(model)) if self.threshold is None else self.cutoff
 
     def labels_of(self, model: Model) -> frozenset[str]:
         """The favourable labels as `model` writes them: codes of the outcome, unless it knows the values themselves."""

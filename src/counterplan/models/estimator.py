@@ -14,6 +14,7 @@ from counterplan.models.identity import identity_of
 from counterplan.models.outputs import Array, as_array, as_labels, as_scores, favourable_probability, model_errors
 from counterplan.models.protocol import scores_or_none
 from counterplan.models.registry import package_of, training_of
+from counterplan.models.sklearn import probability_threshold
 from counterplan.problem.values import text_of
 
 
@@ -88,6 +89,16 @@ class EstimatorModel:
             labels = np.asarray(self.estimator.classes_)[probabilities.argmax(axis=1)]
             return labels, favourable_probability(probabilities, self.classes, favourable, self.name)
         return self.labels(people), scores_or_none(self, people, favourable)
+
+    def label_threshold(self, favourable: Collection[str]) -> float | None:
+        """The probability of the `favourable` classes from which on its label is one of them; None if unknown.
+
+        Known of scikit-learn's estimators with a decision threshold of their own.
+        """
+        threshold, positive = probability_threshold(self.estimator)
+        if threshold is None or self.classes is None or len(self.classes) != 2:
+            return None
+        return threshold if {positive or self.classes[1]} == set(favourable) else 1 - threshold
 
     def _labels(self, table: pd.DataFrame | Array) -> Array:
         with model_errors(self.name, table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pandas as pd
@@ -35,7 +36,8 @@ class Model(Protocol):
 
     Notes
     -----
-    A model may also define ``labels_and_scores(people, favourable)``, see `labels_and_scores`.
+    A model may also define ``labels_and_scores(people, favourable)``, see `labels_and_scores`, and
+    ``label_threshold(favourable)``, see `label_threshold`.
     """
 
     name: str
@@ -94,6 +96,13 @@ def scores_or_none(model: Model, people: pd.DataFrame, favourable: Collection[st
         return None
 
 
+def label_threshold(model: Model, favourable: Collection[str]) -> float:
+    """The score from which on the labels of `model` are favourable: the one that it states, or a probability of 0.5."""
+    stated = getattr(model, "label_threshold", None)
+    threshold = None if stated is None else stated(favourable)
+    return 0.5 if threshold is None else float(threshold)
+
+
 def dtypes_of(model: object) -> Mapping[str, Any] | None:
     """The pandas dtypes by column that a model was trained on, as far as it knows them; None if it knows none."""
     return getattr(model, "dtypes", None) or None
@@ -103,3 +112,22 @@ def columns_of(model: object) -> list[str] | None:
     """The columns that a model was trained on; None if unknown."""
     columns = getattr(model, "columns", None)
     return None if columns is None else [str(column) for column in columns]
+
+
+@dataclass
+class ModelDescription:
+    """Stands for a model, or for several, where queries are answered by other means; it is never called."""
+
+    name: str
+    columns: list[str] | None = None
+    batch: int = 1_000_000
+    classes: tuple[str, ...] | None = None
+    identity: str = ""
+
+    def labels(self, people: pd.DataFrame) -> Array:
+        """Never called."""
+        raise AssertionError(f"{self.name}: queries are answered by other means")
+
+    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Array:
+        """Never called."""
+        raise AssertionError(f"{self.name}: queries are answered by other means")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.models.package import Package
+from counterplan.problem.values import text_of
 
 
 def _dtypes(estimator: Any) -> Mapping[str, Any] | None:
@@ -45,6 +46,19 @@ def _inner(estimator: Any) -> Any:
         if (inner := getattr(estimator, attribute, None)) is not None:
             return inner
     return getattr(estimator, "estimator", None) if type(estimator).__name__ == "FrozenEstimator" else None
+
+
+def probability_threshold(estimator: Any) -> tuple[float | None, str | None]:
+    """The probability from which on `estimator` predicts its positive class, and that class if it was given.
+
+    Known of `FixedThresholdClassifier` and `TunedThresholdClassifierCV`; None of all others.
+    """
+    threshold = getattr(estimator, "best_threshold_", getattr(estimator, "threshold", None))
+    response = getattr(estimator, "response_method", None)
+    if response not in ("auto", "predict_proba") or not isinstance(threshold, float) or not 0 < threshold < 1:
+        return None, None
+    positive = getattr(estimator, "pos_label", None)
+    return threshold, None if positive is None else text_of(positive)
 
 
 PACKAGE = Package("sklearn", dtypes=_dtypes, inner=_inner, closed=False)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from counterplan.blackbox import Answer, BlackBox, OracleSession
 from counterplan.errors import SettingError
-from counterplan.models.protocol import columns_of
+from counterplan.models.protocol import ModelDescription, columns_of
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
@@ -44,29 +43,12 @@ class Query(NamedTuple):
     scores: bool
 
 
-@dataclass
-class _RemoteModel:
-    """Stands for the model in a worker; it is never called."""
-
-    name: str
-    columns: list[str] | None
-    batch: int = 1_000_000
-    classes: tuple[str, ...] | None = None
-    identity: str = ""
-
-    def labels(self, people: pd.DataFrame) -> Any:
-        raise AssertionError("queries of a worker are sent by another process")
-
-    def scores(self, people: pd.DataFrame, favourable: Collection[str]) -> Any:
-        raise AssertionError("queries of a worker are sent by another process")
-
-
 class RemoteBox(BlackBox):
     """A black box in a worker: it caches answers, and passes other queries on to the process that started it."""
 
     def __init__(self, spec: BoxSpec) -> None:
         super().__init__(
-            _RemoteModel(spec.name, spec.columns),
+            ModelDescription(spec.name, spec.columns),
             spec.favourable,
             threshold=spec.threshold,
             cache_size=spec.cache_size,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from counterplan.planners.program import ProgramPlanner
     from counterplan.planners.search import SearchPlanner
     from counterplan.planners.targets import TargetPlanner
-    from counterplan.planners.task import Goal, PlanningTask
+    from counterplan.planners.task import PlanningTask
 
 __all__ = [
     "AutoDecision",
@@ -28,7 +28,6 @@ __all__ = [
     "EvolutionPlanner",
     "EvolutionSettings",
     "ExactPlanner",
-    "Goal",
     "GuidedPlanner",
     "Planner",
     "PlanningTask",
@@ -52,7 +51,6 @@ _MODULE_OF = {
     "ProgramPlanner": "program",
     "SearchPlanner": "search",
     "TargetPlanner": "targets",
-    "Goal": "task",
     "PlanningTask": "task",
 }
 

@@ -167,6 +167,7 @@ class AutoPlanner(Planner):
 
     name: ClassVar[str] = "auto"
     chooses: ClassVar[bool] = True
+    uses_survival: ClassVar[bool] = True
 
     def __init__(
         self,

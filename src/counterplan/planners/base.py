@@ -13,10 +13,16 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
-from counterplan.plans import Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans import Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
+from counterplan.plans.robustness import planning_date
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
+from counterplan.survival.estimator import NoEstimate, SurvivalEstimator
+from counterplan.survival.execution import ExecutionEstimator, ExecutionLike, ExecutionNoise
+from counterplan.survival.goal import SurvivalGoal, SurvivalLike, survival_goal
+from counterplan.survival.statement import state_survival
 
 __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
 
@@ -47,16 +53,23 @@ class Planner(ABC):
     uses_weights : bool
         Whether plans minimize the weighted cost. A cascade with cost weights leaves out planners that do not, if others
         remain.
+    uses_survival : bool
+        Whether plans can weigh survival against cost; the same applies to a cascade. The plans of other planners state
+        their survival, and that they were not planned for it.
+    survival : SurvivalEstimator or None
+        Estimates the survival of plans; assigned by `Recourse`. None: plans say nothing about survival.
     """
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
     chooses: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = True
+    uses_survival: ClassVar[bool] = False
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem
         self.box = box if isinstance(box, BlackBox) else BlackBox(box)
+        self.survival: SurvivalEstimator | None = None
 
     def plan(
         self,
@@ -67,6 +80,9 @@ class Planner(ABC):
         cost_weights: npt.ArrayLike | None = None,
         budget: int | None = None,
         refused: bool = False,
+        survival: SurvivalLike | None = None,
+        survival_at_least: float | None = None,
+        execution: ExecutionLike | None = None,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -88,10 +104,19 @@ class Planner(ABC):
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
             Whether all people are known to be refused; otherwise each is queried first as they are.
+        survival : {"none", "balanced", "high"} or float, optional
+            Weight λ of survival, the chance that a retrained model is favourable, too: plans minimize
+            cost / least cost + λ · (1 − survival). "balanced" is 4, "high" is 8. Default: "none", the least cost.
+        survival_at_least : float, optional
+            Least survival of a plan: the cheapest plan with it, or else the plan with the best.
+        execution : float or mapping of str to float, optional
+            By how much of their effect functions that add to a number may fall short, as a share: one for all, or by
+            function. Survival then includes that.
         jobs : int, default=1
             Number of processes to plan with; -1 for one per core. The plans are the same for any number. All queries
             are sent by this process, so the model need not be thread-safe or serializable. A black box with a budget
-            is planned for by one process, because the order of its queries matters.
+            is planned for by one process, because the order of its queries matters; so are plans for survival that
+            retrained models or the scores of the model are queried for.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with the number of people
             finished since the last call.
@@ -110,12 +135,14 @@ class Planner(ABC):
         if budget is not None and not is_whole(budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
         read = self.problem.read(people)
+        goal = self._goal(read, survival, survival_at_least, execution)
         queries, cached = self.box.queries, self.box.cached
         with reporting(progress, "Planning", len(read), display=lambda bar: bar.advance) as callback:
             task = PlanningTask(
                 read,
                 allowed_actions(self.problem, read, forbid, allowed),
                 checked_weights(self.problem, read, cost_weights),
+                goal=goal if goal is not None and goal.changes_plans and self.uses_survival else None,
                 budget=budget,
                 refused=refused,
                 progress=callback,
@@ -123,8 +150,28 @@ class Planner(ABC):
             )
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
+        columns.checks = self._checks(columns)
+        if goal is not None:
+            state_survival(self.problem, read, columns, goal, ignored=goal.changes_plans and not self.uses_survival)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
+
+    def _goal(
+        self,
+        people: People,
+        survival: SurvivalLike | None,
+        at_least: float | None,
+        execution: ExecutionLike | None,
+    ) -> SurvivalGoal | None:
+        """The survival goal of a call of `plan`; None if nothing is known about survival and nothing was demanded."""
+        none = NoEstimate("", "create the planner with Recourse.planner, which has one")
+        noise = None if execution is None else ExecutionNoise.read(self.problem, execution)
+        estimator = none if self.survival is None else self.survival
+        goal = survival_goal(estimator, survival, at_least)
+        if self.survival is None:
+            return None
+        prepared = estimator.prepare(people)
+        return replace(goal, estimator=prepared if noise is None else ExecutionEstimator(prepared, noise))
 
     def _plan(self, task: PlanningTask) -> PlanColumns:
         """Query people as they are, unless they are known to be refused, and search for those who are.
@@ -152,9 +199,17 @@ class Planner(ABC):
         columns.queries[known] += 1
         return columns
 
+    def _checks(self, columns: PlanColumns) -> Coded[Check] | None:
+        """The model [B] that verified plans were checked with; None if there are none."""
+        if not columns.verified.any():
+            return None
+        check = Check(self.box.model.name, self.box.fingerprint(self.problem), planning_date())
+        return Coded(np.where(columns.verified, 0, NO_CODE), [check])
+
     def _search(self, task: PlanningTask) -> PlanColumns:
         """Search in one process, or chunk by chunk in several."""
-        if task.jobs == 1 or self.box.budget is not None or len(task) <= self.chunk_size:
+        local = task.goal is not None and not task.goal.estimator.portable
+        if task.jobs == 1 or local or self.box.budget is not None or len(task) <= self.chunk_size:
             return self.search(task)
         return search_chunks(self, task)
 

@@ -39,6 +39,7 @@ class CascadePlanner(Planner):
     """
 
     name: ClassVar[str] = "cascade"
+    uses_survival: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox | object, planners: Sequence[Planner]) -> None:
         super().__init__(problem, box)
@@ -55,8 +56,7 @@ class CascadePlanner(Planner):
         left = np.arange(len(task))
         queried: list[set[bytes]] = [set() for _ in left]
         """Keys of the states queried for each person; repeated queries are answered from the cache."""
-        weighted = [planner for planner in self.planners if planner.uses_weights]
-        for planner in self.planners if task.weights is None else weighted or self.planners:
+        for planner in self._suited(task):
             if not len(left):
                 break
             known = [queried[row] for row in left.tolist()]
@@ -69,6 +69,15 @@ class CascadePlanner(Planner):
             left = left[~done]
         task.progress(len(left))
         return columns
+
+    def _suited(self, task: PlanningTask) -> Sequence[Planner]:
+        """The planners that plan with the cost weights and for the survival of `task`; all if there are none."""
+        suited = [
+            planner
+            for planner in self.planners
+            if (task.weights is None or planner.uses_weights) and (task.goal is None or planner.uses_survival)
+        ]
+        return suited or self.planners
 
     def _run(self, planner: Planner, task: PlanningTask, queries: Ints, known: Sequence[set[bytes]]) -> PlanColumns:
         """Verified plans of `planner`, within the budget of each person that `queries` [B] leave.

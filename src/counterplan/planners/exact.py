@@ -7,14 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, OracleSession, QueryBudgetExceeded
+from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
-from counterplan.planners.task import ProgressCallback
-from counterplan.plans import Status
-from counterplan.problem import Problem
+from counterplan.planners.objective_search import ObjectiveSearch, Oracle
+from counterplan.planners.task import ProgressCallback, no_progress
+from counterplan.plans import RobustnessColumns, Status
+from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels, Longs
+from counterplan.search.orders import rollout
 
 STATE_LIMIT = 1_000_000
 MIN_EXPANSIONS = 4_096
@@ -27,14 +29,15 @@ class ExactPlanner(Planner):
     """Find the cheapest legal plan within `max_actions`, or prove that none exists.
 
     Ties are broken by fewer steps, then by file order of the actions. Beyond `state_limit`, or when the budget is
-    spent, the status is `not_found`, with the lower bound on the cost that was proved.
+    spent, the status is `not_found`, with the lower bound on the cost that was proved. With a survival goal, the plan
+    with the best objective is searched for once the cheapest one is known.
 
     Parameters
     ----------
     problem : Problem
     box : BlackBox or model
     state_limit : int, default=1_000_000
-        Most states queried for one person.
+        Most states queried, and, with a survival goal, most states enumerated, for one person.
     batch_size : int, default=64
         People searched for at the same time.
     scores : bool, default=False
@@ -48,6 +51,7 @@ class ExactPlanner(Planner):
     """
 
     name: ClassVar[str] = "exact"
+    uses_survival: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -80,14 +84,56 @@ class ExactPlanner(Planner):
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
-        oracle = self.box.session(self.problem, task.people, scores=self.scores)
+        oracle = self.oracle(task.people)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))
             weights = None if task.weights is None else task.weights[rows]
             frontier = Frontier(self.problem, task.people.states[rows], task.allowed[rows], weights)
-            _UniformCostSearch(frontier, oracle, rows, max_queries, columns, task.progress).run()
+            progress = task.progress if task.goal is None else no_progress
+            _UniformCostSearch(frontier, oracle, rows, max_queries, columns, progress).run()
+            if task.goal is not None:
+                self._improve(task, rows, oracle, max_queries, columns)
+                task.progress(len(rows))
         return columns
+
+    def oracle(self, people: People) -> Oracle:
+        """The test of states of `people`; a subclass may use another one than the black box."""
+        return self.box.session(self.problem, people, scores=self.scores)
+
+    def _improve(self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns) -> None:
+        """Replace the cheapest plans of `rows` by those with the best value of the survival goal."""
+        assert task.goal is not None
+        rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
+        if not len(rows):
+            return
+        objective = task.goal.objective(self.problem, task.people)
+        weights = None if task.weights is None else task.weights[rows]
+        starts, least = task.people.states[rows], columns.lower_bound[rows]
+        search = ObjectiveSearch(
+            Frontier(self.problem, starts, task.allowed[rows], weights),
+            objective,
+            oracle,
+            rows,
+            least,
+            max_states=self.state_limit,
+            max_queries=np.maximum(max_queries - columns.queries[rows], 0),
+            estimates_are_queries=task.goal.estimator.queries,
+        )
+        ends = rollout(self.problem.transitions, starts, columns.actions[rows])[0]
+        chance = objective.chance(ends, rows)
+        search.run(chance)
+        columns.queries[rows] += search.queries
+        robustness = columns.robustness or RobustnessColumns.empty(len(columns))
+        robustness.cheapest_cost[rows], robustness.cheapest_survival[rows] = least, chance
+        robustness.cheapest_verified[rows] = True
+        robustness.proved[rows] = search.proved
+        columns.robustness = robustness
+        for place in np.flatnonzero(search.improved).tolist():
+            label = search.best[place]
+            assert label is not None
+            columns.actions[rows[place]] = search.frontier.actions(label)[0]
+            columns.optimal[rows[place]] = label.cost[0] * search.frontier.unit <= least[place]
 
 
 class _UniformCostSearch:
@@ -96,7 +142,7 @@ class _UniformCostSearch:
     def __init__(
         self,
         frontier: Frontier,
-        oracle: OracleSession,
+        oracle: Oracle,
         rows: Ints,
         max_queries: int,
         columns: PlanColumns,

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
-from counterplan.plans import Status
+from counterplan.plans import RobustnessColumns, Status
 from counterplan.problem import Problem
 from counterplan.search.change_sets import Hints
 from counterplan.surrogate.acquisition import GuideSettings, Logit, guide
@@ -23,7 +23,8 @@ class GuidedPlanner(Planner):
 
     A surrogate models the black box, not the actions: one that was fitted for other costs, actions or limits over the
     same features and outcome serves as well. A wrong surrogate costs queries, never correctness. With a budget of 0,
-    the cheapest state that the surrogate is confident of is accepted, and the plan is not `verified`.
+    the cheapest state that the surrogate is confident of is accepted, and the plan is not `verified`. With a survival
+    goal, its objective takes the place of the cost.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ class GuidedPlanner(Planner):
 
     name: ClassVar[str] = "guided"
     requires: ClassVar[tuple[str, ...]] = ("surrogate",)
+    uses_survival: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class GuidedPlanner(Planner):
             errors=surrogate.errors if isinstance(surrogate, Surrogate) else None,
             link=surrogate.link if isinstance(surrogate, Surrogate) else None,
             hints=self._hints(),
+            objective=None if task.goal is None else task.goal.objective(self.problem, people),
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
@@ -93,6 +96,12 @@ class GuidedPlanner(Planner):
         infeasible = ~solved & np.isinf(outcome.lower_bound)
         kinds = np.select([solved, infeasible], [0, 1], 2).tolist()
         columns.status = [(Status.FOUND, Status.INFEASIBLE, Status.NOT_FOUND)[kind] for kind in kinds]
+        if task.goal is not None:
+            columns.robustness = RobustnessColumns.empty(len(people))
+            known = solved & np.isfinite(outcome.least)
+            columns.robustness.cheapest_cost[known] = outcome.least[known]
+            columns.robustness.cheapest_survival[known] = outcome.least_chance[known]
+            columns.robustness.cheapest_verified = columns.verified & (outcome.cost <= outcome.least)
         return columns
 
     def _hints(self) -> Hints | None:

@@ -18,6 +18,8 @@ from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.targets import Target, TargetsLike, read_targets
 from counterplan.problem.transitions import Bools, Ints
+from counterplan.survival.execution import ExecutionLike
+from counterplan.survival.goal import SurvivalLike
 
 
 class TargetPlanner:
@@ -77,6 +79,9 @@ class TargetPlanner:
         cost_weights: npt.ArrayLike | None = None,
         budget: int | None = None,
         refused: bool = False,
+        survival: SurvivalLike | None = None,
+        survival_at_least: float | None = None,
+        execution: ExecutionLike | None = None,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -89,7 +94,7 @@ class TargetPlanner:
         target : str, number, bool, set of these, or a sequence of length B
             The outcome to reach, or a set of outcomes any of which is to be reached; or one of these for each person,
             in the order of the table. A Series is aligned by the index labels of the people.
-        forbid, allowed, cost_weights, budget, refused, jobs, progress
+        forbid, allowed, cost_weights, budget, refused, survival, survival_at_least, execution, jobs, progress
             See `Planner.plan`. `refused` means that nobody has their target yet; with people who do, plans and proofs
             may be wrong.
 
@@ -120,6 +125,9 @@ class TargetPlanner:
                     cost_weights=None if weights is None else weights[rows],
                     budget=budget,
                     refused=refused,
+                    survival=survival,
+                    survival_at_least=survival_at_least,
+                    execution=execution,
                     jobs=jobs,
                     progress=callback,
                 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -17,16 +16,10 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import did_you_mean
 from counterplan.search.orders import NO_ACTION
+from counterplan.survival.goal import SurvivalGoal
 
 ProgressCallback = Callable[[int], None]
 """Called with the number of people finished since the last call."""
-
-
-class Goal(StrEnum):
-    """Condition on the end of a plan."""
-
-    FAVOURABLE = "favourable"
-    """The black box decides favourably."""
 
 
 _ONES: Floats = np.ones((1, 1))
@@ -55,8 +48,8 @@ class PlanningTask:
         Actions that each person may take; STOP is always allowed.
     cost_weights : array of shape [B, A], optional
         Factors from 1e-6 to 1e6 on the cost of each action. By default all are 1.
-    goal : Goal
-        Condition on the end of a plan.
+    goal : SurvivalGoal, optional
+        How plans, which all end in a favourable state, weigh cost against survival; None for the least cost.
     budget : int, optional
         Most queries about each person; None for no limit.
     refused : bool
@@ -70,7 +63,7 @@ class PlanningTask:
     people: People
     allowed: Bools
     cost_weights: Floats = field(default_factory=lambda: _ONES)
-    goal: Goal = Goal.FAVOURABLE
+    goal: SurvivalGoal | None = None
     budget: int | None = None
     refused: bool = True
     progress: ProgressCallback = no_progress

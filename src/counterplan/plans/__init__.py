@@ -1,19 +1,23 @@
 """Plans: what planners return. `Plans` stores the plans of many people as columns, builds `Plan` objects on demand, and
 writes both as text, HTML, tables and JSON; `PlanColumns` is what planners fill in; `allowed_actions` turns constraints
-into masks. The black box is imported as a type only: programs need none.
+into masks. The black box is imported on use only, to check plans with other models: programs need none.
 
 May import: errors, bounded_json, drawing, problem, blackbox, storage, search.
 """
 
-from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.coded import Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.constraints import Forbid, allowed_actions
 from counterplan.plans.plan import Plan, Reason, Step, StepReason
 from counterplan.plans.plans import Plans
 from counterplan.plans.replay import Replay
+from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
 from counterplan.plans.sources import label_of
 from counterplan.plans.status import Status
+from counterplan.plans.survival_report import SurvivalReport
 
 __all__ = [
+    "Check",
     "Coded",
     "Forbid",
     "Plan",
@@ -21,9 +25,13 @@ __all__ = [
     "Plans",
     "Reason",
     "Replay",
+    "Robustness",
+    "RobustnessColumns",
     "Status",
     "Step",
     "StepReason",
+    "SurvivalBasis",
+    "SurvivalReport",
     "allowed_actions",
     "label_of",
 ]

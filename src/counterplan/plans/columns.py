@@ -4,67 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
+from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.plans.plan import StepReason
+from counterplan.plans.robustness import Check, RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
-T = TypeVar("T")
-NO_CODE = -1
-"""Code of an absent value."""
-
-
-@dataclass
-class Coded(Generic[T]):
-    """An array of values that repeat: `codes` index the table `values`; `NO_CODE` is an absent value."""
-
-    codes: Ints
-    values: list[T]
-
-    @classmethod
-    def empty(cls, shape: tuple[int, ...]) -> Coded[T]:
-        """An array of absent values."""
-        return cls(np.full(shape, NO_CODE, np.intp), [])
-
-    @classmethod
-    def join(cls, parts: Sequence[Coded[T]]) -> Coded[T]:
-        """Concatenate along the first axis; a table that several parts share is adopted once."""
-        values: list[T] = []
-        shifts: dict[int, int] = {}
-        codes = []
-        for part in parts:
-            if id(part.values) not in shifts:
-                shifts[id(part.values)] = len(values)
-                values += part.values
-            codes.append(_shifted(part.codes, shifts[id(part.values)]))
-        return cls(np.concatenate(codes), values)
-
-    def take(self, rows: Ints | slice) -> Coded[T]:
-        """The values of `rows`, with the same table."""
-        return Coded(self.codes[rows], self.values)
-
-    def put(self, rows: Ints, part: Coded[T] | None) -> None:
-        """Replace the values of `rows` [n]; None makes them absent."""
-        if part is None:
-            self.codes[rows] = NO_CODE
-        elif part.values is self.values:
-            self.codes[rows] = part.codes
-        else:
-            self.codes[rows] = _shifted(part.codes, len(self.values))
-            self.values = [*self.values, *part.values]
-
-    def get(self, *place: int) -> T | None:
-        """The value at one place; None if it is absent."""
-        code = int(self.codes[place])
-        return None if code == NO_CODE else self.values[code]
-
-
-def _shifted(codes: Ints, shift: int) -> Ints:
-    return np.where(codes == NO_CODE, NO_CODE, codes + shift)
+_BY_PERSON = ("cautions", "targets", "checks")
+"""Columns of `PlanColumns` with a coded value for each person, which may be None."""
 
 
 @dataclass
@@ -93,6 +44,10 @@ class PlanColumns:
         Sentences [B] about the limits of plans that were not verified.
     targets : Coded, optional
         Outcomes [B] that each plan is to reach; absent: the favourable ones of the problem.
+    robustness : RobustnessColumns, optional
+        Chances [B] that the plans hold when the model is trained again; None if nothing is known about them.
+    checks : Coded, optional
+        The model [B] that each verified plan was checked with, and when; `Planner.plan` fills it in.
     """
 
     actions: Ints
@@ -105,6 +60,8 @@ class PlanColumns:
     reasons: Coded[StepReason] | None = None
     cautions: Coded[str] | None = None
     targets: Coded[tuple[str, ...]] | None = None
+    robustness: RobustnessColumns | None = None
+    checks: Coded[Check] | None = None
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
@@ -137,14 +94,15 @@ class PlanColumns:
             self.reasons = Coded.empty(self.actions.shape)
         if self.reasons is not None:
             self.reasons.put(rows, part.reasons)
-        if part.cautions is not None and self.cautions is None:
-            self.cautions = Coded.empty((len(self),))
-        if self.cautions is not None:
-            self.cautions.put(rows, part.cautions)
-        if part.targets is not None and self.targets is None:
-            self.targets = Coded.empty((len(self),))
-        if self.targets is not None:
-            self.targets.put(rows, part.targets)
+        for name in _BY_PERSON:
+            if getattr(part, name) is not None and getattr(self, name) is None:
+                setattr(self, name, Coded.empty((len(self),)))
+            if (column := getattr(self, name)) is not None:
+                column.put(rows, getattr(part, name))
+        if part.robustness is not None and self.robustness is None:
+            self.robustness = RobustnessColumns.empty(len(self))
+        if self.robustness is not None:
+            self.robustness.put(rows, part.robustness)
 
     def add_caution(self, caution: str) -> None:
         """Append a sentence to the caution of every plan that was found."""
@@ -183,6 +141,8 @@ class PlanColumns:
             None if self.reasons is None else self.reasons.take(rows),
             None if self.cautions is None else self.cautions.take(rows),
             None if self.targets is None else self.targets.take(rows),
+            None if self.robustness is None else self.robustness.take(rows),
+            None if self.checks is None else self.checks.take(rows),
         )
 
     @classmethod
@@ -201,8 +161,10 @@ class PlanColumns:
             joined.weights = np.concatenate(list(ones))
         if any(part.reasons is not None for part in parts):
             joined.reasons = Coded.join([part.reasons or Coded.empty(part.actions.shape) for part in parts])
-        if any(part.cautions is not None for part in parts):
-            joined.cautions = Coded.join([part.cautions or Coded.empty((len(part),)) for part in parts])
-        if any(part.targets is not None for part in parts):
-            joined.targets = Coded.join([part.targets or Coded.empty((len(part),)) for part in parts])
+        for name in _BY_PERSON:
+            if any(getattr(part, name) is not None for part in parts):
+                setattr(joined, name, Coded.join([getattr(part, name) or Coded.empty((len(part),)) for part in parts]))
+        if any(part.robustness is not None for part in parts):
+            known = [part.robustness or RobustnessColumns.empty(len(part)) for part in parts]
+            joined.robustness = RobustnessColumns.join(known)
         return joined

@@ -11,7 +11,10 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from counterplan.plans.status import Status
+from counterplan.plans.survival_text import share_of_models, survival_text
 from counterplan.plans.text import Summary, headline, plan_text, total_effort, verification
 from counterplan.problem.values import describe_target, visible
 
@@ -34,12 +37,13 @@ def plan_html(plan: Plan) -> str:
     """A plan as a timeline of its steps, with cost, reason and verification."""
     if not plan.steps:
         return f'<div style="max-width:46em;line-height:1.5">{_text(plan_text(plan))}</div>'
+    lasting = f'<div style="font-size:.9em">{_text(text)}</div>' if (text := survival_text(plan)) else ""
     return (
         '<div style="max-width:46em;line-height:1.5">'
         f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>'
         f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
         f"{''.join(_step(number, step) for number, step in enumerate(plan.steps, 1))}</ol>"
-        f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div></div>'
+        f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div>{lasting}</div>'
     )
 
 
@@ -62,10 +66,12 @@ def _step(number: int, step: Step) -> str:
 def plans_html(plans: Plans) -> str:
     """The counts of plans, and a table of the first ones."""
     cell = f"padding:.3em .7em;text-align:left;vertical-align:top;border-bottom:1px solid {_LINE}"
-    titles = ("person", "outcome", "steps", "effort", "checked")
+    titles = ["person", "outcome", "steps", "effort", "checked"]
+    lasting = not np.isnan(plans.survivals).all()
+    titles += ["retrained models"] if lasting else []
     head = "".join(f'<th style="{cell};background:{_SHADE}">{title}</th>' for title in titles)
     rows = "".join(
-        "<tr>" + "".join(f'<td style="{cell};{style}">{value}</td>' for style, value in _row(plan)) + "</tr>"
+        "<tr>" + "".join(f'<td style="{cell};{style}">{value}</td>' for style, value in _row(plan, lasting)) + "</tr>"
         for plan in islice(plans, _MOST_ROWS)
     )
     more = f"<div>… and {len(plans) - _MOST_ROWS:,} more.</div>" if len(plans) > _MOST_ROWS else ""
@@ -79,14 +85,16 @@ def plans_html(plans: Plans) -> str:
     )
 
 
-def _row(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Style and content of the cells of one person in the table."""
+def _row(plan: Plan, lasting: bool) -> Iterator[tuple[str, str]]:
+    """Style and content of the cells of one person in the table; the share of retrained models if `lasting`."""
     short = "white-space:nowrap"
     yield "", _text(str(plan.person))
     yield short, _outcome(plan)
     yield "", " → ".join(_text(step.text) for step in plan.steps)
     yield short, f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
     yield short, f"{_mark(plan.verified)} {'yes' if plan.verified else 'no'}" if plan.steps else ""
+    if lasting:
+        yield short, share_of_models(plan.survival) if plan.steps and plan.survival is not None else ""
 
 
 def _outcome(plan: Plan) -> str:

@@ -9,15 +9,27 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from counterplan.errors import CounterplanError, PlanError
-from counterplan.plans.columns import NO_CODE, Coded, PlanColumns
+from counterplan.plans.coded import NO_CODE, Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.plan import Reason, StepReason
-from counterplan.plans.serialization import VERSION, Head, from_json, parse, to_json
+from counterplan.plans.robustness import RobustnessColumns
+from counterplan.plans.serialization import (
+    VERSION,
+    Head,
+    first_mistake,
+    from_json,
+    parse,
+    read_robustness,
+    read_shared,
+    to_json,
+)
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.tables import import_arrow, to_arrow
@@ -25,6 +37,7 @@ from counterplan.problem import Problem
 from counterplan.problem.dtypes import for_json, frame_of, plain, schema_of
 from counterplan.problem.values import text_of
 
+T = TypeVar("T")
 KEY = b"counterplan_plans"
 """Key of the metadata: compressed JSON with the problem, the people and their dtypes."""
 MAX_METADATA = 64_000_000
@@ -68,6 +81,12 @@ def _columns_json(source: ColumnSource, head: Head) -> str:
     }
     if columns.targets is not None:
         data["targets"], data["target_of_person"] = columns.targets.values, columns.targets.codes.tolist()
+    if columns.checks is not None:
+        data["checks"], data["check_of_person"] = [*map(asdict, columns.checks.values)], columns.checks.codes.tolist()
+    if (robustness := columns.robustness) is not None:
+        data["robustness"] = {name: robustness.natives(name) for name in RobustnessColumns.ARRAYS}
+        data["survival_bases"] = [asdict(basis) for basis in robustness.basis.values]
+        data["basis_of_person"] = robustness.basis.codes.tolist()
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
 
@@ -101,6 +120,8 @@ def from_parquet(content: bytes, name: str) -> tuple[PlanSource, Head]:
         return _source(data, table.to_pandas(), name), head
     except CounterplanError as error:
         raise PlanError(f"{name}: {error}") from None
+    except ValidationError as error:
+        raise PlanError(f"{name}: {first_mistake(error)}") from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"{name}: damaged: {error!r}") from None
 
@@ -139,6 +160,16 @@ def _source(data: Mapping[str, Any], rows: pd.DataFrame, name: str) -> ColumnSou
         columns.cautions = Coded(np.asarray(codes, np.intp), [str(caution) for caution in cautions])
     if "targets" in data:
         columns.targets = _targets(data, problem, len(people))
+    shared = read_shared(data)
+    if "checks" in data:
+        columns.checks = _coded(shared.checks, data["check_of_person"], len(people), "checks")
+    if "robustness" in data:
+        columns.robustness = read_robustness(data["robustness"])
+        columns.robustness.basis = _coded(
+            shared.survival_bases, data["basis_of_person"], len(columns.robustness), "survival_bases"
+        )
+        if len(columns.robustness) != len(people):
+            raise PlanError("the robustness and the people do not match")
     return ColumnSource(problem, people, columns)
 
 
@@ -147,9 +178,14 @@ def _targets(data: Mapping[str, Any], problem: Problem, people: int) -> Coded[tu
     values = [tuple(target) for target in data["targets"]]
     for target in values:
         problem.with_target(frozenset(target))
-    codes = list(data["target_of_person"])
+    return _coded(values, data["target_of_person"], people, "targets")
+
+
+def _coded(values: list[T], codes: Any, people: int, key: str) -> Coded[T]:
+    """The values [B] of people as a file has them under `key`."""
+    codes = list(codes)
     if len(codes) != people or not all(type(code) is int and NO_CODE <= code < len(values) for code in codes):
-        raise PlanError("the targets and the people do not match")
+        raise PlanError(f"the {key.replace('_', ' ')} and the people do not match")
     return Coded(np.array(codes, np.intp), values)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from counterplan.errors import PlanError
 from counterplan.plans.html import plan_html
 from counterplan.plans.replay import Replay, replay
+from counterplan.plans.robustness import Check, Robustness
 from counterplan.plans.status import Status
 from counterplan.plans.text import plan_text
 from counterplan.problem.dtypes import Schema
@@ -124,6 +125,10 @@ class Plan:
     target : tuple of str
         The outcomes any of which the plan is to reach; empty for the favourable ones of the problem. The status
         "already favourable" and everything else refers to these outcomes.
+    robustness : Robustness, optional
+        The chance that the plan holds when the model is trained again; None if nothing is known about it.
+    check : Check, optional
+        The model that a verified plan was checked with, and when; None in files before version 0.3.
 
     Raises
     ------
@@ -143,6 +148,8 @@ class Plan:
     caution: str = ""
     dtypes: Schema = ()
     target: tuple[str, ...] = ()
+    robustness: Robustness | None = None
+    check: Check | None = None
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):
@@ -154,6 +161,11 @@ class Plan:
         if self.status in (Status.INFEASIBLE, Status.NOT_FOUND):
             return math.nan
         return total_cost([step.cost for step in self.steps])
+
+    @property
+    def survival(self) -> float | None:
+        """Stated chance that a retrained model finds the final state favourable; None if no chance is stated."""
+        return None if self.robustness is None else self.robustness.survival
 
     @property
     def actions(self) -> list[str]:

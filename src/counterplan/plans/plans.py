@@ -13,11 +13,14 @@ import numpy.typing as npt
 
 from counterplan.errors import PlanError, SettingError
 from counterplan.plans import parquet, serialization, tables
-from counterplan.plans.columns import Coded, PlanColumns
+from counterplan.plans.coded import Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, StepReason
+from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
+from counterplan.plans.survival_report import SurvivalReport, survival_report
 from counterplan.plans.text import plans_text
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -269,6 +272,12 @@ class Plans(Sequence[Plan]):
         return [coded.values[code] if code >= 0 else () for code in coded.codes.tolist()]
 
     @property
+    def survivals(self) -> Floats:
+        """[B] stated chances that a retrained model finds the final state favourable; NaN where none is stated."""
+        robustness = self.columns.robustness
+        return np.full(len(self), np.nan) if robustness is None else robustness.survival
+
+    @property
     def texts(self) -> Coded[str]:
         """[B, T] the steps in words."""
         return self._source.texts
@@ -328,6 +337,59 @@ class Plans(Sequence[Plan]):
         source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
 
+    def survival(self, models: Sequence[object], problem: Problem | None = None) -> SurvivalReport:
+        """Check the plans with other models, such as the same model trained again.
+
+        Each model is queried once about the final state of every plan, and about people whose decision was favourable
+        already as they are. Planning does not learn from these queries.
+
+        Parameters
+        ----------
+        models : list of models or BlackBox
+            The models. A model that is not a `BlackBox` is wrapped in one; pass `BlackBox(model, threshold=…)` if
+            scores decide.
+        problem : Problem, optional
+            The problem that the plans were made for. It is required for plans that were read from JSON or made from
+            `Plan` objects.
+
+        Returns
+        -------
+        SurvivalReport
+            For each plan and model whether the plan holds, does not hold or could not be checked: `report.held`,
+            `report.checked`, `report.outcomes`. `report.plans` are the same plans with these numbers. Models that
+            planning used itself are not counted.
+
+        Raises
+        ------
+        SettingError
+            If `models` is not a list of models, or the problem is required and not given.
+        ModelError
+            If an object is not a model.
+        """
+        return survival_report(self, models, problem)
+
+    def with_robustness(self, robustness: RobustnessColumns) -> Plans:
+        """Replace the chances that the plans hold when the model is trained again.
+
+        Parameters
+        ----------
+        robustness : RobustnessColumns
+            Those of the B plans.
+
+        Returns
+        -------
+        Plans
+            The same plans with this robustness.
+
+        Raises
+        ------
+        SettingError
+            If `robustness` is for another number of plans.
+        """
+        if len(robustness) != len(self):
+            raise SettingError(f"'robustness' is for {len(robustness):,} plans, but there are {len(self):,}")
+        return Plans._of(self._source.with_robustness(robustness), self.problem, self.queries, self.cached)
+
     def take(self, rows: Ints) -> Plans:
         """The plans at positions `rows`, in that order; `queries` and `cached`, which belong to all plans, are 0.
 
@@ -352,7 +414,9 @@ class Plans(Sequence[Plan]):
         -------
         DataFrame
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
-            cost, text, reason, source, caution; and target, if the plans were made for targets.
+            cost, text, reason, source, caution; survival, survival_source, survival_at_least, survival_proved,
+            cheapest_cost, cheapest_survival, cheapest_verified, held, judged (see `Robustness`); model, fingerprint,
+            checked_on (see `Check`); and target, if the plans were made for targets.
         """
         return tables.to_frame(self._source)
 

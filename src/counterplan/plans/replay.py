@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from counterplan.errors import CounterplanError, SettingError
 from counterplan.plans.status import Status
 from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
-from counterplan.problem.transitions import Floats
+from counterplan.problem.transitions import Bools, Floats
 from counterplan.problem.values import describe_target
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-6
 """Largest difference of numbers that count as equal."""
+HOLDS, DOES_NOT_HOLD, UNCHECKED = "holds", "does not hold", "could not be checked"
+"""Outcomes of checking a plan."""
+OTHER_START = "the person's row is not the state that the plan starts from"
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class Replay:
     def outcome(self) -> str:
         """`"holds"`, `"does not hold"` or `"could not be checked"`."""
         if not self.checked:
-            return "could not be checked"
-        return "does not hold" if self.faults else "holds"
+            return UNCHECKED
+        return DOES_NOT_HOLD if self.faults else HOLDS
 
     def __str__(self) -> str:
         return "The plan holds." if self.ok else "\n".join(self.faults)
@@ -61,10 +64,14 @@ def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
     """Check `plan`; see `Plan.replay`."""
     if not hasattr(box, "session"):
         raise SettingError(f"a plan is replayed with a BlackBox, not {type(box).__name__}: pass BlackBox(model)")
+    found: list[str] = []
     try:
-        return Replay(tuple(_faults(plan, problem, box)))
+        for fault in _faults(plan, problem, box):
+            found.append(fault)
     except CounterplanError as error:
-        return Replay((f"the plan cannot be replayed: {error}",), checked=False)
+        found.append(f"the plan cannot be replayed: {error}")
+        return Replay(tuple(found), checked=len(found) > 1)  # a faulty step is one whatever the model decides
+    return Replay(tuple(found))
 
 
 def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
@@ -72,33 +79,14 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
     if plan.target:
         problem = problem.with_target(frozenset(plan.target))
         box.require_target(problem)
-    transitions = problem.transitions
-    by_name = {str(action): action.index for action in transitions.actions}
-    known = list(takewhile(lambda step: step.action in by_name, plan.steps))
-    start, *claimed = problem.states([plan.start, *(values for step in known for values in (step.before, step.after))])
-    state = start
-    if len(plan.steps) > problem.max_actions:
-        yield f"the plan has {len(plan.steps)} steps; the problem allows {problem.max_actions}"
-    for number, (step, before, after) in enumerate(zip(known, claimed[::2], claimed[1::2], strict=True), 1):
-        place = f"step {number} ({step.action})"
-        action = by_name[step.action]
-        if not _same_state(state, before):
-            yield f"{place}: does not start where the step before ended"
-        if not transitions.legal(state[None])[0, action]:
-            yield f"{place}: is not legal in that state"
-        cost = float(transitions.cost(state[None])[0, action]) * step.weight
-        if not math.isclose(cost, step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
-            yield f"{place}: costs {cost:g}, not {step.cost:g}"
-        state = transitions.apply(state[None], np.array([action]))[0]
-        if not _same_state(state, after):
-            yield f"{place}: leads to another state than the plan says"
-    if len(known) < len(plan.steps):
-        yield f"step {len(known) + 1} ({plan.steps[len(known)].action}): the problem has no such action"
+    replayed = replay_steps([plan], problem)
+    yield from replayed.faults[0]
+    if not replayed.complete[0]:
         return
-    people = problem.read(_table(plan, problem))
-    if not _same_state(people.states[0], start):
-        yield "the person's row is not the state that the plan starts from"
-    favourable = bool(box.session(problem, people)(state[None], np.array([0]))[0])
+    people = problem.read(people_table([plan], problem))
+    if not same_states(people.states, replayed.starts)[0]:
+        yield OTHER_START
+    favourable = bool(box.session(problem, people)(replayed.ends, np.array([0]))[0])
     target = f", that is, decide {describe_target(plan.target)}" if plan.target else ""
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
         yield f"the black box does not find the final state favourable{target}"
@@ -110,16 +98,117 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
 
 
-def _table(plan: Plan, problem: Problem) -> pd.DataFrame:
-    """The person as a table of one row, with the dtypes that they came with; inferred ones if these are not known."""
-    row = plan.row or tuple(plan.start.items())
-    if plan.dtypes and [name for name, _ in plan.dtypes] == [name for name, _ in row]:
-        return frame_of([[value] for _, value in row], plan.dtypes)
-    numbers = {feature.name for feature in problem.features if feature.is_number}
-    values = [math.nan if value is None and name in numbers else value for name, value in row]
-    return pd.DataFrame([values], columns=[name for name, _ in row], dtype=object).infer_objects()
+class ReplayedSteps(NamedTuple):
+    """n plans, step by step by the rules of a problem.
+
+    Parameters
+    ----------
+    faults : list of lists of str, length n
+        The faults of the steps of each plan.
+    complete : bool array of shape [n]
+        Whether the problem has all actions of the plan.
+    starts, ends : arrays of shape [n, F]
+        The first state and the last; of an incomplete plan, that before its first unknown action.
+    """
+
+    faults: list[list[str]]
+    complete: Bools
+    starts: Floats
+    ends: Floats
 
 
-def _same_state(state: Floats, claimed: Floats) -> bool:
-    """Whether `state` [F] is the state [F] that a plan claims."""
-    return bool(np.allclose(state, claimed, rtol=0, atol=TOLERANCE, equal_nan=True))
+def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True) -> ReplayedSteps:
+    """Apply the steps of plans.
+
+    Parameters
+    ----------
+    plans : sequence of Plan, length n
+    problem : Problem
+    costs : bool, default=True
+        Whether a wrong cost is a fault.
+
+    Returns
+    -------
+    ReplayedSteps
+
+    Raises
+    ------
+    PeopleError
+        If a state of a plan is not one of the problem.
+    """
+    transitions = problem.transitions
+    by_name = {str(action): action.index for action in transitions.actions}
+    known = [list(takewhile(lambda step: step.action in by_name, plan.steps)) for plan in plans]
+    claims = (
+        (plan.start, *chain.from_iterable((step.before, step.after) for step in steps))
+        for plan, steps in zip(plans, known, strict=True)
+    )
+    claimed = problem.states([*chain.from_iterable(claims)])
+    lengths = np.array([len(steps) for steps in known], np.intp)
+    first = np.cumsum(1 + 2 * lengths) - 1 - 2 * lengths
+    faults: list[list[str]] = [[] for _ in plans]
+    for row, plan in enumerate(plans):
+        if len(plan.steps) > problem.max_actions:
+            faults[row].append(f"the plan has {len(plan.steps)} steps; the problem allows {problem.max_actions}")
+    states = claimed[first].copy()
+    for t in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > t)
+        steps = [known[row][t] for row in rows.tolist()]
+        actions = np.array([by_name[step.action] for step in steps], np.intp)
+        places, before = np.arange(len(rows)), states[rows]
+        cost = transitions.cost(before)[places, actions] * [step.weight for step in steps]
+        legal = transitions.legal(before)[places, actions]
+        states[rows] = transitions.apply(before, actions)
+        connected = same_states(before, claimed[first[rows] + 2 * t + 1])
+        reached = same_states(states[rows], claimed[first[rows] + 2 * t + 2])
+        for i, (row, step) in enumerate(zip(rows.tolist(), steps, strict=True)):
+            place = f"step {t + 1} ({step.action})"
+            if not connected[i]:
+                faults[row].append(f"{place}: does not start where the step before ended")
+            if not legal[i]:
+                faults[row].append(f"{place}: is not legal in that state")
+            if costs and not math.isclose(cost[i], step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                faults[row].append(f"{place}: costs {cost[i]:g}, not {step.cost:g}")
+            if not reached[i]:
+                faults[row].append(f"{place}: leads to another state than the plan says")
+    complete = lengths == [len(plan.steps) for plan in plans]
+    for row in np.flatnonzero(~complete).tolist():
+        step = plans[row].steps[lengths[row]]
+        faults[row].append(f"step {lengths[row] + 1} ({step.action}): the problem has no such action")
+    return ReplayedSteps(faults, complete, claimed[first], states)
+
+
+def people_table(plans: Sequence[Plan], problem: Problem) -> pd.DataFrame:
+    """The people of plans as a table, with the dtypes that they came with; inferred ones if these are not known.
+
+    All plans have the columns and dtypes of the first; see `table_key`.
+    """
+    names = [name for name, _ in _row(plans[0])]
+    values = [[value for _, value in _row(plan)] for plan in plans]
+    if _has_dtypes(plans[0]):
+        return frame_of([*zip(*values, strict=True)], plans[0].dtypes)
+    numbers = [column in {feature.name for feature in problem.features if feature.is_number} for column in names]
+    rows = [
+        [math.nan if value is None and number else value for value, number in zip(row, numbers, strict=True)]
+        for row in values
+    ]
+    return pd.DataFrame(rows, columns=names, dtype=object).infer_objects()
+
+
+def table_key(plan: Plan) -> object:
+    """Equal for plans whose people belong in one table; a plan without dtypes has a table of its own."""
+    return repr(plan.dtypes) if _has_dtypes(plan) else id(plan)
+
+
+def _row(plan: Plan) -> tuple[tuple[int | str, Any], ...]:
+    return plan.row or tuple(plan.start.items())
+
+
+def _has_dtypes(plan: Plan) -> bool:
+    """Whether the dtypes of the person's columns are known."""
+    return bool(plan.dtypes) and [name for name, _ in plan.dtypes] == [name for name, _ in _row(plan)]
+
+
+def same_states(states: Floats, claimed: Floats) -> Bools:
+    """Whether each of `states` [n, F] is the state that a plan claims."""
+    return np.asarray(np.isclose(states, claimed, rtol=0, atol=TOLERANCE, equal_nan=True).all(axis=1))

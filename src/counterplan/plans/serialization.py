@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
@@ -12,6 +12,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 from counterplan.bounded_json import parse_json
 from counterplan.errors import PlanError, StorageError
 from counterplan.plans.plan import Plan, Step
+from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
 from counterplan.problem.dtypes import Schema, for_json
 
 VERSION = 1
@@ -30,24 +31,46 @@ class Head:
     cached: NonNegativeInt = 0
 
 
+@dataclass(frozen=True)
+class Shared:
+    """Values that many plans of a file have in common: they are written once, and plans have their indices."""
+
+    checks: list[Check] = field(default_factory=list)
+    survival_bases: list[SurvivalBasis] = field(default_factory=list)
+    dtypes: list[Schema] = field(default_factory=list)
+
+
 _PLANS: TypeAdapter[list[Plan]] = TypeAdapter(list[Plan])
 _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
-_SCHEMAS: TypeAdapter[list[Schema]] = TypeAdapter(list[Schema])
+_SHARED: TypeAdapter[Shared] = TypeAdapter(Shared)
+_LISTS: TypeAdapter[dict[str, list[Any]]] = TypeAdapter(dict[str, list[Any]])
+_ROBUSTNESS: TypeAdapter[list[Robustness]] = TypeAdapter(list[Robustness])
+_INDICES = (("check", "checks"), ("dtypes", "dtypes"))
+"""Keys of plans whose values are indices, and the keys of `Shared` that they refer to."""
 
 
 def to_json(plans: Iterable[Plan], head: Head) -> str:
     """JSON; see `Plans.to_json`."""
-    schemas: list[Schema] = []
-    written = [_plan_data(plan, schemas) for plan in plans]
-    dtypes = {"dtypes": schemas} if schemas else {}
-    data = {"counterplan_plans": VERSION, **asdict(head), **dtypes, "plans": written}
+    shared = Shared()
+    written = [_plan_data(plan, shared) for plan in plans]
+    tables = {key: table for key, table in asdict(shared).items() if table}
+    data = {"counterplan_plans": VERSION, **asdict(head), **tables, "plans": written}
     return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
 
 
-def _plan_data(plan: Plan, schemas: list[Schema]) -> dict[str, Any]:
+def _index(value: Any, table: list[Any]) -> int:
+    """The index of a value in a short table, to which it is added if necessary."""
+    same = (i for i, known in enumerate(table) if known is value or known == value)
+    index = next(same, len(table))
+    if index == len(table):
+        table.append(value)
+    return index
+
+
+def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
     """A plan as it is written: `queries` has the key "questions", and the cost of nobody's plan is 0.
 
-    Its dtypes are the index of an entry of `schemas`, to which they are added if necessary.
+    Values that plans have in common are indices of entries of `shared`, to which they are added if necessary.
     """
     data: dict[str, Any] = {
         "person": plan.person,
@@ -64,13 +87,15 @@ def _plan_data(plan: Plan, schemas: list[Schema]) -> dict[str, Any]:
     }
     if plan.target:
         data["target"] = list(plan.target)
-    if not plan.dtypes:
-        return data
-    same = (i for i, schema in enumerate(schemas) if schema is plan.dtypes or schema == plan.dtypes)
-    index = next(same, len(schemas))
-    if index == len(schemas):
-        schemas.append(plan.dtypes)
-    return data | {"dtypes": index}
+    if plan.check is not None:
+        data["check"] = _index(plan.check, shared.checks)
+    if plan.robustness is not None:
+        basis = plan.robustness.basis
+        data["robustness"] = {name: getattr(plan.robustness, name) for name in RobustnessColumns.ARRAYS}
+        data["robustness"]["basis"] = None if basis is None else _index(basis, shared.survival_bases)
+    if plan.dtypes:
+        data["dtypes"] = _index(plan.dtypes, shared.dtypes)
+    return data
 
 
 def _step_data(step: Step) -> dict[str, Any]:
@@ -100,13 +125,26 @@ def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
         raise PlanError(f"{name}: 'plans' should be a list")
     try:
         head = _HEAD.validate_python(fields)
-        schemas = _SCHEMAS.validate_python(data.get("dtypes", []))
+        shared = read_shared(data)
     except ValidationError as error:
-        raise PlanError(f"{name}: {_first(error)}") from None
+        raise PlanError(f"{name}: {first_mistake(error)}") from None
     try:
-        return _PLANS.validate_python([_arguments(plan, schemas) for plan in plans]), head
+        return _PLANS.validate_python([_arguments(plan, shared) for plan in plans]), head
     except ValidationError as error:
-        raise PlanError(f"{name}: plans.{_first(error)}") from None
+        raise PlanError(f"{name}: plans.{first_mistake(error)}") from None
+
+
+def read_shared(data: Mapping[str, Any]) -> Shared:
+    """The values that plans have in common; a ValidationError names the place of a mistake."""
+    return _SHARED.validate_python({key: data[key] for key in ("checks", "survival_bases", "dtypes") if key in data})
+
+
+def read_robustness(lists: Any) -> RobustnessColumns:
+    """Columns, without a basis, from a list [B] for each array; a ValidationError names the place of a mistake."""
+    by_name = _LISTS.validate_python(lists)
+    rows = zip(*(by_name[name] for name in RobustnessColumns.ARRAYS), strict=True)
+    data = [dict(zip(RobustnessColumns.ARRAYS, row, strict=True)) for row in rows]
+    return RobustnessColumns.of(_ROBUSTNESS.validate_python(data))
 
 
 def parse(text: str, name: str) -> dict[str, Any]:
@@ -124,19 +162,27 @@ def parse(text: str, name: str) -> dict[str, Any]:
     return dict(data)
 
 
-def _first(error: ValidationError) -> str:
+def first_mistake(error: ValidationError) -> str:
     """Place and message of the first mistake, with the names that the file uses."""
     first = error.errors()[0]
     place = ".".join(_KEYS.get(part, str(part)) if len(first["loc"]) > 1 else str(part) for part in first["loc"])
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _arguments(plan: Any, schemas: list[Schema]) -> Any:
-    """The data of a plan with the names of `Plan`'s parameters, and its dtypes in place of their index."""
+def _arguments(plan: Any, shared: Shared) -> Any:
+    """The data of a plan with the names of `Plan`'s parameters, and shared values in place of their indices."""
     if not isinstance(plan, dict):
         return plan
-    index = plan.get("dtypes")
-    if isinstance(index, int) and 0 <= index < len(schemas):
-        plan = plan | {"dtypes": schemas[index]}
     known = {key: value for key, value in plan.items() if key not in ("cost", *_KEYS)}
-    return known | {name: plan[key] for name, key in _KEYS.items() if key in plan}
+    known |= {name: plan[key] for name, key in _KEYS.items() if key in plan}
+    for key, table in _INDICES:
+        known = _resolved(known, key, getattr(shared, table))
+    if isinstance(robustness := known.get("robustness"), dict):
+        known["robustness"] = _resolved(robustness, "basis", shared.survival_bases)
+    return known
+
+
+def _resolved(data: dict[str, Any], key: str, table: list[Any]) -> dict[str, Any]:
+    """`data` with the entry of `table` in place of its index; a wrong index stays, and is not valid."""
+    index = data.get(key)
+    return data | {key: table[index]} if isinstance(index, int) and 0 <= index < len(table) else data

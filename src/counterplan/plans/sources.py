@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PlanError
-from counterplan.plans.columns import NO_CODE, Coded, PlanColumns
+from counterplan.plans.coded import NO_CODE, Coded
+from counterplan.plans.columns import PlanColumns
 from counterplan.plans.plan import Plan, Step, StepReason, total_cost
+from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.dtypes import Schema, plain, schema_of
@@ -22,6 +24,7 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, text_of
 from counterplan.search.orders import NO_ACTION
 
+H = TypeVar("H", bound=Hashable)
 _BLOCK = 512
 """Plans that are built at once."""
 _NARROW = 2**24
@@ -69,6 +72,9 @@ class PlanSource(Protocol):
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> PlanSource:
         """The same plans with other reasons [n] for `steps` [n] of the people `rows` [n]."""
+
+    def with_robustness(self, robustness: RobustnessColumns) -> PlanSource:
+        """The same plans with other robustness [B]."""
 
 
 class ColumnSource:
@@ -207,6 +213,8 @@ class ColumnSource:
                 caution="" if columns.cautions is None else columns.cautions.get(row) or "",
                 dtypes=self._schema,
                 target=() if columns.targets is None else columns.targets.get(row) or (),
+                robustness=None if columns.robustness is None else columns.robustness[row],
+                check=None if columns.checks is None else columns.checks.get(row),
             )
 
     def take(self, rows: slice | Ints) -> ColumnSource:
@@ -219,7 +227,15 @@ class ColumnSource:
         codes = old.codes.copy()
         codes[rows, steps] = np.where(reasons.codes == NO_CODE, NO_CODE, reasons.codes + len(old.values))
         table = [*old.values, *reasons.values]
-        result = ColumnSource(self.problem, self.people, replace(self.columns, reasons=Coded(codes, table)))
+        return self._with_columns(replace(self.columns, reasons=Coded(codes, table)))
+
+    def with_robustness(self, robustness: RobustnessColumns) -> ColumnSource:
+        """See `PlanSource.with_robustness`."""
+        return self._with_columns(replace(self.columns, robustness=robustness))
+
+    def _with_columns(self, columns: PlanColumns) -> ColumnSource:
+        """The same actions with other columns; what was computed from the actions is kept."""
+        result = ColumnSource(self.problem, self.people, columns)
         for name in ("persons", "_rollout", "texts"):
             if name in self.__dict__:
                 result.__dict__[name] = self.__dict__[name]
@@ -298,12 +314,11 @@ class ObjectSource:
         reasons: dict[int, StepReason] = {}
         codes = self._filled(lambda step: self._reason_code(step, reasons)).astype(np.intp)
         columns.reasons = Coded(codes, [*reasons.values()]) if reasons else None
-        cautions: dict[str, int] = {}
-        found = [cautions.setdefault(plan.caution, len(cautions)) if plan.caution else NO_CODE for plan in plans]
-        columns.cautions = Coded(np.array(found, np.intp), [*cautions]) if cautions else None
-        targets: dict[tuple[str, ...], int] = {}
-        wanted = [targets.setdefault(plan.target, len(targets)) if plan.target else NO_CODE for plan in plans]
-        columns.targets = Coded(np.array(wanted, np.intp), [*targets]) if targets else None
+        columns.cautions = _coded_or_none([plan.caution or None for plan in plans])
+        columns.targets = _coded_or_none([plan.target or None for plan in plans])
+        columns.checks = _coded_or_none([plan.check for plan in plans])
+        if any(plan.robustness is not None for plan in plans):
+            columns.robustness = RobustnessColumns.of([plan.robustness for plan in plans])
         return columns
 
     @staticmethod
@@ -346,6 +361,16 @@ class ObjectSource:
         for row, new in changed.items():
             objects[row] = replace(objects[row], steps=tuple(new))
         return ObjectSource(objects)
+
+    def with_robustness(self, robustness: RobustnessColumns) -> ObjectSource:
+        """See `PlanSource.with_robustness`."""
+        return ObjectSource([replace(plan, robustness=robustness[row]) for row, plan in enumerate(self.objects)])
+
+
+def _coded_or_none(values: Sequence[H | None]) -> Coded[H] | None:
+    """Hashable values as codes and a table; None if all are absent."""
+    coded = Coded.of(values)
+    return coded if coded.values else None
 
 
 def steps_taken(columns: PlanColumns) -> Bools:

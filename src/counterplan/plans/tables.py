@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import SettingError
-from counterplan.plans.columns import NO_CODE, Coded
+from counterplan.plans.coded import NO_CODE, Coded, rows_of
+from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
 from counterplan.problem.values import describe_target, text_of, visible
@@ -19,6 +21,7 @@ from counterplan.problem.values import describe_target, text_of, visible
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
 Column = npt.NDArray[Any] | Coded[Any]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Beginnings of texts that a spreadsheet runs as a formula."""
@@ -103,9 +106,14 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     names = source.action_names
     reasons = columns.reasons or Coded.empty(taken.shape)
     because = [None if data is None else data.source for _, data in reasons.values]
-    cautions = columns.cautions or Coded.empty(count.shape)
-    caution = np.where(cautions.codes == NO_CODE, 0, cautions.codes + 1)
-    targets = {} if columns.targets is None else {"target": _target_texts(columns.targets).take(person)}
+    targets = {} if columns.targets is None else {"target": _texts(columns.targets, describe_target).take(person)}
+    by_person = _robustness(columns.robustness or RobustnessColumns.empty(len(columns)))
+    checks = columns.checks or Coded.empty(count.shape)
+    by_person |= {
+        "model": _texts(checks, lambda check: check.model),
+        "fingerprint": _texts(checks, lambda check: check.fingerprint),
+        "checked_on": _texts(checks, lambda check: check.date),
+    }
     return {
         "person": Coded(person, source.persons),
         "status": Coded(status[person], [one.value for one in statuses]),
@@ -121,15 +129,32 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         "text": of_step(source.texts.codes, source.texts.values),
         "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
         "source": of_step(reasons.codes, because),
-        "caution": Coded(caution[person], ["", *cautions.values]),
+        "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
+        **{name: rows_of(column, person) for name, column in by_person.items()},
         **targets,
     }, stepless
 
 
-def _target_texts(targets: Coded[tuple[str, ...]]) -> Coded[str]:
-    """Targets as texts; empty for the favourable outcomes of the problem."""
-    codes = np.where(targets.codes == NO_CODE, 0, targets.codes + 1)
-    return Coded(codes, ["", *map(describe_target, targets.values)])
+def _robustness(robustness: RobustnessColumns) -> dict[str, Column]:
+    """The columns [B] of the table about the chance that plans hold when the model is trained again."""
+    wanted = [math.nan if basis.at_least is None else basis.at_least for basis in robustness.basis.values]
+    return {
+        "survival": robustness.survival,
+        "survival_source": _texts(robustness.basis, lambda basis: basis.source),
+        "survival_at_least": np.array([*wanted, math.nan])[robustness.basis.codes],
+        "survival_proved": robustness.proved,
+        "cheapest_cost": robustness.cheapest_cost,
+        "cheapest_survival": robustness.cheapest_survival,
+        "cheapest_verified": robustness.cheapest_verified,
+        "held": robustness.held,
+        "judged": robustness.judged,
+    }
+
+
+def _texts(column: Coded[T], text: Callable[[T], str]) -> Coded[str]:
+    """Values as texts; empty where they are absent."""
+    codes = np.where(column.codes == NO_CODE, 0, column.codes + 1)
+    return Coded(codes, ["", *map(text, column.values)])
 
 
 def _objects(column: Coded[Any]) -> npt.NDArray[np.object_]:
@@ -160,10 +185,10 @@ def _cells(column: Column) -> Cells:
     else:
         codes, known = pd.factorize(column)
         values = known.tolist()
-    return Cells(codes, [*(str(value) if type(value) is int else _cell(value) for value in values), ""])
+    return Cells(codes, [*(str(value) if type(value) is int else cell(value) for value in values), ""])
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """One cell: text that would be a formula is marked as text, and quoted where CSV needs it.
 
     Control characters are made visible, after the test for a formula, which may begin with one.

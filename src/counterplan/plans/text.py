@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from counterplan.plans.status import Status
+from counterplan.plans.survival_text import survival_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from counterplan.plans.plans import Plans
 
 _WIDTH = 110
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def plan_text(plan: Plan) -> str:
@@ -28,7 +34,8 @@ def plan_text(plan: Plan) -> str:
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
             lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
-    return visible("\n".join([*lines, "", "\n".join(textwrap.wrap(verification(plan), _WIDTH))]))
+    closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
+    return visible("\n".join([*lines, "", *closing]))
 
 
 def _without_plan(plan: Plan) -> str:
@@ -82,7 +89,8 @@ def total_effort(plan: Plan) -> str:
 def verification(plan: Plan) -> str:
     """Whether the plan was verified, and its caution."""
     if plan.verified:
-        return f"Checked with the model: {_goal(plan)}. {questions(plan.queries)} asked. {plan.caution}".rstrip()
+        checked = f"Checked with {_model(plan)}: {_goal(plan)}."
+        return f"{checked} {questions(plan.queries)} asked. {plan.caution}".rstrip()
     if plan.queries > 1:
         text = f"Not checked with the model, which was asked {questions(plan.queries)} about other states."
     else:
@@ -90,6 +98,20 @@ def verification(plan: Plan) -> str:
         asked = f"It was asked only whether {whether}." if plan.queries else "No question was asked."
         text = f"Not checked with the model. {asked}"
     return f"{text} {plan.caution}".rstrip()
+
+
+def _model(plan: Plan) -> str:
+    """The model that a plan was checked with, and when, as far as they are known."""
+    if plan.check is None:
+        return "the model"
+    name = plan.check.model.strip().removeprefix("model ")
+    return f"the model {name} on {date_in_words(plan.check.date)}".replace("  ", " ")
+
+
+def date_in_words(iso: str) -> str:
+    """An ISO date as applicants read it: "17 November 2026"."""
+    when = date.fromisoformat(iso)
+    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
 
 
 @dataclass(frozen=True)

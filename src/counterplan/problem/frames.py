@@ -44,6 +44,8 @@ class People:
         The original columns without the outcome. Columns that are not features are passed on to the model.
     source_rows : numpy.ndarray of shape (B,) or None
         Row numbers of these people among all people of a task, in a worker process that plans for some of them.
+    outcomes : pandas.Series or None
+        The column of the outcome as the table holds it; None if there is none.
 
     See Also
     --------
@@ -54,6 +56,7 @@ class People:
     states: Floats
     table: pd.DataFrame
     source_rows: npt.NDArray[np.integer] | None = None
+    outcomes: pd.Series[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.states)
@@ -71,7 +74,8 @@ class People:
     def take(self, rows: npt.NDArray[np.integer] | slice) -> People:
         """Select people by row numbers or a slice."""
         source = None if self.source_rows is None else self.source_rows[rows]
-        return People(self.features, self.states[rows], self.table.iloc[rows], source)
+        outcomes = None if self.outcomes is None else self.outcomes.iloc[rows]
+        return People(self.features, self.states[rows], self.table.iloc[rows], source, outcomes)
 
     def frame(self, states: Floats | None = None, rows: npt.NDArray[np.integer] | None = None) -> pd.DataFrame:
         """Convert states to a table with the original columns, their order and their types.
@@ -137,8 +141,10 @@ def read_people(features: Sequence[Feature], people: PeopleTable, outcome: str |
     if mistakes:
         rest = f"\n… and {len(mistakes) - MAX_REPORTED} more" if len(mistakes) > MAX_REPORTED else ""
         raise PeopleError("\n".join(mistakes[:MAX_REPORTED]) + rest)
-    table = frame.drop(columns=[columns[outcome]]) if outcome is not None and outcome in columns else frame
-    return People(tuple(features), states, table)
+    if outcome is None or outcome not in columns:
+        return People(tuple(features), states, frame)
+    column = columns[outcome]
+    return People(tuple(features), states, frame.drop(columns=[column]), outcomes=frame[column])
 
 
 def _by_text(table: pd.DataFrame) -> dict[str, Any]:

@@ -200,6 +200,23 @@ class Transitions:
             after[changed, cause.target] = value
         return after
 
+    def revise(self, states: Floats, revised: Floats) -> Floats:
+        """`revised` [B, F], numbers of `states` [B, F] changed at will, with the formulas that follow from them.
+
+        Results that would leave their bounds are moved to the bound.
+        """
+        after = revised.copy()
+        for cause in self._consequences:
+            if cause.formula is None:
+                continue
+            before, new = states[:, cause.source], after[:, cause.source]
+            changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
+            if len(changed):
+                target = self.features[cause.target]
+                value = self._consequence(cause, after, changed)
+                after[changed, cause.target] = np.clip(value, target.low, target.high) if target.is_number else value
+        return after
+
     def _consequence(self, cause: Cause, states: Floats, rows: Ints | slice) -> Floats:
         """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none."""
         source = states[rows, cause.source]

@@ -38,10 +38,14 @@ from counterplan.program.io import to_json as program_json
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.recourse.fit_options import FitOptions, FitRun
 from counterplan.recourse.learned_parts import load_part, load_program, load_quality, load_surrogate_for
+from counterplan.recourse.survival_parts import SurvivalParts
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
 from counterplan.storage.workspace import AGENT, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
+from counterplan.survival.estimator import SurvivalEstimator
+from counterplan.survival.goal import SurvivalLike, read_weight
+from counterplan.survival.refits import Refits, make_refits
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
@@ -73,6 +77,11 @@ class Recourse:
         A program that was distilled before.
     dtypes : mapping of str to dtype, or DataFrame, optional
         Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
+    refits : sequence of models, optional
+        The model trained again, with other seeds or on other samples of the data: anything that `BlackBox` accepts, or
+        black boxes. The survival of plans is estimated by them.
+    refit : callable, optional
+        Returns a retrained model for a seed. It is called with the seeds 1 to 5, in place of `refits`.
 
     Attributes
     ----------
@@ -114,6 +123,8 @@ class Recourse:
         surrogate: Surrogate | None = None,
         program: Program | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
+        refits: Sequence[object] | None = None,
+        refit: Callable[[int], object] | None = None,
     ) -> None:
         self.problem = problem
         if isinstance(model, BlackBox) and dtypes is not None:
@@ -131,6 +142,11 @@ class Recourse:
         self.holdout_answers_: LabelledStates | None = None
         self.budget_spent_ = False
         self._recorder = AnswerRecorder(problem, self.box)
+        if refits is not None and refit is not None:
+            raise SettingError("pass 'refits', retrained models, or 'refit', a function that returns them, not both")
+        if refit is not None:
+            refits = make_refits(refit)
+        self._survival = SurvivalParts(problem, self.box, None if refits is None else Refits(refits))
         self._parent: Recourse | None = None
         """For one target of another object: that object, which saves the answers and the surrogate."""
         self._by_target: dict[Target, Recourse] = {}
@@ -178,6 +194,7 @@ class Recourse:
         if chosen not in self._by_target:
             heads = {} if self.surrogate_ is None else self.surrogate_.heads
             part = Recourse(problem, self.box, surrogate=heads.get(chosen))
+            part._survival.refits = self._survival.refits
             part._parent = self
             self._by_target[chosen] = part
         return self._by_target[chosen]
@@ -191,6 +208,11 @@ class Recourse:
     def _require_root(self, what: str) -> None:
         if self._parent is not None:
             raise SettingError(f"this object plans for one target: {what} the one that it was made from")
+
+    @property
+    def survival_(self) -> SurvivalEstimator:
+        """The estimator of the survival of plans; one that states none if nothing is known."""
+        return self._survival.estimator
 
     @property
     def answers_(self) -> LabelledStates:
@@ -309,6 +331,7 @@ class Recourse:
             workspace.remove(*AGENT)
         if self.n_queries_:
             workspace.save_query_counts(self.n_queries_)
+        self._survival.save(workspace)
         if self.quality_ is not None:
             workspace.save_quality(asdict(self.quality_))
         else:
@@ -377,6 +400,7 @@ class Recourse:
         answers: bool = True,
         problem: Problem | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
+        refits: Sequence[object] | None = None,
     ) -> Self:
         """Load what `save` wrote, for use with a model.
 
@@ -395,6 +419,8 @@ class Recourse:
             model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
         dtypes : mapping or DataFrame, optional
             The types that the model expects, as for `Recourse`; they are not saved.
+        refits : sequence of models, optional
+            Retrained models, as for `Recourse`; they are not saved. Their calibration is, if they are the same.
 
         Returns
         -------
@@ -410,9 +436,10 @@ class Recourse:
         workspace = Workspace(folder)
         saved = workspace.load_problem()
         changed = problem is not None and problem.fingerprint != saved.fingerprint
-        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes)
+        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes, refits=refits)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
+            recourse._survival.load(workspace, saved)
             recourse._borrowed_from = workspace.folder.resolve()
             recourse.n_queries_ = workspace.load_query_counts()
         else:
@@ -432,7 +459,15 @@ class Recourse:
         return recourse
 
     @classmethod
-    def resuming(cls, folder: str | Path, problem: Problem, model: BlackBox | object, method: str) -> Self:
+    def resuming(
+        cls,
+        folder: str | Path,
+        problem: Problem,
+        model: BlackBox | object,
+        method: str,
+        *,
+        refits: Sequence[object] | None = None,
+    ) -> Self:
         """Load the learned parts in a folder, if there are any, to continue with `fit(..., method, resume=True)`.
 
         A damaged surrogate or agent is ignored if `fit` restores it from its checkpoint.
@@ -447,6 +482,8 @@ class Recourse:
             The model.
         method : {"guided", "search", "both"}
             The method that `fit` will use.
+        refits : sequence of models, optional
+            Retrained models, as for `Recourse`.
 
         Returns
         -------
@@ -457,7 +494,7 @@ class Recourse:
         StorageError
             If the folder was fitted to another problem.
         """
-        recourse, workspace = cls(problem, model), Workspace(folder)
+        recourse, workspace = cls(problem, model, refits=refits), Workspace(folder)
         if workspace.holds(AGENT[1], SURROGATE[1]):
             workspace.require_problem(problem)
             checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}
@@ -504,6 +541,7 @@ class Recourse:
             from counterplan.agent import load_agent
 
             self.agent_ = load_part(load_agent, workspace.folder, self.problem, "agent" in damaged_ok)
+        self._survival.load(workspace)
         self.n_queries_ = workspace.load_query_counts()
         self.quality_ = load_quality(workspace)
 
@@ -756,9 +794,11 @@ class Recourse:
         self.budget_spent_ = False
         if options.method == "search":
             self._train_agent(people, options.agent, run)
+            self._survival.fit(people, run.seed, None)
             return None
         self.quality_ = None
         learner = self._learn_surrogate(people, options.surrogate, run)
+        self._survival.fit(people, run.seed, learner)
         if options.method == "both":
             self._train_agent_too(people, options, run)
         if options.quality is not None:
@@ -874,6 +914,7 @@ class Recourse:
         prefer: str | None = None,
         preset: str = "default",
         protected: bool | None = None,
+        survival: SurvivalLike | None = None,
         seed: int = 0,
         jobs: int = 1,
         progress: DistilProgress | bool | None = None,
@@ -904,6 +945,9 @@ class Recourse:
             `fit(people, method="search", settings="paper")`); an illegal step or a missing STOP means no plan.
         protected : bool, optional
             Whether rules may test protected features. Default: False, and True with the preset "paper".
+        survival : {"none", "balanced", "high"} or float, optional
+            Weight of survival: with one, plans of the program are to be favourable today and to a retrained model.
+            Default: "none".
         seed : int, default=0
             Seed of the random numbers.
         jobs : int, default=1
@@ -924,7 +968,8 @@ class Recourse:
         """
         from counterplan.distillation.options import DistillOptions
 
-        options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed)
+        weight = read_weight(survival)
+        options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed, weight)
         if target is not None and (part := self.for_target(target)) is not self:
             return part._distil(people, options, jobs, progress)
         return self._distil(people, options, jobs, progress)
@@ -943,7 +988,9 @@ class Recourse:
             raise self._not_fitted_for_target("agent" if options.preset == "paper" else "surrogate")
         learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
         with reporting(progress, "Distilling", display=stage_display) as report:
-            distiller = ProgramDistiller(*learned, options, progress=report, queries=self.n_queries_, jobs=jobs)
+            distiller = ProgramDistiller(
+                *learned, options, survival=self.survival_, progress=report, queries=self.n_queries_, jobs=jobs
+            )
             self.program_ = distiller.run()
         return self.program_
 
@@ -1012,7 +1059,8 @@ class Recourse:
         price : float, optional
             Cost of a query: see `planner`.
         **options
-            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, jobs, progress.
+            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, survival, survival_at_least,
+            execution, jobs, progress.
 
         Returns
         -------
@@ -1094,9 +1142,11 @@ class Recourse:
 
             guide = GuideSettings(min_gain=_query_price(price))
         try:
-            return create_planner(name, self.problem, self.box, learned, guide=guide)
+            planner = create_planner(name, self.problem, self.box, learned, guide=guide)
         except NotFittedError as error:
             raise NotFittedError(f"{error}{self._learned_targets()}{self._parts_left_behind()}") from None
+        planner.survival = self.survival_
+        return planner
 
     def _learned_targets(self) -> str:
         """For an error: the target of this object, and what was learned for which others."""

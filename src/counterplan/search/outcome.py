@@ -25,6 +25,10 @@ class SearchOutcome:
     """[B] no plan costs less; infinite if it is proved that there is none."""
     queries: Ints
     """[B] queries about each person."""
+    least: Floats
+    """[B] estimated least cost of a plan, of a search with another objective than the cost; otherwise NaN."""
+    least_chance: Floats
+    """[B] estimated chance that the end of the cheapest plan stays favourable; NaN if there is no estimate."""
     visits: npt.NDArray[np.float32] | None = None
     """[B, T + 1, A] of a stepwise tree search: shares of visits of each action at each step."""
 
@@ -37,9 +41,12 @@ class SearchOutcome:
             verified=np.zeros(people, bool),
             lower_bound=np.zeros(people),
             queries=np.zeros(people, np.intp),
+            least=np.full(people, np.nan),
+            least_chance=np.full(people, np.nan),
         )
 
     def put(self, rows: Ints, part: SearchOutcome) -> None:
         """Replace the plans of `rows` [n]; visits are not copied."""
         self.actions[rows], self.cost[rows], self.verified[rows] = part.actions, part.cost, part.verified
         self.lower_bound[rows], self.queries[rows] = part.lower_bound, part.queries
+        self.least[rows], self.least_chance[rows] = part.least, part.least_chance

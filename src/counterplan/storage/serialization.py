@@ -21,12 +21,12 @@ from counterplan.storage.json_files import LIMIT
 T = TypeVar("T")
 WEIGHTS_LIMIT = 1_000_000_000
 """Most bytes of a file of weights."""
-_METHODS = {"agent": "search", "surrogate": "guided"}
+_METHODS = {"agent": "search", "surrogate": "guided", "survival": "guided"}
 """The `--method` of 'counterplan fit' that learns each kind of artifact."""
 
 
 def artifact_files(kind: str) -> tuple[str, str]:
-    """Return the names of the two files of an artifact ("agent", "surrogate"): arrays and facts."""
+    """Return the names of the two files of an artifact ("agent", "surrogate", "survival"): arrays and facts."""
     return f"{kind}.safetensors", f"{kind}.json"
 
 
@@ -40,7 +40,7 @@ def save_artifact(
     folder : Path
         The workspace.
     kind : str
-        "agent" or "surrogate".
+        "agent", "surrogate" or "survival".
     version : int
         Version of the format.
     problem : Problem
@@ -73,7 +73,7 @@ def load_artifact(
     folder : Path
         The workspace.
     kind : str
-        "agent" or "surrogate".
+        "agent", "surrogate" or "survival".
     version : int
         Newest version of the format that `build` understands.
     problem : Problem

@@ -35,15 +35,17 @@ AGENT = artifact_files("agent")
 """Weights and description of the agent."""
 SURROGATE = artifact_files("surrogate")
 """Weights and description of the surrogate."""
+SURVIVAL = artifact_files("survival")
+"""Weights and description of the committee that estimates survival."""
 CHECKPOINTS = (LEARNING[0], TRAINING[0])
 LEARNING_METRICS, TRAINING_METRICS = LEARNING[1], TRAINING[1]
 LEARNING_FIGURE, RELIABILITY_FIGURE, TRAINING_FIGURE = FIGURES = ("learning.png", "reliability.png", "training.png")
 LEARNED = (
     *(PROBLEM, PROGRAM, QUERY_COUNTS, QUALITY, ORIGIN, ANSWERS, WRITE_AHEAD),
-    *(*AGENT, *SURROGATE, *LEARNING, *TRAINING),
+    *(*AGENT, *SURROGATE, *SURVIVAL, *LEARNING, *TRAINING),
 )
 """Files that another fit in the same folder replaces."""
-OUTDATED = (*LEARNING, *TRAINING, PROGRAM, QUERY_COUNTS, QUALITY, *FIGURES)
+OUTDATED = (*LEARNING, *TRAINING, *SURVIVAL, PROGRAM, QUERY_COUNTS, QUALITY, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
 _COUNTED = (*METHODS, "quality")

@@ -3,7 +3,8 @@
 Transitions and costs are known; only the goal test, the black box, is expensive. States are therefore enumerated in
 order of cost without queries. A query costs some λ, a share of the cost of the plan. Each goes to the state with the
 least index ``cost + λ / probability`` (Weitzman's reservation value: a query is worth its cost if the best plan costs
-more than that), until no index is below the cost of the best plan.
+more than that), until no index is below the cost of the best plan. An objective may add to the cost of a plan, such as
+a penalty for an end that may not last; its value then takes the place of the cost.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
 from counterplan.search.frontier import Frontier, Labels
+from counterplan.search.objective import Objective, lasting_odds
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
 from counterplan.surrogate.belief import Answers, ErrorModel
@@ -34,6 +36,8 @@ _LARGEST_LOGIT = 500.0
 _TINY = 1e-6
 _HORIZON = 4.0
 """A person without a plan is given up where plans cost this many times as much as the cheapest confident state."""
+_LIKELY = 0.5
+"""Probability from which on a state is likely favourable."""
 _ALL = slice(None)
 
 
@@ -115,6 +119,7 @@ def guide(
     errors: ErrorModel | None = None,
     link: ScoreLink | None = None,
     hints: Hints | None = None,
+    objective: Objective | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> SearchOutcome:
     """Plan for people who are refused, with a surrogate that selects the queries.
@@ -140,6 +145,9 @@ def guide(
         Converts scores of the model, where `oracle` knows them, to the units of `logit`.
     hints : Hints, optional
         Favourable states and successful plans of other people, for people with too many states to enumerate.
+    objective : Objective, optional
+        What plans minimize; the cost by default. The least cost of a person, which it refers to, is estimated by the
+        cheapest state that is more likely favourable than not.
     progress : callable, optional
         Called with the number of people finished since the last call.
 
@@ -162,7 +170,7 @@ def guide(
         rows = everybody[first : first + batch_size]
         weights = None if cost_weights is None else cost_weights[rows]
         frontier = Frontier(problem, states[rows], allowed[rows], weights)
-        search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link)
+        search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link, objective)
         search.observe_starts(margins[rows])
         search.run(rows, outcome)
         progress(len(rows))
@@ -258,8 +266,9 @@ class _GuidedSearch:
         hints: Hints | None,
         errors: ErrorModel | None = None,
         link: ScoreLink | None = None,
+        objective: Objective | None = None,
     ) -> None:
-        self.link = link
+        self.link, self.objective = link, objective
         problem, count = frontier.problem, len(frontier.starts)
         self.problem, self.logit, self.oracle, self.settings = problem, logit, oracle, settings
         self.hints, self.frontier, self.pool = hints, frontier, Pool(frontier, errors)
@@ -270,9 +279,17 @@ class _GuidedSearch:
         """Most states enumerated for one person, if there is a limit."""
         self.actions = np.full((count, problem.max_actions), NO_ACTION, np.intp)
         self.cost = np.full(count, np.inf)
-        """[B] cost of the cheapest plan so far."""
+        """[B] cost of the best plan so far."""
+        self.value = np.full(count, np.inf)
+        """[B] value of the best plan so far: its cost, unless there is an objective."""
         self.target = np.full(count, np.inf)
-        """[B] cost to undercut: that of the plan, or a horizon; infinite as long as there is no estimate."""
+        """[B] value to undercut: that of the plan, or a horizon; infinite as long as there is no estimate."""
+        self.least, self.least_chance = np.full(count, np.inf), np.full(count, np.nan)
+        """[B] with an objective, the estimated least cost of a favourable state, and its chance to stay favourable."""
+        self.dropped = np.full(count, np.inf)
+        """[B] least cost of the states that were removed from the pool without a query."""
+        most = frontier.costs.most()[:, :-1].max(axis=1, initial=0.0) * problem.max_actions
+        self.ceiling: Floats = np.broadcast_to(most, count) + 1.0
         self.best_value = np.zeros(count)
         """[B] largest acquisition value in the pool: by how much the least index is below the target."""
         self.bound = np.zeros(count)
@@ -303,6 +320,8 @@ class _GuidedSearch:
         outcome.actions[rows], outcome.cost[rows], outcome.queries[rows] = self.actions, self.cost, self.queries
         outcome.verified[rows] = np.isfinite(self.cost) & (self.max_queries > 0)
         outcome.lower_bound[rows] = self.lower_bound()
+        if self.objective is not None:
+            outcome.least[rows], outcome.least_chance[rows] = self.least, self.least_chance
 
     def expand(self) -> None:
         """Enumerate states in order of cost until everybody's best query is known or the limit is reached."""
@@ -317,7 +336,7 @@ class _GuidedSearch:
             self.bound[active] = np.maximum(self.bound[active], frontier.lower_bound[active])
             if labels is None:
                 break
-            self.add(labels.where(labels.cost * frontier.unit < self.cost[labels.person]))
+            self.add(labels.where(labels.cost * frontier.unit < self.value[labels.person]))
             if self.max_states is not None:
                 self.full |= frontier.truncated | (self.enumerated >= self.max_states)
             frontier.active = active & self.needs_expansion() & ~self.full
@@ -332,8 +351,8 @@ class _GuidedSearch:
     def min_gain(self) -> Floats:
         """[B] smallest expected saving that is worth a query; 0 without a plan, which is worth any query."""
         given = self.settings.min_gain
-        solved = np.isfinite(self.cost)
-        relative = self.settings.min_relative_gain * np.where(solved, self.cost, 0.0)
+        solved = np.isfinite(self.value)
+        relative = self.settings.min_relative_gain * np.where(solved, self.value, 0.0)
         return relative if given is None else np.where(solved, given, 0.0)
 
     def query_cost(self) -> Floats:
@@ -341,7 +360,7 @@ class _GuidedSearch:
 
         `min_gain` replaces it if the number of queries is not limited.
         """
-        reference = np.where(np.isfinite(self.cost), self.cost, self.target / _HORIZON)
+        reference = np.where(np.isfinite(self.value), self.value, self.target / _HORIZON)
         relative = self.settings.min_relative_gain * np.where(np.isfinite(reference), reference, 0.0)
         given = self.settings.min_gain
         unlimited = self.max_queries == np.iinfo(np.intp).max
@@ -353,6 +372,7 @@ class _GuidedSearch:
             return
         self.enumerated += np.bincount(labels.person, minlength=len(self.enumerated))
         self.add_to_pool(labels, self.logit(self.frontier.full_states(labels)))
+        self.estimate_least(slice(len(self.pool) - len(labels), len(self.pool)))
         without_target = np.isinf(self.target)
         if without_target.any():
             self.update_target(without_target)
@@ -361,21 +381,48 @@ class _GuidedSearch:
 
     def add_to_pool(self, labels: Labels, odds: Floats) -> None:
         """Add states with clipped log odds [n] to the pool."""
-        self.pool.add(labels, np.clip(np.nan_to_num(odds), -_LARGEST_LOGIT, _LARGEST_LOGIT))
+        chance: Floats | float = np.nan
+        if self.objective is not None:
+            chance = self.objective.chance(self.frontier.full_states(labels), self.rows[labels.person])
+        self.pool.add(labels, np.clip(np.nan_to_num(odds), -_LARGEST_LOGIT, _LARGEST_LOGIT), chance)
+
+    def estimate_least(self, part: slice) -> None:
+        """Where it is not known, estimate the least cost of a favourable state by the likely ones in a `part`."""
+        if self.objective is None:
+            return
+        pool, confidence = self.pool, min(_LIKELY, self.settings.confidence)
+        likely = pool.open[part] & (pool.probability[part] >= confidence) & np.isinf(self.least)[pool.person[part]]
+        if likely.any():
+            at = pool.best(np.where(likely, -pool.cost[part], -np.inf), part)
+            self.least[pool.person[at]], self.least_chance[pool.person[at]] = pool.cost[at], pool.chance[at]
+
+    def pool_values(self, part: slice = _ALL) -> Floats:
+        """[n] values of a `part` of the pool: costs, unless there is an objective.
+
+        Where the least cost is not known yet, the value is the cost.
+        """
+        pool = self.pool
+        cost = pool.cost[part]
+        if self.objective is None:
+            return cost
+        least = self.least[pool.person[part]]
+        unknown = np.isinf(least) & (self.objective.at_least is None)
+        least = np.where(unknown, 0.0, least)
+        return self.objective.values(cost, pool.chance[part], least, self.ceiling[pool.person[part]])
 
     def update_target(self, people: Bools, estimate: bool = False) -> None:
-        """Set the target of `people` [B] without a plan to a multiple of the cost of their cheapest confident state.
+        """Set the target of `people` [B] without a plan to a multiple of the value of their best confident state.
 
         If there is none, it is estimated, with `estimate`, by the most likely one.
         """
-        pool, people = self.pool, people & np.isinf(self.cost)
+        pool, people, value = self.pool, people & np.isinf(self.cost), self.pool_values()
         selected = pool.open & people[pool.person]
         target = np.full(len(people), np.inf)
         confident = selected & (pool.probability >= self.settings.confidence)
-        np.minimum.at(target, pool.person[confident], _HORIZON * pool.cost[confident] + _TINY)
+        np.minimum.at(target, pool.person[confident], _HORIZON * value[confident] + _TINY)
         if estimate:
             at = pool.best(np.where(selected & np.isinf(target)[pool.person], pool.odds, -np.inf))
-            target[pool.person[at]] = _HORIZON * pool.cost[at] + _TINY
+            target[pool.person[at]] = _HORIZON * value[at] + _TINY
         self.target[people] = target[people]
         self.best_value[people] = self.values(_ALL)[people]
 
@@ -393,7 +440,7 @@ class _GuidedSearch:
         pool = self.pool
         person, chance = pool.person[part], pool.probability[part]
         target = np.where(np.isinf(self.target), 0.0, self.target)[person]
-        saving = np.maximum(target - pool.cost[part], 0.0)
+        saving = np.maximum(target - self.pool_values(part), 0.0)
         below = saving - self.query_cost()[person] / np.maximum(chance, _TINY)
         worth = pool.open[part] & (chance * saving > self.min_gain()[person])
         value: Floats = np.where(worth, np.where(below > 0, below, _TINY * chance * saving), 0.0)
@@ -409,14 +456,23 @@ class _GuidedSearch:
         weights = None if frontier.costs.weights is None else frontier.costs.weights[people]
         starts, allowed = frontier.starts[people], frontier.allowed[people]
         settings = self.settings.change_sets
-        made = propose(self.problem, starts, allowed, self.logit, settings, cost_weights=weights, **hints)
+        made = propose(self.problem, starts, allowed, self.lasting_logit, settings, cost_weights=weights, **hints)
         labels = frontier.labels(people[made.person], made.actions, made.states, made.cost)
         fresh = ~frontier.look_up(labels.key)[0]
-        self.add_to_pool(labels.take(fresh), made.logit[fresh])
+        odds = made.logit if self.objective is None else self.logit(made.states)
+        self.add_to_pool(labels.take(fresh), odds[fresh])
+        self.estimate_least(_ALL)
         changed = np.zeros(len(self.active), bool)
         changed[people] = True
         self.update_target(changed)
         self.best_value = self.values(_ALL)
+
+    def lasting_logit(self, states: Floats) -> Floats:
+        """Log odds [n] that `states` [n, F] are favourable and stay so, as far as that depends on the state alone."""
+        odds = self.logit(states)
+        if self.objective is None or self.objective.of_states is None:
+            return odds
+        return lasting_odds(odds, self.objective.of_states(states))
 
     def query(self) -> None:
         """Query everybody's best state; people without one that is worth a query become inactive."""
@@ -444,7 +500,7 @@ class _GuidedSearch:
                 answers = self.answers(states[known], self.rows[person[known]], favourable[known])
                 self.pool.observe(at[known], answers)
             self.store(at[favourable])
-            self.pool.drop(self.cost)
+            self.drop_useless()
             self.active &= not self.oracle.exhausted
         self.update_target(self.active)
         self.best_value = self.values(_ALL)
@@ -464,17 +520,31 @@ class _GuidedSearch:
         if len(at):
             person = self.pool.person[at]
             self.actions[person] = self.frontier.actions(self.pool.labels(at))
-            self.cost[person] = self.target[person] = self.pool.cost[at]
+            self.cost[person] = self.pool.cost[at]
+            cheaper = self.pool.cost[at] < self.least[person]
+            self.least[person[cheaper]] = self.pool.cost[at[cheaper]]
+            self.least_chance[person[cheaper]] = self.pool.chance[at[cheaper]]
+            self.value[person] = self.target[person] = self.pool_values()[at]
+
+    def drop_useless(self) -> None:
+        """Remove states from the pool that are not better than the plan."""
+        pool = self.pool
+        useful = self.pool_values() < self.value[pool.person]
+        if self.objective is not None:
+            lost = pool.open & ~useful
+            np.minimum.at(self.dropped, pool.person[lost], pool.cost[lost])
+        pool.keep(useful)
 
     def accept_unverified(self) -> None:
-        """Without queries: store the cheapest confident state, or else the most likely one, if it is likely."""
+        """Without queries: store the best confident state, or else the most likely one, if it is likely."""
         pool = self.pool
         self.store(pool.best(np.where(pool.probability >= 0.5, pool.odds, -np.inf)))
-        self.store(pool.best(np.where(pool.probability >= self.settings.confidence, -pool.cost, -np.inf)))
+        confident = pool.probability >= self.settings.confidence
+        self.store(pool.best(np.where(confident, -self.pool_values(), -np.inf)))
 
     def lower_bound(self) -> Floats:
         """[B] proved lower bound on the cost of a plan."""
-        pool, bound = self.pool, self.bound.copy()
+        pool, bound = self.pool, np.minimum(self.bound, self.dropped)
         np.minimum.at(bound, pool.person[pool.open], pool.cost[pool.open])
         return np.asarray(np.minimum(bound, self.cost))
 
@@ -492,7 +562,7 @@ class _UnverifiedSearch(_GuidedSearch):
         self.settings = replace(self.settings, confidence=confidence)
         self.active, self.continued = active, continued
         self.actions = np.full_like(self.actions, NO_ACTION)
-        self.cost, self.target = np.full(len(active), np.inf), np.full(len(active), np.inf)
+        self.cost, self.value, self.target = (np.full(len(active), np.inf) for _ in range(3))
         self.update_target(active)
         self.expand()
         self.propose()

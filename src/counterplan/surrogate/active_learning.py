@@ -66,6 +66,7 @@ _FORMAT = CheckpointFormat(
         "least_cost": "least",
         "best_cost": "best_cost",
         "best_queries": "best_questions",
+        "unbiased": "unbiased",
     },
 )
 """Attributes of a learner in a checkpoint, with the keys they are stored by."""
@@ -260,6 +261,8 @@ class ActiveLearner:
         """Rows of `people` who are held out."""
         self.query_pool: Ints = np.empty(0, np.intp)
         """Rows of `people` who are known to be refused and were not planned for yet."""
+        self.unbiased: Ints = np.empty(0, np.intp)
+        """Indices of the labelled states that were not selected by looking at the model: people and random plans."""
         self.next_person = 0
         self.link: ScoreLink | None = None
         """Converts the model's scores to margins; None if only decisions are learned from."""
@@ -443,8 +446,15 @@ class ActiveLearner:
         """Query the next people as they are; return the rows of those refused."""
         rows = np.arange(self.next_person, min(self.next_person + count, len(self.people)))
         self.next_person += len(rows)
-        favourable, known = self.labelled_set.oracle(self.people).query(self.people.states[rows], rows)
+        favourable, known = self._query_unbiased(self.people.states[rows], rows)
         return rows[known & ~favourable]
+
+    def _query_unbiased(self, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+        """Query `states` [n, F] of the people `rows` [n], which do not depend on the model: favourable, and known."""
+        before = len(self.labelled_set)
+        answered = self.labelled_set.oracle(self.people).query(states, rows)
+        self.unbiased = np.concatenate([self.unbiased, np.arange(before, len(self.labelled_set))])
+        return answered
 
     def _sample(self, count: int) -> None:
         """Query people as they are, and about `_PLANS_EACH` ends of random plans of each of those refused.
@@ -462,7 +472,7 @@ class ActiveLearner:
         """Query the ends of so many random plans of people who are known to be refused, the same number for each."""
         rows = np.resize(self.random.permutation(self.query_pool), max(0, count))
         ends = random_walk(self.problem, self.people.states[rows], self.random)
-        self.labelled_set.oracle(self.people).query(ends, rows)
+        self._query_unbiased(ends, rows)
 
     def _probe(self) -> None:
         """Locate the boundary between the query pool and favourable states: of others, or far beyond any plan."""
@@ -644,12 +654,14 @@ class ActiveLearner:
             run = cls(problem, people, box, settings, seed, folder, jobs=jobs)
             stored.require_people(run.people_hash)
             rows = ArraySpec(np.intp, ("*",), low=0, high=len(run.people) - 1)
+            stored.arrays.setdefault("unbiased", np.empty(0, np.intp))  # older ones do not have it
             held = dict.fromkeys(("least", "best_cost", "best_questions"), ArraySpec(float, ("held",)))
             stored.validate({"validation": replace(rows, shape=("held",)), "pupils": rows, **held})
             stored.restore(run)
             for row in run.metrics:
                 LearningProgress.from_metrics(row)
             run.labelled_set.restore(stored.arrays)
+            stored.validate({"unbiased": ArraySpec(np.intp, ("*",), low=0, high=len(run.labelled_set) - 1)})
             if run.initialization_truncated and stored.budget < settings.budget:
                 return cls(problem, people, box, settings, seed, folder, answers=answers, jobs=jobs)
             require_integer(stored.facts, "learned", high=len(run.labelled_set))

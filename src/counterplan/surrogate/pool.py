@@ -10,7 +10,7 @@ from counterplan.surrogate.belief import Answers, Belief, ErrorModel, StateBelie
 
 _BELIEFS = ("_logit", "_mean", "_variance", "_loadings")
 """Columns with the fields of `StateBeliefs`."""
-_COLUMNS = ("_person", "_cost", "_odds", "_probability", "_open", *_BELIEFS)
+_COLUMNS = ("_person", "_cost", "_chance", "_odds", "_probability", "_open", *_BELIEFS)
 
 
 class Pool:
@@ -31,6 +31,7 @@ class Pool:
         self._count = 0
         self._person = np.empty(0, np.intp)
         self._cost = np.empty(0)
+        self._chance = np.empty(0)
         self._odds = np.empty(0)
         self._probability = np.empty(0)
         self._open = np.empty(0, bool)
@@ -60,6 +61,11 @@ class Pool:
         return self._cost[: self._count]
 
     @property
+    def chance(self) -> Floats:
+        """[n] chance that the state stays favourable; NaN if it was not estimated."""
+        return self._chance[: self._count]
+
+    @property
     def odds(self) -> Floats:
         """[n] log odds according to the surrogate and the answers about the person."""
         return self._odds[: self._count]
@@ -74,8 +80,8 @@ class Pool:
         """[n] whether the state was not queried yet."""
         return self._open[: self._count]
 
-    def add(self, labels: Labels, odds: Floats) -> None:
-        """Add states with the surrogate's log odds [n] that they are favourable."""
+    def add(self, labels: Labels, odds: Floats, chance: Floats | float = np.nan) -> None:
+        """Add states with the surrogate's log odds [n] that they are favourable, and the chance [n] to stay so."""
         self._parts.append(labels)
         end = self._count + len(labels)
         if end > len(self._cost):
@@ -84,6 +90,7 @@ class Pool:
                 setattr(self, name, np.concatenate([old, np.empty((2 * end - len(old), *old.shape[1:]), old.dtype)]))
         new = slice(self._count, end)
         self._person[new], self._cost[new] = labels.person, labels.cost * self._frontier.unit
+        self._chance[new] = chance
         self._open[new] = True
         self._count = end
         if self._belief is None:
@@ -142,18 +149,18 @@ class Pool:
         """Labels of the states `at` [n]."""
         return self._all_labels().take(at)
 
-    def best(self, score: Floats) -> Ints:
-        """The state with the highest `score` [n] of each person, if above −∞; ties are broken by cost."""
-        person = self.person
+    def best(self, score: Floats, part: slice = slice(None)) -> Ints:
+        """The state with the highest `score` [n] of each person in a `part`, if above −∞; ties are broken by cost."""
+        person, cost = self.person[part], self.cost[part]
         top = np.full(len(self._frontier.starts), -np.inf)
         np.maximum.at(top, person, score)
         at = np.flatnonzero((score == top[person]) & (score > -np.inf))
-        at = at[np.lexsort((at, self.cost[at], person[at]))]
-        return at[np.unique(person[at], return_index=True)[1]]
+        at = at[np.lexsort((at, cost[at], person[at]))]
+        return at[np.unique(person[at], return_index=True)[1]] + (part.start or 0)
 
-    def drop(self, cost: Floats) -> None:
-        """Remove queried states and those not cheaper than the plan at `cost` [B], if they are the majority."""
-        keep = np.flatnonzero(self.open & (self.cost < cost[self.person]))
+    def keep(self, useful: Bools) -> None:
+        """Remove queried states and those that are not `useful` [n], if they are the majority."""
+        keep = np.flatnonzero(self.open & useful)
         if 2 * len(keep) < self._count:
             self._parts = [self.labels(keep)]
             for name in _COLUMNS:

@@ -1,6 +1,6 @@
 """The chance that a plan still leads to a favourable decision after the model was trained again.
 
-May import: errors, bounded_json, drawing, problem, models, blackbox, storage, parallel, search, surrogate.
+May import: errors, bounded_json, drawing, problem, models, blackbox, storage, parallel, search, plans, surrogate.
 """
 
 from counterplan.survival.calibration import LogisticCalibration, MarginCalibration

@@ -1,0 +1,216 @@
+"""What one `Recourse` knows about survival: retrained models, or a committee fitted to recorded outcomes."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from counterplan.blackbox import BlackBox
+from counterplan.errors import SettingError
+from counterplan.planners.exact import ExactPlanner
+from counterplan.planners.objective_search import Oracle
+from counterplan.problem import People, Problem
+from counterplan.problem.outcomes import recorded_outcomes
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.storage.serialization import load_artifact, save_artifact
+from counterplan.storage.workspace import SURVIVAL, Workspace
+from counterplan.survival.calibration import LogisticCalibration
+from counterplan.survival.committee import Committee
+from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
+from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
+from counterplan.survival.refits import Chance, RefitEstimator, Refits, leave_one_out
+
+if TYPE_CHECKING:
+    from counterplan.surrogate.active_learning import ActiveLearner
+
+WHAT, VERSION = "survival", 1
+_MIN_ANSWERS = 40
+"""Least number of answers that a committee is calibrated on."""
+_UNKNOWN = "Whether the model would still say yes after it is trained again is not known."
+_REMEDY = (
+    "pass refits=[…] (--refit) with retrained models to Recourse, or fit with people whose table has the column of the "
+    "outcome"
+)
+_CALIBRATION_PEOPLE = 100
+"""Most people whose plans calibrate refits."""
+_CALIBRATION_STATES = 5_000
+"""Most states of each of them."""
+_CALIBRATION_WEIGHTS = (4.0, 8.0)
+"""Weights of survival of these plans."""
+_log = logging.getLogger("counterplan")
+
+
+class SurvivalParts:
+    """The estimator of survival of one problem and black box.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox
+    refits : Refits, optional
+        Retrained models.
+    """
+
+    def __init__(self, problem: Problem, box: BlackBox, refits: Refits | None = None) -> None:
+        self.problem, self.box, self.refits = problem, box, refits
+        self.committee: CommitteeEstimator | None = None
+        self._refit_calibration: LogisticCalibration | None = None
+        self._calibrated_refits: tuple[str, ...] = ()
+        """Fingerprints of the refits that the calibration is for."""
+
+    @property
+    def estimator(self) -> SurvivalEstimator:
+        """The best estimate that is available: by refits, by a committee, or none."""
+        if self.refits is not None:
+            return _CalibratedOnDemand(self)
+        if self.committee is not None:
+            return self.committee
+        return NoEstimate(_UNKNOWN, _REMEDY)
+
+    def calibrated(self, people: People) -> RefitEstimator:
+        """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`."""
+        assert self.refits is not None
+        fingerprints = self.refits.fingerprints(self.problem)
+        if self._refit_calibration is None or self._calibrated_refits != fingerprints:
+            self._refit_calibration = self._calibrate(people)
+            self._calibrated_refits = fingerprints
+        return RefitEstimator(self.refits, self._refit_calibration, self.problem)
+
+    def _calibrate(self, people: People) -> LogisticCalibration:
+        """Leave one refit out at a time, and compare the estimate of the others with it at the ends of plans."""
+        assert self.refits is not None
+        logit = self.refits.logit(self.problem, people, people.states, np.arange(len(people)))
+        refused = people.take(np.flatnonzero(logit < 0)[:_CALIBRATION_PEOPLE])
+
+        def plan_ends(chance: Chance) -> tuple[Floats, Ints]:
+            planner = _ChancePlanner(self.problem, self.box, chance)
+            plans = [planner.plan(refused, refused=True, survival=weight) for weight in _CALIBRATION_WEIGHTS]
+            found = [np.flatnonzero(part.lengths) for part in plans]
+            ends = [part.final_states[rows] for part, rows in zip(plans, found, strict=True)]
+            return np.concatenate(ends), np.concatenate(found)
+
+        return leave_one_out(self.refits, plan_ends, self.problem, refused, today=self.box)
+
+    def fit(self, people: People, seed: int, learner: ActiveLearner | None) -> None:
+        """Fit a committee to the outcomes of `people`, if their table has them, and calibrate it without new queries.
+
+        Parameters
+        ----------
+        people : People
+        seed : int
+        learner : ActiveLearner, optional
+            The run that has learned the surrogate, whose unbiased answers calibrate the committee.
+        """
+        self.committee = None
+        if self.refits is not None:
+            self._refit_calibration = None
+            self.calibrated(people)
+        if people.outcomes is None:
+            return
+        favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
+        rows = np.flatnonzero(known)
+        states, answers = self._unbiased_answers(people, learner)
+        if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
+            _log.info("no committee is fitted for survival: too few answers are known to calibrate it")
+            return
+        try:
+            committee = Committee.fit(self.problem, people.states[rows], favourable[rows], seed)
+        except SettingError as reason:
+            _log.info("no committee is fitted for survival: %s", reason)
+            return
+        calibration = LogisticCalibration.fit(committee.logit(states), answers)
+        self.committee = CommitteeEstimator(committee, calibration)
+
+    def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools]:
+        """States [n, F] that were not selected by looking at the model, with its answers [n].
+
+        These are the first queries of the surrogate's run; otherwise, the known answers about people as they are.
+        """
+        if learner is not None and len(learner.unbiased) >= _MIN_ANSWERS:
+            labelled = learner.labelled_set
+            return labelled.states[learner.unbiased], labelled.answers[learner.unbiased]
+        session = self.box.session(self.problem, people)
+        cached = session.cached(people.states, np.arange(len(people)))
+        rows = np.flatnonzero([answer is not None for answer in cached])
+        answers = np.array([answer.favourable for answer in cached if answer is not None], bool)
+        return people.states[rows], answers
+
+    def save(self, workspace: Workspace) -> None:
+        """Save the committee and the calibration of refits in a workspace, or remove earlier ones."""
+        arrays: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
+        if self.committee is not None:
+            arrays, facts["committee"] = self.committee.to_arrays()
+        if self._refit_calibration is not None:
+            facts["refits"] = {
+                "calibration": asdict(self._refit_calibration),
+                "fingerprints": list(self._calibrated_refits),
+            }
+        if facts:
+            save_artifact(workspace.folder, WHAT, VERSION, self.problem, arrays, facts)
+        else:
+            workspace.remove(*SURVIVAL)
+
+    def load(self, workspace: Workspace, saved: Problem | None = None) -> None:
+        """Load what `save` wrote, if there is anything; `saved` is the problem there, if it is another."""
+        if workspace.holds(SURVIVAL[1]):
+            load_artifact(workspace.folder, WHAT, VERSION, saved or self.problem, self._restore)
+
+    def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
+        """Restore saved parts; ValueError, KeyError or TypeError if they are invalid."""
+        if (committee := facts.get("committee")) is not None:
+            self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee)
+        if (refits := facts.get("refits")) is not None:
+            fingerprints = refits["fingerprints"]
+            if not isinstance(fingerprints, list) or not all(isinstance(one, str) for one in fingerprints):
+                raise ValueError("the fingerprints of refits are texts")
+            self._refit_calibration = read_calibration(refits["calibration"])
+            self._calibrated_refits = tuple(fingerprints)
+
+
+class _CalibratedOnDemand(SurvivalEstimator):
+    """Refits that are calibrated when plans are made, unless they were at the fit."""
+
+    source: ClassVar[Source] = "refits"
+    portable = False
+
+    def __init__(self, parts: SurvivalParts) -> None:
+        self._parts = parts
+
+    def prepare(self, people: People) -> SurvivalEstimator:
+        """The calibrated estimator."""
+        return self._parts.calibrated(people)
+
+    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """See `SurvivalEstimator.chance`."""
+        return self.prepare(people).chance(problem, people, states, rows)
+
+
+class _GivenChance(SurvivalEstimator):
+    """A chance as a function of states [n, F] and rows [n]."""
+
+    source: ClassVar[Source] = "refits"
+    portable = False
+
+    def __init__(self, function: Chance) -> None:
+        self._function = function
+
+    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """See `SurvivalEstimator.chance`."""
+        return self._function(states, rows)
+
+
+class _ChancePlanner(ExactPlanner):
+    """Exact search on an estimate instead of the black box: a state is favourable if its chance is at least a half."""
+
+    def __init__(self, problem: Problem, box: BlackBox, chance: Chance) -> None:
+        super().__init__(problem, box, state_limit=_CALIBRATION_STATES)
+        self._chance = chance
+        self.survival = _GivenChance(chance)
+
+    def oracle(self, people: People) -> Oracle:
+        """See `ExactPlanner.oracle`."""
+        return lambda states, rows: self._chance(states, rows) >= 0.5

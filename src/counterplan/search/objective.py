@@ -1,0 +1,85 @@
+"""The objective of plans that are to last: cost, and the chance that the end stays favourable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterplan.problem.transitions import Floats, Ints
+
+_TOLERANCE = 1e-9
+"""A chance this much below the one demanded still meets it."""
+_SMALLEST = 1e-9
+
+
+def lasting_odds(odds: Floats, chance: Floats, power: float = 1.0) -> Floats:
+    """Log odds [n] that states are favourable and stay so.
+
+    Parameters
+    ----------
+    odds : array of shape [n]
+        Log odds that they are favourable.
+    chance : array of shape [n]
+        The chance that favourable ones stay so.
+    power : float, default=1.0
+        Exponent of the chance.
+
+    Returns
+    -------
+    array of shape [n]
+    """
+    both = -np.logaddexp(0, -odds) + power * np.log(np.maximum(chance, _SMALLEST))
+    return np.asarray(both - np.log(np.maximum(-np.expm1(both), _SMALLEST)))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a plan minimizes: cost + `weight` × least cost × (1 − chance), or the cost of a sufficient chance.
+
+    No value is below the cost of its plan, so that an enumeration in order of cost bounds the values to come.
+
+    Parameters
+    ----------
+    chance : callable
+        The chance [n] that the ends `states` [n, F] of plans of the people `rows` [n] stay favourable.
+    weight : float
+        Weight of the chance, in multiples of the least cost. Not used with `at_least`.
+    at_least : float, optional
+        The chance that a plan is to have. Plans that have it are ordered by cost; all others come after them, by
+        chance.
+    of_states : callable, optional
+        The chance [n] of `states` [n, F], if it does not depend on the person.
+    """
+
+    chance: Callable[[Floats, Ints], Floats]
+    weight: float = 0.0
+    at_least: float | None = None
+    of_states: Callable[[Floats], Floats] | None = None
+
+    def values(self, cost: Floats, chance: Floats, least: Floats, ceiling: Floats) -> Floats:
+        """Values [n] of plans.
+
+        Parameters
+        ----------
+        cost, chance : arrays of shape [n]
+            Of the plans.
+        least : array of shape [n]
+            The least cost of a favourable plan of the same person.
+        ceiling : array of shape [n]
+            A number that no plan of the same person exceeds in cost.
+
+        Returns
+        -------
+        array of shape [n]
+        """
+        if self.at_least is None:
+            return np.asarray(cost + self.weight * least * (1 - chance))
+        return np.where(self.is_met(chance), cost, ceiling * (1 + self.at_least - chance))
+
+    def is_met(self, chance: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Whether each chance [n] is the one demanded, or more; False if none is."""
+        if self.at_least is None:
+            return np.zeros(len(chance), bool)
+        return np.asarray(chance >= self.at_least - _TOLERANCE)

@@ -1,0 +1,100 @@
+"""The interface of survival estimates: the chance that a retrained model still says yes at the end of a plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats, Ints
+
+Source = Literal["refits", "committee", "margin", ""]
+"""What an estimate is based on; empty if there is none."""
+
+
+class SurvivalEstimator(ABC):
+    """Estimates the chance that a model trained again on such data is favourable in a state.
+
+    Attributes
+    ----------
+    source : str
+        What the estimate is based on: "refits", "committee" or "margin"; "" if there is none.
+    refits : tuple of str
+        Fingerprints of the retrained models that the estimate uses.
+    portable : bool
+        Whether the estimator can be sent to other processes.
+    queries : bool
+        Whether an estimate about a state is a query of the black box.
+    includes_execution : bool
+        Whether the chance includes that steps fall short.
+    """
+
+    source: ClassVar[Source]
+    refits: tuple[str, ...] = ()
+    portable: bool = True
+    queries: bool = False
+    includes_execution: bool = False
+
+    @abstractmethod
+    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """Estimate the chance that `states` are favourable to a retrained model.
+
+        Parameters
+        ----------
+        problem : Problem
+        people : People
+            B people, refused as they are.
+        states : array of shape [n, F]
+            States of these people.
+        rows : int array of shape [n]
+            The person of each state.
+
+        Returns
+        -------
+        array of shape [n]
+        """
+
+    def prepare(self, people: People) -> SurvivalEstimator:
+        """Return the estimator for plans of `people`: itself, unless it is to be calibrated on plans first."""
+        return self
+
+    def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """Estimate the same without queries, to select among states before they are queried."""
+        return self.chance(problem, people, states, rows)
+
+    def of_states(self, states: Floats) -> Floats | None:
+        """The predicted chance [n] of `states` [n, F], if it does not depend on the person; otherwise None."""
+        return None
+
+    @property
+    def reason(self) -> str:
+        """Why no chance is stated, as a sentence for applicants; empty if one is."""
+        return ""
+
+
+class NoEstimate(SurvivalEstimator):
+    """States no chance.
+
+    Parameters
+    ----------
+    reason : str
+        Why, as a sentence for applicants.
+    remedy : str
+        How to get an estimate, for engineers.
+    """
+
+    source: ClassVar[Source] = ""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        self._reason, self.remedy = reason, remedy
+
+    @property
+    def reason(self) -> str:
+        """Why no chance is stated."""
+        return self._reason
+
+    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """NaN [n]."""
+        return np.full(len(states), np.nan)

@@ -1,0 +1,360 @@
+"""Retrained models that the user supplies, and their calibration by leaving one out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from counterplan.blackbox import BlackBox, OracleSession
+from counterplan.errors import ModelError, SettingError
+from counterplan.models.identity import identity_of
+from counterplan.models.outputs import describe_error
+from counterplan.models.protocol import ModelDescription
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.survival.agreement import columns_of_any
+from counterplan.survival.calibration import LogisticCalibration
+from counterplan.survival.estimator import Source, SurvivalEstimator
+from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
+from counterplan.survival.plan_ends import Chance as Chance
+
+CACHE_SIZE = 500_000
+"""Most states whose answers are cached for each problem."""
+MAX_LEFT_OUT = 8
+"""Most refits that are left out, one after the other."""
+ROUNDS = 2
+"""How often ends are planned for each refit that is left out: each time with the calibration so far."""
+DEFAULT_REFITS = 5
+_CHUNK = 65_536
+"""States that are looked up, and queried, together."""
+
+PlanEnds = Callable[[Chance], tuple[Floats, Ints]]
+"""Plans by a given chance, and returns the final states [n, F] and whose they are [n]."""
+
+
+class Refits:
+    """Models that were trained again on such data, each queried once for each state.
+
+    Parameters
+    ----------
+    models : sequence of objects
+        The retrained models: black boxes, which keep their threshold, dtypes and favourable outcomes, or anything that
+        `BlackBox` accepts.
+
+    Attributes
+    ----------
+    boxes : tuple of BlackBox
+        The retrained models, each with its own counters.
+
+    Raises
+    ------
+    ModelError
+        If a model cannot be used.
+    SettingError
+        If there is none.
+    """
+
+    def __init__(self, models: Sequence[object]) -> None:
+        if isinstance(models, (str, bytes)) or not isinstance(models, Sequence) or not models:
+            raise SettingError("'refits' must be a list of at least one retrained model")
+        boxes = []
+        for number, model in enumerate(models):
+            try:
+                boxes.append(_uncached(model if isinstance(model, BlackBox) else BlackBox(model)))
+            except ModelError as error:
+                raise ModelError(f"refit {number + 1} of {len(models)}: {error}") from error
+        self.boxes: tuple[BlackBox, ...] = tuple(boxes)
+        self._known: dict[str, _KnownMargins] = {}
+        """Margins by query key, for each `query_fingerprint` of a problem."""
+        self._last: _Sessions | None = None
+        self._any_votes = False
+        """Whether some model gives decisions only, so that decisions of all are counted."""
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def fingerprints(self, problem: Problem) -> tuple[str, ...]:
+        """The fingerprint of each refit for `problem`."""
+        return tuple(box.fingerprint(problem) for box in self.boxes)
+
+    def logit(
+        self, problem: Problem, people: People, states: Floats, rows: Ints, leave_out: int | None = None
+    ) -> Floats:
+        """Mean logit of the scores relative to each model's cutoff, or log odds of votes if a model gives no scores.
+
+        Parameters
+        ----------
+        problem : Problem
+        people : People
+            B people.
+        states : array of shape [n, F]
+            States of these people.
+        rows : int array of shape [n]
+            The person of each state.
+        leave_out : int, optional
+            A refit that does not count.
+
+        Returns
+        -------
+        array of shape [n]
+            Each model's logit is clipped to [-8, 8]. Of votes, log((yes + 1) / (no + 1)).
+
+        Raises
+        ------
+        ModelError
+            If a model fails; the message names the refit.
+        """
+        margins = self._margins(problem, people, states, rows)
+        if leave_out is not None:
+            margins = np.delete(margins, leave_out, axis=1)
+        if self._any_votes:
+            yes = (margins >= 0).sum(axis=1)
+            odds: Floats = np.log(yes + 1) - np.log(margins.shape[1] - yes + 1)
+            return odds
+        mean: Floats = np.clip(margins, -MAX_MARGIN, MAX_MARGIN).mean(axis=1)
+        return mean
+
+    def favourable(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Bools:
+        """Whether each refit decides favourably about `states` [n, F] of the people `rows` [n]: [n, m]."""
+        favourable: Bools = self._margins(problem, people, states, rows) >= 0
+        return favourable
+
+    def _margins(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """The margin of each refit [n, m]; infinite, with the sign of the decision, where no score is known."""
+        sessions = self._sessions(problem, people)
+        known = self._known.setdefault(problem.query_fingerprint, _KnownMargins(len(self)))
+        parts = [np.empty((0, len(self)))]
+        for first in range(0, len(states), _CHUNK):
+            chunk = slice(first, first + _CHUNK)
+            keys = sessions.keys(states[chunk], rows[chunk])
+            if missing := known.missing(keys):
+                new = np.fromiter(missing.values(), np.intp, len(missing)) + first
+                known.add(missing, self._query(sessions.members, states[new], rows[new]))
+            parts.append(known.of(keys))
+        return np.concatenate(parts)
+
+    def _query(self, sessions: Sequence[OracleSession], states: Floats, rows: Ints) -> Floats:
+        """Query every refit, with one call for all states: margins [n, m]."""
+        margins = np.empty((len(states), len(sessions)))
+        for number, session in enumerate(sessions):
+            try:
+                answers = session.answers(states, rows)
+            except ModelError as error:
+                raise ModelError(f"refit {number + 1} of {len(sessions)}: {error}") from error
+            own = score_margins(session.box.model, session.decision, answers)
+            self._any_votes |= bool(np.isnan(own).all())
+            margins[:, number] = np.where(np.isnan(own), np.where(favourable_of(answers), np.inf, -np.inf), own)
+        return margins
+
+    def _sessions(self, problem: Problem, people: People) -> _Sessions:
+        """A session of each refit, which are kept for the next states of the same people."""
+        last = self._last
+        if last is None or last.problem is not problem or last.people is not people:
+            last = self._last = _Sessions(problem, people, self.boxes)
+        return last
+
+
+class _Sessions:
+    """Sessions of several black boxes about the same people."""
+
+    def __init__(self, problem: Problem, people: People, boxes: Sequence[BlackBox]) -> None:
+        self.problem, self.people = problem, people
+        self.members = [box.session(problem, people, scores=True) for box in boxes]
+        description = ModelDescription("refits", columns_of_any(boxes))
+        self.keys = BlackBox(description).session(problem, people).keys
+        """Keys that tell all people apart whom some model may tell apart."""
+
+
+class _KnownMargins:
+    """Margins of m models by query key; all are dropped when there are too many."""
+
+    def __init__(self, models: int) -> None:
+        self._places: dict[bytes, int] = {}
+        self._margins: Floats = np.empty((1024, models))
+
+    def missing(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """The keys that are unknown, each with the index of one of its occurrences."""
+        places = self._places
+        missing = {key: i for i, key in enumerate(keys) if key not in places}
+        if len(places) + len(missing) <= CACHE_SIZE:
+            return missing
+        places.clear()
+        return {key: i for i, key in enumerate(keys)}
+
+    def add(self, keys: Iterable[bytes], margins: Floats) -> None:
+        """Add the `margins` [n, m] of n unknown keys."""
+        first = len(self._places)
+        last = first + len(margins)
+        if last > len(self._margins):
+            larger = np.empty((max(last, 2 * len(self._margins)), self._margins.shape[1]))
+            larger[:first] = self._margins[:first]
+            self._margins = larger
+        self._margins[first:last] = margins
+        self._places.update(zip(keys, range(first, last), strict=True))
+
+    def of(self, keys: Sequence[bytes]) -> Floats:
+        """The margins [n, m] of n known keys."""
+        places = self._places
+        return self._margins[np.fromiter((places[key] for key in keys), np.intp, len(keys))]
+
+
+def _uncached(box: BlackBox) -> BlackBox:
+    """The same model without a cache: an answer that was queried without its score would not be queried again."""
+    fresh = box.fresh()
+    fresh.cache_size = 0
+    return fresh
+
+
+def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> list[BlackBox]:
+    """Train the model again with the seeds 1 to `count`.
+
+    Parameters
+    ----------
+    refit : callable
+        Takes a seed and returns a retrained model: a black box, or anything that `BlackBox` accepts.
+    count : int, default=5
+        Number of refits.
+
+    Returns
+    -------
+    list of BlackBox
+
+    Raises
+    ------
+    SettingError
+        If `refit` cannot be called, `count` is not a positive number, or two seeds give the same model.
+    ModelError
+        If a call fails, or returns something that is not a model. The message names the seed.
+
+    Examples
+    --------
+    >>> from counterplan.survival.refits import make_refits
+    >>> [box.model.name for box in make_refits(lambda seed: lambda people: people["income"] > 10 * seed, 2)]
+    ["model '<lambda>'", "model '<lambda>'"]
+    """
+    if not callable(refit):
+        raise SettingError(f"'refit' must be a function of a seed that returns a model, not {type(refit).__name__}")
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise SettingError(f"the number of refits must be at least 1, not {count!r}")
+    boxes: list[BlackBox] = []
+    seeds: dict[str, int] = {}
+    for seed in range(1, int(count) + 1):
+        try:
+            model = refit(seed)
+        except Exception as error:  # of the user's code, which may raise anything
+            raise ModelError(f"refit({seed}) failed: {describe_error(error)}") from error
+        if model is None:
+            raise ModelError(f"refit({seed}) returned None instead of a model")
+        try:
+            box = model if isinstance(model, BlackBox) else BlackBox(model)
+        except ModelError as error:
+            raise ModelError(f"refit({seed}) did not return a model: {error}") from error
+        same = seeds.setdefault(box.model_id, seed)
+        if same != seed and identity_of(box.model):
+            raise SettingError(f"refit({same}) and refit({seed}) return the same model; use the seed in training")
+        boxes.append(box)
+    return boxes
+
+
+INITIAL = LogisticCalibration(0.5, 0.0)
+"""Calibration that the first plans are made with: the mean logit of models that plans were chosen by overstates."""
+OVERSTATEMENT = 0.02
+"""Subtracted from calibrated chances: refits by another seed overstate what holds for models of other people."""
+
+
+class RefitEstimator(SurvivalEstimator):
+    """Survival from retrained models: their mean logit, calibrated.
+
+    Parameters
+    ----------
+    retrained : Refits
+        The retrained models.
+    calibration : LogisticCalibration
+        From `leave_one_out`.
+    problem : Problem
+        The problem that plans are made for.
+    """
+
+    source: ClassVar[Source] = "refits"
+    portable = False
+
+    def __init__(self, retrained: Refits, calibration: LogisticCalibration, problem: Problem) -> None:
+        self.retrained = retrained
+        self.calibration = calibration
+        self.refits = retrained.fingerprints(problem)
+
+    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
+        """See `SurvivalEstimator.chance`; queries the refits, not the black box."""
+        return self.calibration.chance(self.retrained.logit(problem, people, states, rows))
+
+
+def leave_one_out(
+    refits: Refits,
+    plan_ends: PlanEnds,
+    problem: Problem,
+    people: People,
+    *,
+    today: BlackBox | None = None,
+    calibration: LogisticCalibration = INITIAL,
+    overstatement: float = OVERSTATEMENT,
+) -> LogisticCalibration:
+    """Calibrate the mean logit of refits at the ends of plans, each refit judging plans that were made without it.
+
+    Counting the refits that agree overstates survival, because plans are chosen by these refits. So, for each refit in
+    turn, plans are made with the estimate of the others, and this refit decides about their ends. A logistic
+    regression of its decisions on the logit of the others is the calibration.
+
+    Parameters
+    ----------
+    refits : Refits
+        The retrained models. At most eight of them, evenly spaced, are left out.
+    plan_ends : callable
+        Plans for `people` by a chance, which is a function of states [n, F] and rows [n], and returns the final states
+        and their rows, such as `FrontierEnds`. It may return several plans for each person, by different weights.
+    problem : Problem
+    people : People
+        The people to plan for, refused as they are.
+    today : BlackBox, optional
+        The model of today, which replaces the others if there is only one refit.
+    calibration : LogisticCalibration, optional
+        The calibration to start with.
+    overstatement : float, default=0.02
+        Subtracted from calibrated chances.
+
+    Returns
+    -------
+    LogisticCalibration
+
+    Raises
+    ------
+    SettingError
+        If there is only one refit, and no model of today.
+    """
+    count = len(refits)
+    if count == 1 and today is None:
+        raise SettingError("one refit cannot be calibrated without the model of today")
+    left_out = np.unique(np.linspace(0, count - 1, min(count, MAX_LEFT_OUT)).round().astype(int)).tolist()
+    for _ in range(ROUNDS):
+        logits, answers = [np.empty(0)], [np.empty(0, bool)]
+        for one in left_out:
+            if count == 1:
+                logit = partial(Refits([today]).logit, problem, people)
+            else:
+                logit = partial(refits.logit, problem, people, leave_out=one)
+            states, rows = plan_ends(partial(_chance, calibration, logit))
+            logits.append(logit(states, rows))
+            answers.append(refits.favourable(problem, people, states, rows)[:, one])
+        if not sum(map(len, logits)):  # nobody has a plan
+            return calibration
+        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), overstatement)
+    return calibration
+
+
+def _chance(
+    calibration: LogisticCalibration, logit: Callable[[Floats, Ints], Floats], states: Floats, rows: Ints
+) -> Floats:
+    """The calibrated chance [n] of `states` [n, F] of the people `rows` [n]."""
+    return calibration.chance(logit(states, rows))

@@ -1,0 +1,53 @@
+"""State the survival of plans."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterplan.plans import Coded, PlanColumns, RobustnessColumns, Status, SurvivalBasis
+from counterplan.plans.coded import NO_CODE
+from counterplan.problem import People, Problem
+from counterplan.search.orders import rollout
+from counterplan.survival.goal import SurvivalGoal
+
+
+def state_survival(
+    problem: Problem, people: People, columns: PlanColumns, goal: SurvivalGoal, *, ignored: bool = False
+) -> None:
+    """Add the survival of every plan to its columns.
+
+    Parameters
+    ----------
+    problem : Problem
+    people : People
+        B people.
+    columns : PlanColumns
+        Their plans, which are changed in place.
+    goal : SurvivalGoal
+        The estimator, and what was planned for.
+    ignored : bool, default=False
+        Whether the planner could not plan for it.
+    """
+    rows = np.flatnonzero([status is Status.FOUND for status in columns.status])
+    if not len(rows):
+        return
+    estimator = goal.estimator
+    robustness = columns.robustness or RobustnessColumns.empty(len(columns))
+    ends = rollout(problem.transitions, people.states[rows], columns.actions[rows])[0]
+    chance = estimator.chance(problem, people, ends, rows)
+    robustness.survival[rows] = chance
+    if goal.at_least is not None:
+        robustness.met[rows] = goal.objective(problem, people).is_met(chance)
+    basis = SurvivalBasis(
+        estimator.source,
+        reason=estimator.reason,
+        weight=goal.weight,
+        at_least=goal.at_least,
+        refits=estimator.refits,
+        execution=estimator.includes_execution,
+        ignored=ignored,
+    )
+    codes = np.full(len(columns), NO_CODE)
+    codes[rows] = 0
+    robustness.basis = Coded(codes, [basis])
+    columns.robustness = robustness

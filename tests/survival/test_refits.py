@@ -1,0 +1,225 @@
+"""Retrained models: their logits, votes, cache and errors, and the calibration of what they say about plans."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import grades
+from counterplan import BlackBox, ModelError, People, SettingError, benchmarks
+from counterplan.benchmarks import retrained
+from counterplan.survival import LogisticCalibration
+from counterplan.survival.plan_ends import FrontierEnds
+from counterplan.survival.refits import RefitEstimator, Refits, leave_one_out, make_refits
+
+PROBLEM = grades.grades(values=["A", "C"], favourable="A")
+PEOPLE = PROBLEM.read(grades.people(40))
+ROWS = np.arange(40)
+
+
+class Points:
+    """A logistic model of the points, with a cutoff of its own; counts its calls."""
+
+    batch, classes = 10_000, None
+
+    def __init__(self, cutoff: float, slope: float = 1.0) -> None:
+        self.cutoff, self.slope, self.calls, self.rows = cutoff, slope, 0, 0
+        self.name = self.identity = f"points from {cutoff}, {slope}"
+
+    def _count(self, people: pd.DataFrame) -> np.ndarray:
+        self.calls, self.rows = self.calls + 1, self.rows + len(people)
+        return self.slope * (grades.points(people) - self.cutoff)
+
+    def labels(self, people: pd.DataFrame) -> np.ndarray:
+        return np.where(self._count(people) >= 0, "A", "C")
+
+    def scores(self, people: pd.DataFrame, favourable: frozenset[str]) -> np.ndarray:
+        return 1 / (1 + np.exp(-self._count(people)))
+
+    def labels_and_scores(self, people: pd.DataFrame, favourable: frozenset[str]) -> tuple[np.ndarray, np.ndarray]:
+        odds = self._count(people)
+        return np.where(odds >= 0, "A", "C"), 1 / (1 + np.exp(-odds))
+
+
+def expected(*cutoffs: float) -> np.ndarray:
+    return np.mean([np.clip(grades.points(grades.people(40)) - cutoff, -8, 8) for cutoff in cutoffs], axis=0)
+
+
+def test_the_logit_is_the_mean_relative_to_each_cutoff() -> None:
+    refits = Refits([Points(4), Points(5), Points(7)])
+    assert len(refits) == 3
+    assert refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS) == pytest.approx(expected(4, 5, 7), abs=1e-5)
+    assert refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS, leave_out=1) == pytest.approx(expected(4, 7), abs=1e-5)
+
+
+def test_thresholds_of_black_boxes_count() -> None:
+    """A threshold of .731 in probability is 1 in log odds."""
+    refits = Refits([BlackBox(Points(4), threshold=1 / (1 + np.exp(-1))), Points(6)])
+    assert refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS) == pytest.approx(expected(5, 6), abs=1e-5)
+
+
+def test_one_call_of_each_model_for_all_states_and_none_for_known_ones() -> None:
+    models = [Points(4), Points(5)]
+    refits = Refits(models)
+    twice = np.concatenate([PEOPLE.states, PEOPLE.states]), np.concatenate([ROWS, ROWS])
+    refits.logit(PROBLEM, PEOPLE, *twice)
+    distinct = len(np.unique(PEOPLE.states, axis=0))
+    assert [(model.calls, model.rows) for model in models] == [(1, distinct)] * 2
+    refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS, leave_out=0)
+    refits.favourable(PROBLEM, PEOPLE, PEOPLE.states, ROWS)
+    assert [model.calls for model in models] == [1, 1]
+    assert [box.queries for box in refits.boxes] == [distinct] * 2
+
+
+def test_many_states_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counterplan.survival.refits.CACHE_SIZE", 25)
+    monkeypatch.setattr("counterplan.survival.refits._CHUNK", 10)
+    refits = Refits([Points(4), Points(5)])
+    for _ in range(2):
+        assert refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS) == pytest.approx(expected(4, 5), abs=1e-5)
+    assert refits.boxes[0].queries > 40
+
+
+def test_an_answer_without_its_score_is_queried_again() -> None:
+    box = BlackBox(Points(4))
+    box.favourable(PROBLEM, PEOPLE)
+    assert Refits([box]).logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS) == pytest.approx(expected(4), abs=1e-5)
+
+
+def test_votes_are_counted_if_a_model_gives_decisions_only() -> None:
+    refits = Refits([Points(4), Points(5).labels, Points(7)])
+    points = grades.points(grades.people(40))
+    yes = (points >= 4).astype(int) + (points >= 5) + (points >= 7)
+    assert refits.logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS) == pytest.approx(np.log((yes + 1) / (4 - yes)))
+    assert np.array_equal(refits.favourable(PROBLEM, PEOPLE, PEOPLE.states, ROWS).sum(axis=1), yes)
+
+
+def test_columns_that_the_problem_does_not_describe_are_passed_on() -> None:
+    table = grades.people(2).assign(branch=["x", "y"])
+    table.iloc[1, :4] = table.iloc[0, :4]
+    people = PROBLEM.read(table)
+    refits = Refits([lambda frame: np.where(frame["branch"] == "x", "A", "C")])
+    assert refits.favourable(PROBLEM, people, people.states, np.arange(2)).tolist() == [[True], [False]]
+
+
+def test_errors_name_the_refit() -> None:
+    def broken(people: pd.DataFrame) -> list[str]:
+        raise ValueError("out of order")
+
+    with pytest.raises(ModelError, match=r"refit 2 of 2: .*out of order"):
+        Refits([Points(4), broken]).logit(PROBLEM, PEOPLE, PEOPLE.states, ROWS)
+    with pytest.raises(ModelError, match=r"refit 1 of 1: 'nowhere' is not a model"):
+        Refits(["nowhere"])
+    with pytest.raises(SettingError, match="at least one retrained model"):
+        Refits([])
+
+
+def test_a_function_of_a_seed_makes_refits() -> None:
+    boxes = make_refits(lambda seed: BlackBox(Points(seed)), 3)
+    assert [box.model.name for box in boxes] == ["points from 1, 1.0", "points from 2, 1.0", "points from 3, 1.0"]
+    assert len(make_refits(Points)) == 5
+
+
+def failing(seed: int) -> Points:
+    if seed == 2:
+        raise RuntimeError("no data")
+    return Points(seed)
+
+
+@pytest.mark.parametrize(
+    ("refit", "error", "message"),
+    [
+        (failing, ModelError, r"refit\(2\) failed: .*no data"),
+        (lambda seed: None, ModelError, r"refit\(1\) returned None"),
+        (lambda seed: 5, ModelError, r"refit\(1\) did not return a model"),
+        (lambda seed: Points(1), SettingError, r"refit\(1\) and refit\(2\) return the same model"),
+        (5, SettingError, "'refit' must be a function of a seed"),
+    ],
+)
+def test_a_function_of_a_seed_that_fails(refit: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make_refits(refit)
+
+
+def refused() -> People:
+    people = grades.people(60)
+    return PROBLEM.read(people[grades.points(people) < 5])
+
+
+def test_plans_of_one_refit_are_judged_by_another() -> None:
+    """Refits that differ in their cutoff by a normal deviation of 1: the slope of the calibration is known."""
+    random, people = np.random.default_rng(0), refused()
+    today = BlackBox(Points(5.0))
+    ends = FrontierEnds(PROBLEM, people, today.session(PROBLEM, people), factor=3)
+    refits = Refits([Points(5 + deviation) for deviation in random.normal(size=8)])
+    calibration = leave_one_out(refits, ends, PROBLEM, people)
+    estimator = RefitEstimator(refits, calibration, PROBLEM)
+    assert estimator.refits == refits.fingerprints(PROBLEM)
+    assert estimator.source == "refits"
+    states, rows = ends(lambda states, rows: estimator.chance(PROBLEM, people, states, rows))
+    judges = Refits([Points(5 + deviation) for deviation in random.normal(size=200)])
+    held = judges.favourable(PROBLEM, people, states, rows).mean()
+    assert estimator.chance(PROBLEM, people, states, rows).mean() == pytest.approx(held, abs=0.12)
+    cheap = Refits([Points(5)]).logit(PROBLEM, people, *ends(lambda states, rows: np.ones(len(states))))
+    assert (calibration.chance(np.array([-1.0, 0.0, 2.0]))[[0, 2]] - 0.5 > 0).tolist() == [False, True]
+    assert (cheap >= 0).all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_refits_are_calibrated_too(count: int) -> None:
+    people, today = refused(), BlackBox(Points(5.0))
+    ends = FrontierEnds(PROBLEM, people, today.session(PROBLEM, people), factor=3)
+    refits = Refits([Points(5.5), Points(4.8)][:count])
+    calibration = leave_one_out(refits, ends, PROBLEM, people, today=today)
+    assert calibration.slope > 0
+    assert 0 <= calibration.chance(np.array([0.0]))[0] <= 1
+    if count == 1:
+        with pytest.raises(SettingError, match="model of today"):
+            leave_one_out(refits, ends, PROBLEM, people)
+
+
+def test_nobody_to_plan_for() -> None:
+    people = PROBLEM.read(grades.people(0))
+    ends = FrontierEnds(PROBLEM, people, BlackBox(Points(5)).session(PROBLEM, people))
+    start = LogisticCalibration(0.7, 0.1)
+    assert leave_one_out(Refits([Points(4), Points(5)]), ends, PROBLEM, people, calibration=start) == start
+
+
+@cache
+def german_study(seed: int) -> dict[float, tuple[float, float, float, float]]:
+    """By weight: stated and realised survival, cost ÷ least, and the share of refits that agree.
+
+    Five refits that differ in the training seed, and eight judges: two of each kind, which planning never saw.
+    """
+    benchmark = benchmarks.load("german", seed)
+    problem, box = benchmark.problem, BlackBox(benchmark.model)
+    refits = Refits([retrained(benchmark, "seed", 100 + number) for number in range(5)])
+    kinds = ("seed", "bootstrap", "dropped", "split")
+    judges = Refits([retrained(benchmark, kind, number) for kind in kinds for number in range(2)])
+    train = problem.read(benchmark.refused_train.head(100))
+    calibration = leave_one_out(refits, FrontierEnds(problem, train, box.session(problem, train)), problem, train)
+    estimator = RefitEstimator(refits, calibration, problem)
+    test = problem.read(benchmark.refused_test.head(100))
+    session, results = box.session(problem, test), {}
+    for weight in (0.0, 4.0, 8.0):
+        ends = FrontierEnds(problem, test, session, weights=[weight])
+        states, rows = ends(lambda states, rows: estimator.chance(problem, test, states, rows))
+        stated = estimator.chance(problem, test, states, rows).mean()
+        held, agreed = (models.favourable(problem, test, states, rows).mean() for models in (judges, refits))
+        matched = (ends.rows[:, None] == rows) & (ends.states[:, None] == states).all(axis=2)
+        results[weight] = float(stated), float(held), float(ends.ratio[matched.any(axis=1)].mean()), float(agreed)
+    return results
+
+
+def test_stated_survival_is_what_unseen_models_realise() -> None:
+    studies = [german_study(seed) for seed in (3, 4, 5)]
+    for weight in (4.0, 8.0):
+        stated, held, ratio, agreed = np.mean([study[weight] for study in studies], axis=0)
+        assert abs(stated - held) <= 0.05, weight
+        assert agreed - held > stated - held, "counting the refits that agree would overstate"
+    assert held >= 0.8
+    assert ratio <= 2.0
+    assert held - np.mean([study[0.0][1] for study in studies]) > 0.2
