@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
 from counterplan.blackbox import BlackBox
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.surrogate.surrogate import Surrogate
+from counterplan.survival.calibration import MARGIN_ONLY
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import favourable_of, score_margins
-
-SPREAD = 1.0
-"""Standard deviation of the margin of a retrained model around that of today's model, in log odds."""
 
 
 class MarginEstimator(SurvivalEstimator):
     """Estimates survival by the margin of the model's score.
 
-    Nothing tells how much retraining changes this model, so that the spread of the benchmark models is assumed.
+    Nothing tells how much retraining changes this model, so that the chances are those of the benchmark models.
 
     Parameters
     ----------
@@ -56,29 +53,24 @@ class MarginEstimator(SurvivalEstimator):
         unknown = np.flatnonzero(np.isnan(margins))
         if self._surrogate is not None and len(unknown):
             margins[unknown] = predicted_margins(self._surrogate, states[unknown])
-        return _chance(margins)
+        return MARGIN_ONLY.chance(margins)
 
     def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.predicted`; by the surrogate, or, without one, by queries."""
         if self._surrogate is not None:
-            return _chance(predicted_margins(self._surrogate, states))
+            return MARGIN_ONLY.chance(predicted_margins(self._surrogate, states))
         session = self._box.session(problem, people, scores=True)
         answers = session.answers(states, rows)
         margins = score_margins(self._box.model, session.decision, answers)
         decided = np.where(favourable_of(answers), 0.0, -np.inf)
-        return _chance(np.where(np.isnan(margins), decided, margins))
+        return MARGIN_ONLY.chance(np.where(np.isnan(margins), decided, margins))
 
     def of_states(self, states: Floats) -> Floats | None:
         """The predicted chance [n] of `states` [n, F]; None without a surrogate."""
-        return None if self._surrogate is None else _chance(predicted_margins(self._surrogate, states))
+        return None if self._surrogate is None else MARGIN_ONLY.chance(predicted_margins(self._surrogate, states))
 
 
 def predicted_margins(surrogate: Surrogate, states: Floats) -> Floats:
     """Margins [n] of `states` [n, F] that a surrogate of scores predicts."""
     assert surrogate.link is not None
     return surrogate.logit(states) / surrogate.link.unit
-
-
-def _chance(margins: Floats) -> Floats:
-    chance: Floats = ndtr(margins / SPREAD)
-    return chance
