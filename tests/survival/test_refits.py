@@ -12,8 +12,9 @@ import grades
 from counterplan import BlackBox, ModelError, People, SettingError, benchmarks
 from counterplan.benchmarks import retrained
 from counterplan.survival import LogisticCalibration
+from counterplan.survival.leaving_out import exchange_roles, leave_one_out
 from counterplan.survival.plan_ends import FrontierEnds
-from counterplan.survival.refits import RefitEstimator, Refits, leave_one_out, make_refits
+from counterplan.survival.refits import RefitEstimator, Refits, make_refits
 
 PROBLEM = grades.grades(values=["A", "C"], favourable="A")
 PEOPLE = PROBLEM.read(grades.people(40))
@@ -168,24 +169,33 @@ def test_plans_of_one_refit_are_judged_by_another() -> None:
     assert (cheap >= 0).all()
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_few_refits_are_calibrated_too(count: int) -> None:
-    people, today = refused(), BlackBox(Points(5.0))
-    ends = FrontierEnds(PROBLEM, people, today.session(PROBLEM, people), factor=3)
-    refits = Refits([Points(5.5), Points(4.8)][:count])
-    calibration = leave_one_out(refits, ends, PROBLEM, people, today=today)
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_refits_play_the_model_of_today_in_turn(count: int) -> None:
+    people, today = PROBLEM.read(grades.people(60)), BlackBox(Points(5.0))
+    deviations = np.random.default_rng(1).normal(size=200)
+    refits = Refits([Points(5 + deviation) for deviation in deviations[:count]])
+    calibration = exchange_roles(refits, today, PROBLEM, people, weights=(0.0, 4.0, 8.0))
+    assert 0 < calibration.chance(np.array([0.5]))[0] < 1
     assert calibration.slope > 0
-    assert 0 <= calibration.chance(np.array([0.0]))[0] <= 1
+    assert today.queries == 0 or (count == 1 and today.queries <= 6 * 60), "only ends of plans are queried"
+    assert (today.queries > 0) == (count == 1)
     if count == 1:
-        with pytest.raises(SettingError, match="model of today"):
-            leave_one_out(refits, ends, PROBLEM, people)
+        with pytest.raises(SettingError, match="one refit"):
+            leave_one_out(refits, lambda chance: (people.states, ROWS), PROBLEM, people)
+    if count == 5:
+        states, rows = people.states, np.arange(60)
+        estimator = RefitEstimator(refits, calibration, PROBLEM)
+        held = (grades.points(grades.people(60))[:, None] >= 5 + deviations).mean(axis=1)
+        assert np.corrcoef(estimator.chance(PROBLEM, people, states, rows), held)[0, 1] > 0.9
 
 
 def test_nobody_to_plan_for() -> None:
     people = PROBLEM.read(grades.people(0))
     ends = FrontierEnds(PROBLEM, people, BlackBox(Points(5)).session(PROBLEM, people))
     start = LogisticCalibration(0.7, 0.1)
-    assert leave_one_out(Refits([Points(4), Points(5)]), ends, PROBLEM, people, calibration=start) == start
+    refits = Refits([Points(4), Points(5)])
+    assert leave_one_out(refits, ends, PROBLEM, people, initial=start) == start
+    assert exchange_roles(refits, BlackBox(Points(5)), PROBLEM, people, weights=[4], initial=start) == start
 
 
 @cache

@@ -212,7 +212,7 @@ class Recourse:
     @property
     def survival_(self) -> SurvivalEstimator:
         """The estimator of the survival of plans; one that states none if nothing is known."""
-        return self._survival.estimator
+        return self._survival.estimator(self.surrogate_)
 
     @property
     def answers_(self) -> LabelledStates:

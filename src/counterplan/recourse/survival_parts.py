@@ -10,8 +10,6 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
-from counterplan.planners.exact import ExactPlanner
-from counterplan.planners.objective_search import Oracle
 from counterplan.problem import People, Problem
 from counterplan.problem.outcomes import recorded_outcomes
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -21,9 +19,13 @@ from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.committee import Committee
 from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
-from counterplan.survival.refits import Chance, RefitEstimator, Refits, leave_one_out
+from counterplan.survival.goal import WEIGHTS
+from counterplan.survival.leaving_out import exchange_roles, leave_one_out
+from counterplan.survival.plan_ends import FrontierEnds
+from counterplan.survival.refits import RefitEstimator, Refits
 
 if TYPE_CHECKING:
+    from counterplan.surrogate import Surrogate
     from counterplan.surrogate.active_learning import ActiveLearner
 
 WHAT, VERSION = "survival", 1
@@ -38,8 +40,6 @@ _CALIBRATION_PEOPLE = 100
 """Most people whose plans calibrate refits."""
 _CALIBRATION_STATES = 5_000
 """Most states of each of them."""
-_CALIBRATION_WEIGHTS = (4.0, 8.0)
-"""Weights of survival of these plans."""
 _log = logging.getLogger("counterplan")
 
 
@@ -61,38 +61,41 @@ class SurvivalParts:
         self._calibrated_refits: tuple[str, ...] = ()
         """Fingerprints of the refits that the calibration is for."""
 
-    @property
-    def estimator(self) -> SurvivalEstimator:
-        """The best estimate that is available: by refits, by a committee, or none."""
+    def estimator(self, surrogate: Surrogate | None = None) -> SurvivalEstimator:
+        """The best estimate that is available: by refits, by a committee, or none.
+
+        Refits that are not calibrated yet are calibrated with plans for a `surrogate` of the model, if there is one.
+        """
         if self.refits is not None:
-            return _CalibratedOnDemand(self)
+            return _CalibratedOnDemand(self, surrogate)
         if self.committee is not None:
             return self.committee
         return NoEstimate(_UNKNOWN, _REMEDY)
 
-    def calibrated(self, people: People) -> RefitEstimator:
+    def calibrated(self, people: People, surrogate: Surrogate | None) -> RefitEstimator:
         """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`."""
         assert self.refits is not None
         fingerprints = self.refits.fingerprints(self.problem)
         if self._refit_calibration is None or self._calibrated_refits != fingerprints:
-            self._refit_calibration = self._calibrate(people)
+            self._refit_calibration = self._calibrate(people, surrogate)
             self._calibrated_refits = fingerprints
         return RefitEstimator(self.refits, self._refit_calibration, self.problem)
 
-    def _calibrate(self, people: People) -> LogisticCalibration:
-        """Leave one refit out at a time, and compare the estimate of the others with it at the ends of plans."""
+    def _calibrate(self, people: People, surrogate: Surrogate | None) -> LogisticCalibration:
+        """Calibrate refits at ends of plans for the surrogate, which sends no query, or else for the refits in turn."""
         assert self.refits is not None
-        logit = self.refits.logit(self.problem, people, people.states, np.arange(len(people)))
-        refused = people.take(np.flatnonzero(logit < 0)[:_CALIBRATION_PEOPLE])
-
-        def plan_ends(chance: Chance) -> tuple[Floats, Ints]:
-            planner = _ChancePlanner(self.problem, self.box, chance)
-            plans = [planner.plan(refused, refused=True, survival=weight) for weight in _CALIBRATION_WEIGHTS]
-            found = [np.flatnonzero(part.lengths) for part in plans]
-            ends = [part.final_states[rows] for part, rows in zip(plans, found, strict=True)]
-            return np.concatenate(ends), np.concatenate(found)
-
-        return leave_one_out(self.refits, plan_ends, self.problem, refused, today=self.box)
+        if surrogate is None or len(self.refits) == 1:
+            weights = tuple(WEIGHTS.values())
+            return exchange_roles(self.refits, self.box, self.problem, people, weights=weights)
+        refused = people.take(np.flatnonzero(surrogate.logit(people.states) < 0)[:_CALIBRATION_PEOPLE])
+        ends = FrontierEnds(
+            self.problem,
+            refused,
+            lambda states, rows: surrogate.logit(states) >= 0,
+            weights=tuple(WEIGHTS.values()),
+            max_states=_CALIBRATION_STATES,
+        )
+        return leave_one_out(self.refits, ends, self.problem, refused)
 
     def fit(self, people: People, seed: int, learner: ActiveLearner | None) -> None:
         """Fit a committee to the outcomes of `people`, if their table has them, and calibrate it without new queries.
@@ -107,7 +110,7 @@ class SurvivalParts:
         self.committee = None
         if self.refits is not None:
             self._refit_calibration = None
-            self.calibrated(people)
+            self.calibrated(people, None if learner is None else learner.surrogate)
         if people.outcomes is None:
             return
         favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
@@ -177,40 +180,13 @@ class _CalibratedOnDemand(SurvivalEstimator):
     source: ClassVar[Source] = "refits"
     portable = False
 
-    def __init__(self, parts: SurvivalParts) -> None:
-        self._parts = parts
+    def __init__(self, parts: SurvivalParts, surrogate: Surrogate | None) -> None:
+        self._parts, self._surrogate = parts, surrogate
 
     def prepare(self, people: People) -> SurvivalEstimator:
         """The calibrated estimator."""
-        return self._parts.calibrated(people)
+        return self._parts.calibrated(people, self._surrogate)
 
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`."""
         return self.prepare(people).chance(problem, people, states, rows)
-
-
-class _GivenChance(SurvivalEstimator):
-    """A chance as a function of states [n, F] and rows [n]."""
-
-    source: ClassVar[Source] = "refits"
-    portable = False
-
-    def __init__(self, function: Chance) -> None:
-        self._function = function
-
-    def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
-        """See `SurvivalEstimator.chance`."""
-        return self._function(states, rows)
-
-
-class _ChancePlanner(ExactPlanner):
-    """Exact search on an estimate instead of the black box: a state is favourable if its chance is at least a half."""
-
-    def __init__(self, problem: Problem, box: BlackBox, chance: Chance) -> None:
-        super().__init__(problem, box, state_limit=_CALIBRATION_STATES)
-        self._chance = chance
-        self.survival = _GivenChance(chance)
-
-    def oracle(self, people: People) -> Oracle:
-        """See `ExactPlanner.oracle`."""
-        return lambda states, rows: self._chance(states, rows) >= 0.5
