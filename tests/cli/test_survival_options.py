@@ -123,3 +123,32 @@ def test_plans_with_the_weight_or_the_chance_that_was_given(run, here: Path) -> 
     ran = run("distil", "learned", "--survival", "balancd")
     assert ran.code == 2
     assert "did you mean 'balanced'" in ran.err
+
+
+def test_refits_state_and_raise_the_chance_of_plans(run, here: Path) -> None:
+    words = (*WORDS, *REFITS, "--planner", "exact", "--json", "plans.json")
+    ran = run("recommend", *words)
+    assert ran.code == 0, ran.err
+    cheapest = Plans.load(here / "plans.json")
+    assert [plan.actions for plan in cheapest][:2] == [["EARN=1000"], ["EARN=500", "WORK=clerk"]]
+    assert run("recommend", *words, "--survival", "900").code == 0
+    lasting = Plans.load(here / "plans.json")
+    assert lasting[1].actions == ["EARN=1000", "WORK=manager"]
+    for before, after in zip(cheapest[:2], lasting[:2], strict=True):
+        assert before.survival is not None
+        assert after.survival is not None
+        assert before.survival < after.survival
+    assert lasting[1].robustness is not None
+    assert lasting[1].robustness.basis is not None
+    assert (lasting[1].robustness.basis.source, len(lasting[1].robustness.basis.refits)) == ("refits", 2)
+    assert run("recommend", *words, "--survival", "900", "--execution", "EARN=0.5").code == 0
+    short = Plans.load(here / "plans.json")
+    assert short[1].survival is not None
+    assert lasting[1].survival is not None
+    assert short[1].survival < lasting[1].survival, "1,600 + 500 is not enough for any of them"
+    ran = run("recommend", *words, "--survival", "balanced", "--execution", "WORK=0.5")
+    assert ran.code == 2
+    assert "WORK sets a value" in ran.err
+    ran = run("recommend", *words, "--refit", "retrained:broken")
+    assert ran.code == 2
+    assert "refit 3 of 3: model 'retrained:broken' failed" in " ".join(ran.err.split())
