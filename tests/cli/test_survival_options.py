@@ -82,7 +82,6 @@ def test_thresholds_hold_for_the_refits_too(here: Path) -> None:
         (("--survival", "hihg"), "'survival' must be none, balanced, high or a number, not 'hihg'; did you mean"),
         (("--survival", "-1"), "from 0 to 1000, not -1.0"),
         (("--survival-at-least", "80"), "'survival_at_least' must be a chance, above 0 and at most 1, not 80.0"),
-        (("--survival", "high"), "there is no estimate of survival to plan with: pass refits=[…] (--refit)"),
         (("--execution", "6%"), "--execution 6%: expected a number such as 0.06, or FUNCTION=0.06"),
     ],
 )

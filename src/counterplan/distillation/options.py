@@ -12,6 +12,8 @@ from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
 PREFER = ("success", "effort", "short")
+_SURVIVAL_POWER = 0.25
+"""Exponent of "balanced": the penalty of failures, which is high because a program cannot query, multiplies it."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ class DistillOptions:
 
     @property
     def survival_power(self) -> float:
-        """Exponent of the chance of survival in the success of a plan: 1 for the weight "balanced"."""
-        return self.survival / WEIGHTS["balanced"]
+        """Exponent of the chance of survival in the success of a plan: 1/4 for the weight "balanced"."""
+        return _SURVIVAL_POWER * self.survival / WEIGHTS["balanced"]
 
     def settings(self) -> PolicySearchSettings:
         """The settings of the policy search."""

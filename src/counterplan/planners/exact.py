@@ -13,7 +13,7 @@ from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_who
 from counterplan.planners.objective_search import ObjectiveSearch, Oracle
 from counterplan.planners.task import ProgressCallback, no_progress
 from counterplan.plans import RobustnessColumns, Status
-from counterplan.problem import People, Problem
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels, Longs
 from counterplan.search.orders import rollout
@@ -84,7 +84,7 @@ class ExactPlanner(Planner):
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
-        oracle = self.oracle(task.people)
+        oracle = self.box.session(self.problem, task.people, scores=self.scores)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))
@@ -96,10 +96,6 @@ class ExactPlanner(Planner):
                 self._improve(task, rows, oracle, max_queries, columns)
                 task.progress(len(rows))
         return columns
-
-    def oracle(self, people: People) -> Oracle:
-        """The test of states of `people`; a subclass may use another one than the black box."""
-        return self.box.session(self.problem, people, scores=self.scores)
 
     def _improve(self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns) -> None:
         """Replace the cheapest plans of `rows` by those with the best value of the survival goal."""

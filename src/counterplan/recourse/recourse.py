@@ -212,7 +212,8 @@ class Recourse:
     @property
     def survival_(self) -> SurvivalEstimator:
         """The estimator of the survival of plans; one that states none if nothing is known."""
-        return self._survival.estimator(self.surrogate_)
+        self._survival.surrogate = self.surrogate_
+        return self._survival.estimator
 
     @property
     def answers_(self) -> LabelledStates:
@@ -439,7 +440,7 @@ class Recourse:
         recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes, refits=refits)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
-            recourse._survival.load(workspace, saved)
+            recourse._survival.load(workspace, recourse.surrogate_, saved)
             recourse._borrowed_from = workspace.folder.resolve()
             recourse.n_queries_ = workspace.load_query_counts()
         else:
@@ -519,8 +520,13 @@ class Recourse:
             self.surrogate_ = load_part(load_surrogate, workspace.folder, self.problem, "surrogate" in damaged_ok)
         if self.quality_ is not None and self.box.seconds_per_row is None:
             self.box.seconds_per_row = self.quality_.seconds_per_row
+        if restored is None:
+            self._survival.load(workspace, self.surrogate_)
         for target in targets:
-            self.for_target(target)._load_part(workspace.for_target(target), damaged_ok)
+            part, own = self.for_target(target), workspace.for_target(target)
+            part._load_part(own, damaged_ok)
+            if restored is None:
+                part._survival.load(own, part.surrogate_)
 
     def _saved_targets(self, workspace: Workspace) -> list[Target]:
         """The targets with a workspace, unless the black box does not plan for any."""
@@ -541,7 +547,6 @@ class Recourse:
             from counterplan.agent import load_agent
 
             self.agent_ = load_part(load_agent, workspace.folder, self.problem, "agent" in damaged_ok)
-        self._survival.load(workspace)
         self.n_queries_ = workspace.load_query_counts()
         self.quality_ = load_quality(workspace)
 
@@ -798,6 +803,7 @@ class Recourse:
             return None
         self.quality_ = None
         learner = self._learn_surrogate(people, options.surrogate, run)
+        self._survival.surrogate = self.surrogate_
         self._survival.fit(people, run.seed, learner)
         if options.method == "both":
             self._train_agent_too(people, options, run)

@@ -21,6 +21,7 @@ from counterplan.survival.committee_estimator import CommitteeEstimator, read_ca
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
 from counterplan.survival.goal import WEIGHTS
 from counterplan.survival.leaving_out import exchange_roles, leave_one_out
+from counterplan.survival.margin_estimator import MarginEstimator
 from counterplan.survival.plan_ends import FrontierEnds
 from counterplan.survival.refits import RefitEstimator, Refits
 
@@ -52,47 +53,53 @@ class SurvivalParts:
     box : BlackBox
     refits : Refits, optional
         Retrained models.
+
+    Attributes
+    ----------
+    surrogate : Surrogate or None
+        The surrogate of the black box.
     """
 
     def __init__(self, problem: Problem, box: BlackBox, refits: Refits | None = None) -> None:
         self.problem, self.box, self.refits = problem, box, refits
+        self.surrogate: Surrogate | None = None
         self.committee: CommitteeEstimator | None = None
         self._refit_calibration: LogisticCalibration | None = None
         self._calibrated_refits: tuple[str, ...] = ()
         """Fingerprints of the refits that the calibration is for."""
 
-    def estimator(self, surrogate: Surrogate | None = None) -> SurvivalEstimator:
-        """The best estimate that is available: by refits, by a committee, or none.
-
-        Refits that are not calibrated yet are calibrated with plans for a `surrogate` of the model, if there is one.
-        """
+    @property
+    def estimator(self) -> SurvivalEstimator:
+        """The best estimate that is available: by refits, by a committee, by scores, or none."""
         if self.refits is not None:
-            return _CalibratedOnDemand(self, surrogate)
+            return _CalibratedOnDemand(self)
         if self.committee is not None:
             return self.committee
-        return NoEstimate(_UNKNOWN, _REMEDY)
+        if self.surrogate is not None and self.surrogate.link is None:
+            return NoEstimate(_UNKNOWN, _REMEDY)
+        return MarginEstimator(self.box, self.surrogate)
 
-    def calibrated(self, people: People, surrogate: Surrogate | None) -> RefitEstimator:
+    def calibrated(self, people: People) -> RefitEstimator:
         """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`."""
         assert self.refits is not None
         fingerprints = self.refits.fingerprints(self.problem)
         if self._refit_calibration is None or self._calibrated_refits != fingerprints:
-            self._refit_calibration = self._calibrate(people, surrogate)
+            self._refit_calibration = self._calibrate(people)
             self._calibrated_refits = fingerprints
         return RefitEstimator(self.refits, self._refit_calibration, self.problem)
 
-    def _calibrate(self, people: People, surrogate: Surrogate | None) -> LogisticCalibration:
+    def _calibrate(self, people: People) -> LogisticCalibration:
         """Calibrate refits at ends of plans for the surrogate, which sends no query, or else for the refits in turn."""
         assert self.refits is not None
+        surrogate, weights = self.surrogate, tuple(WEIGHTS.values())
         if surrogate is None or len(self.refits) == 1:
-            weights = tuple(WEIGHTS.values())
             return exchange_roles(self.refits, self.box, self.problem, people, weights=weights)
         refused = people.take(np.flatnonzero(surrogate.logit(people.states) < 0)[:_CALIBRATION_PEOPLE])
         ends = FrontierEnds(
             self.problem,
             refused,
             lambda states, rows: surrogate.logit(states) >= 0,
-            weights=tuple(WEIGHTS.values()),
+            weights=weights,
             max_states=_CALIBRATION_STATES,
         )
         return leave_one_out(self.refits, ends, self.problem, refused)
@@ -110,12 +117,13 @@ class SurvivalParts:
         self.committee = None
         if self.refits is not None:
             self._refit_calibration = None
-            self.calibrated(people, None if learner is None else learner.surrogate)
+            self.surrogate = None if learner is None else learner.surrogate
+            self.calibrated(people)
         if people.outcomes is None:
             return
         favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
         rows = np.flatnonzero(known)
-        states, answers = self._unbiased_answers(people, learner)
+        states, answers, scores = self._unbiased_answers(people, learner)
         if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
             _log.info("no committee is fitted for survival: too few answers are known to calibrate it")
             return
@@ -124,22 +132,21 @@ class SurvivalParts:
         except SettingError as reason:
             _log.info("no committee is fitted for survival: %s", reason)
             return
-        calibration = LogisticCalibration.fit(committee.logit(states), answers)
-        self.committee = CommitteeEstimator(committee, calibration)
+        self.committee = CommitteeEstimator.fit(committee, states, answers, scores, self.surrogate)
 
-    def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools]:
-        """States [n, F] that were not selected by looking at the model, with its answers [n].
+    def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools, Floats]:
+        """States [n, F] that were not selected by looking at the model, with its answers [n] and scores [n].
 
         These are the first queries of the surrogate's run; otherwise, the known answers about people as they are.
         """
         if learner is not None and len(learner.unbiased) >= _MIN_ANSWERS:
-            labelled = learner.labelled_set
-            return labelled.states[learner.unbiased], labelled.answers[learner.unbiased]
-        session = self.box.session(self.problem, people)
-        cached = session.cached(people.states, np.arange(len(people)))
+            labelled, rows = learner.labelled_set, learner.unbiased
+            return labelled.states[rows], labelled.answers[rows], labelled.scores[rows]
+        cached = self.box.session(self.problem, people).cached(people.states, np.arange(len(people)))
         rows = np.flatnonzero([answer is not None for answer in cached])
-        answers = np.array([answer.favourable for answer in cached if answer is not None], bool)
-        return people.states[rows], answers
+        answers = [answer for answer in cached if answer is not None]
+        scores = [np.nan if answer.score is None else answer.score for answer in answers]
+        return people.states[rows], np.array([answer.favourable for answer in answers], bool), np.array(scores, float)
 
     def save(self, workspace: Workspace) -> None:
         """Save the committee and the calibration of refits in a workspace, or remove earlier ones."""
@@ -157,20 +164,24 @@ class SurvivalParts:
         else:
             workspace.remove(*SURVIVAL)
 
-    def load(self, workspace: Workspace, saved: Problem | None = None) -> None:
-        """Load what `save` wrote, if there is anything; `saved` is the problem there, if it is another."""
+    def load(self, workspace: Workspace, surrogate: Surrogate | None, saved: Problem | None = None) -> None:
+        """Load what `save` wrote with a `surrogate`, if there is anything; `saved` is another problem, if it is."""
+        self.surrogate = surrogate
         if workspace.holds(SURVIVAL[1]):
             load_artifact(workspace.folder, WHAT, VERSION, saved or self.problem, self._restore)
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
         """Restore saved parts; ValueError, KeyError or TypeError if they are invalid."""
         if (committee := facts.get("committee")) is not None:
-            self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee)
+            self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee, self.surrogate)
         if (refits := facts.get("refits")) is not None:
             fingerprints = refits["fingerprints"]
             if not isinstance(fingerprints, list) or not all(isinstance(one, str) for one in fingerprints):
                 raise ValueError("the fingerprints of refits are texts")
-            self._refit_calibration = read_calibration(refits["calibration"])
+            calibration = read_calibration(refits["calibration"])
+            if not isinstance(calibration, LogisticCalibration):
+                raise ValueError("refits have a logistic calibration")
+            self._refit_calibration = calibration
             self._calibrated_refits = tuple(fingerprints)
 
 
@@ -180,12 +191,12 @@ class _CalibratedOnDemand(SurvivalEstimator):
     source: ClassVar[Source] = "refits"
     portable = False
 
-    def __init__(self, parts: SurvivalParts, surrogate: Surrogate | None) -> None:
-        self._parts, self._surrogate = parts, surrogate
+    def __init__(self, parts: SurvivalParts) -> None:
+        self._parts = parts
 
     def prepare(self, people: People) -> SurvivalEstimator:
         """The calibrated estimator."""
-        return self._parts.calibrated(people, self._surrogate)
+        return self._parts.calibrated(people)
 
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`."""

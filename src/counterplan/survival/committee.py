@@ -42,7 +42,7 @@ class CommitteeSettings:
     ----------
     max_rows : int, default=10_000
         People that one learner is fitted on; each draws its own sample.
-    regularization : float, default=10.0
+    regularization : float, default=3.0
         L2 penalty of the logistic regression, the inverse of scikit-learn's C.
     trees : int, default=60
         Trees of the forest, with at most 16 leaves each.
@@ -60,7 +60,7 @@ class CommitteeSettings:
         Networks, each fitted to a bootstrap sample.
     hidden : int, default=16
         Units of their hidden layer.
-    penalty : float, default=1.0
+    penalty : float, default=0.5
         L2 penalty of their weights.
     steps : int, default=1_500
         About how many gradient steps each of them takes.
@@ -69,7 +69,7 @@ class CommitteeSettings:
     """
 
     max_rows: int = 10_000
-    regularization: float = 10.0
+    regularization: float = 3.0
     trees: int = 60
     min_leaf: int = 5
     forests: int = 3
@@ -78,7 +78,7 @@ class CommitteeSettings:
     shrinkage: float = 0.2
     networks: int = 5
     hidden: int = 16
-    penalty: float = 1.0
+    penalty: float = 0.5
     steps: int = 1_500
     learning_rate: float = 0.005
 
