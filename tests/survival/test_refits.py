@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import grades
-from counterplan import BlackBox, ModelError, People, SettingError, benchmarks
+from counterplan import Agreement, BlackBox, ModelError, People, Recourse, SettingError, benchmarks
 from counterplan.benchmarks import retrained
 from counterplan.survival import LogisticCalibration
 from counterplan.survival.leaving_out import exchange_roles, leave_one_out
@@ -196,6 +196,35 @@ def test_nobody_to_plan_for() -> None:
     refits = Refits([Points(4), Points(5)])
     assert leave_one_out(refits, ends, PROBLEM, people, initial=start) == start
     assert exchange_roles(refits, BlackBox(Points(5)), PROBLEM, people, weights=[4], initial=start) == start
+
+
+def test_refits_that_tell_nothing_new_are_refused() -> None:
+    people = grades.people(30)
+    for model, refits, message in (
+        (Points(5), [Points(4), Points(5)], "refit 2 is the model that plans are made for"),
+        (Points(5), [Points(4), Points(4)], "refit 2 is the same model as refit 1"),
+        (Agreement([Points(5), Points(6)]), [Points(6)], "refit 1 is the model that plans are made for"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            Recourse(PROBLEM, model, refits=refits).recommend(people, "exact")
+
+
+def test_survival_by_refits_is_stated_and_planned_for() -> None:
+    people = grades.people(60)
+    recourse = Recourse(PROBLEM, Points(5), refits=[Points(cutoff) for cutoff in (4.4, 4.8, 5.3, 5.6, 6.1)])
+    none, high, sure = (
+        recourse.recommend(people, "exact", **words)
+        for words in ({}, {"survival": "high"}, {"survival_at_least": 0.75})
+    )
+    found = np.flatnonzero(none.lengths)
+    assert (high.survivals[found] >= none.survivals[found]).all()
+    assert high.survivals[found].mean() - none.survivals[found].mean() > 0.1
+    assert (high.costs[found] >= none.costs[found]).all()
+    for plan in sure:
+        if plan.robustness is not None and plan.survival is not None:
+            assert plan.robustness.met == (plan.survival >= 0.75)
+    refit = Recourse(PROBLEM, Points(5), refit=lambda seed: Points(4 + seed / 3))
+    assert np.isfinite(refit.recommend(people, "exact").survivals[found]).all()
 
 
 @cache

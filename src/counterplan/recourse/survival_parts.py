@@ -84,6 +84,7 @@ class SurvivalParts:
         assert self.refits is not None
         fingerprints = self.refits.fingerprints(self.problem)
         if self._refit_calibration is None or self._calibrated_refits != fingerprints:
+            self.refits.require_distinct(self.problem, self.box)
             self._refit_calibration = self._calibrate(people)
             self._calibrated_refits = fingerprints
         return RefitEstimator(self.refits, self._refit_calibration, self.problem)

@@ -14,7 +14,7 @@ from counterplan.models.outputs import describe_error
 from counterplan.models.protocol import ModelDescription
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.survival.agreement import columns_of_any
+from counterplan.survival.agreement import Agreement, columns_of_any
 from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
@@ -70,6 +70,24 @@ class Refits:
     def fingerprints(self, problem: Problem) -> tuple[str, ...]:
         """The fingerprint of each refit for `problem`."""
         return tuple(box.fingerprint(problem) for box in self.boxes)
+
+    def require_distinct(self, problem: Problem, today: BlackBox) -> None:
+        """Raise a SettingError if a refit is another one, or today's model: it would agree, and tell nothing.
+
+        Parameters
+        ----------
+        problem : Problem
+        today : BlackBox
+            The model that plans are made for; refits may not be among the models of an `Agreement`, either.
+        """
+        models = today.members if isinstance(today, Agreement) else (today,)
+        seen = {model.fingerprint(problem): "the model that plans are made for" for model in models}
+        for number, fingerprint in enumerate(self.fingerprints(problem), start=1):
+            if fingerprint in seen:
+                raise SettingError(
+                    f"refit {number} is {seen[fingerprint]}, which does not tell whether plans last; train it again"
+                )
+            seen[fingerprint] = f"the same model as refit {number}"
 
     def logit(
         self, problem: Problem, people: People, states: Floats, rows: Ints, leave_out: int | Sequence[int] | None = None
