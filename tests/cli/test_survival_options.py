@@ -151,3 +151,23 @@ def test_refits_state_and_raise_the_chance_of_plans(run, here: Path) -> None:
     ran = run("recommend", *words, "--refit", "retrained:broken")
     assert ran.code == 2
     assert "refit 3 of 3: model 'retrained:broken' failed" in " ".join(ran.err.split())
+
+
+def test_refits_are_calibrated_by_fit_and_used_by_recommend(run, here: Path) -> None:
+    from loans import MANY
+
+    MANY.to_csv("many.csv", index=False)
+    words = ("--people", "many.csv", "--model", "bank:decide", *REFITS)
+    ran = run("fit", "loan.yaml", "--out", "learned", *words, "--budget", "200", "--no-quality")
+    assert ran.code == 0, ran.err
+    assert "--refit retrained:strict --refit retrained:stricter" in ran.out
+    saved = (here / "learned" / "survival.json").read_bytes()
+    ran = run("recommend", "learned", *words, "--planner", "guided", "--survival", "high", "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    plans = [plan for plan in Plans.load(here / "plans.json") if plan.status is Status.FOUND]
+    assert {plan.robustness.basis.source for plan in plans} == {"refits"}
+    assert (here / "learned" / "survival.json").read_bytes() == saved
+    ran = run("fit", "loan.yaml", "--out", "learned", *words, "--budget", "400", "--no-quality", "--resume")
+    assert ran.code == 0, ran.err
+    ran = run("distil", "learned", *words, "--survival", "balanced", "--traces", "50", "--rounds", "1")
+    assert ran.code == 0, ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -104,6 +105,26 @@ def test_columns_that_the_problem_does_not_describe_are_passed_on() -> None:
     people = PROBLEM.read(table)
     refits = Refits([lambda frame: np.where(frame["branch"] == "x", "A", "C")])
     assert refits.favourable(PROBLEM, people, people.states, np.arange(2)).tolist() == [[True], [False]]
+
+
+def test_an_estimate_depends_on_the_state_alone_unless_a_model_may_use_other_columns() -> None:
+    refits, calibration = Refits([Points(4), Points(6)]), LogisticCalibration(1.0, 0.0)
+    alone = RefitEstimator(refits, calibration, PROBLEM, PEOPLE)
+    chance = alone.of_states(PEOPLE.states)
+    assert chance is not None
+    assert np.array_equal(chance, alone.chance(PROBLEM, PEOPLE, PEOPLE.states, ROWS))
+    branches = PROBLEM.read(grades.people(2).assign(branch=["x", "y"]))
+    assert RefitEstimator(refits, calibration, PROBLEM, branches).of_states(PEOPLE.states) is None
+    assert RefitEstimator(refits, calibration, PROBLEM).of_states(PEOPLE.states) is None
+
+
+def test_refits_stay_in_this_process() -> None:
+    with pytest.raises(TypeError, match="not sent to other processes"):
+        pickle.dumps(Refits([Points(4)]))
+    recourse = Recourse(PROBLEM, Points(5), refits=[Points(4), Points(6), Points(7)])
+    one, two = (recourse.recommend(grades.people(60), "exact", survival="high", jobs=jobs) for jobs in (1, 2))
+    assert [plan.actions for plan in one] == [plan.actions for plan in two]
+    assert np.array_equal(one.survivals, two.survivals, equal_nan=True)
 
 
 def test_errors_name_the_refit() -> None:

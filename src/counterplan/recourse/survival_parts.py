@@ -87,7 +87,7 @@ class SurvivalParts:
             self.refits.require_distinct(self.problem, self.box)
             self._refit_calibration = self._calibrate(people)
             self._calibrated_refits = fingerprints
-        return RefitEstimator(self.refits, self._refit_calibration, self.problem)
+        return RefitEstimator(self.refits, self._refit_calibration, self.problem, people)
 
     def _calibrate(self, people: People) -> LogisticCalibration:
         """Calibrate refits at ends of plans for the surrogate, which sends no query, or else for the refits in turn."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from counterplan.blackbox import BlackBox, OracleSession
 from counterplan.errors import ModelError, SettingError
+from counterplan.models import uses_column
 from counterplan.models.identity import identity_of
 from counterplan.models.outputs import describe_error
 from counterplan.models.protocol import ModelDescription
@@ -70,6 +71,14 @@ class Refits:
     def fingerprints(self, problem: Problem) -> tuple[str, ...]:
         """The fingerprint of each refit for `problem`."""
         return tuple(box.fingerprint(problem) for box in self.boxes)
+
+    def __reduce__(self) -> NoReturn:
+        """Retrained models stay in this process, as the black box does, which would answer for them in another."""
+        raise TypeError("retrained models are not sent to other processes")
+
+    def use_other_columns(self, people: People) -> bool:
+        """Whether some model may use columns of `people` that the problem does not describe."""
+        return any(uses_column(box.model, column) for box in self.boxes for column in people.extras)
 
     def require_distinct(self, problem: Problem, today: BlackBox) -> None:
         """Raise a SettingError if a refit is another one, or today's model: it would agree, and tell nothing.
@@ -279,16 +288,30 @@ class RefitEstimator(SurvivalEstimator):
         From `counterplan.survival.leaving_out`.
     problem : Problem
         The problem that plans are made for.
+    people : People, optional
+        Some people: one of them stands for everybody if no model uses columns that the problem does not describe.
     """
 
     source: ClassVar[Source] = "refits"
     portable = False
 
-    def __init__(self, retrained: Refits, calibration: LogisticCalibration, problem: Problem) -> None:
+    def __init__(
+        self, retrained: Refits, calibration: LogisticCalibration, problem: Problem, people: People | None = None
+    ) -> None:
         self.retrained = retrained
         self.calibration = calibration
         self.refits = retrained.fingerprints(problem)
+        self._problem = problem
+        self._anybody: People | None = None
+        if people is not None and len(people) and not retrained.use_other_columns(people):
+            self._anybody = people.take(np.arange(1))
 
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`; queries the refits, not the black box."""
         return self.calibration.chance(self.retrained.logit(problem, people, states, rows))
+
+    def of_states(self, states: Floats) -> Floats | None:
+        """See `SurvivalEstimator.of_states`."""
+        if self._anybody is None:
+            return None
+        return self.chance(self._problem, self._anybody, states, np.zeros(len(states), np.intp))
