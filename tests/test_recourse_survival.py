@@ -81,10 +81,12 @@ def test_a_chance_that_is_demanded(fitted: Recourse) -> None:
     plans = fitted.recommend(PEOPLE, "exact", survival_at_least=0.8)
     met = plans.survivals >= 0.8
     assert [plan.robustness.met for plan in plans] == met.tolist()
-    impossible = fitted.recommend(PEOPLE.head(2), "exact", survival_at_least=1.0)[0]
+    impossible = fitted.recommend(PEOPLE.head(2), "exact", survival_at_least=0.97)[0]
     assert impossible.robustness.met is False
     assert "No plan within the rules reaches" in str(impossible)
     assert impossible.survival >= plans[0].survival
+    with pytest.raises(SettingError, match="largest chance that is ever stated"):
+        fitted.recommend(PEOPLE, "exact", survival_at_least=1.0)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +130,10 @@ def test_decisions_alone_state_nothing() -> None:
     assert "after it is trained again is not known" in str(plan)
     with pytest.raises(SettingError, match=r"no estimate of survival.*refits.*column of the outcome"):
         recourse.recommend(PEOPLE, survival="balanced")
+    unfitted = Recourse(GERMAN.problem, LABELS)
+    for goal in ({"survival": "balanced"}, {"survival_at_least": 0.8}):
+        with pytest.raises(SettingError, match="gives no probabilities"):
+            unfitted.recommend(PEOPLE, "exact", **goal)
     with_outcomes = Recourse(GERMAN.problem, LABELS).fit(GERMAN.train, settings=QUICK, quality=False)
     assert with_outcomes.survival_.source == "committee", "decisions calibrate a committee"
     assert np.isfinite(with_outcomes.recommend(PEOPLE, "exact").survivals).all()

@@ -168,9 +168,16 @@ class Planner(ABC):
         noise = None if execution is None else ExecutionNoise.read(self.problem, execution)
         estimator = none if self.survival is None else self.survival
         goal = survival_goal(estimator, survival, at_least)
+        if goal.changes_plans:
+            estimator.require(self.problem, people)
         if self.survival is None:
             return None
         prepared = estimator.prepare(people)
+        if at_least is not None and at_least > prepared.largest + 1e-9:
+            raise SettingError(
+                f"'survival_at_least' is {at_least:g}, and the largest chance that is ever stated is "
+                f"{prepared.largest:g}: something is subtracted from all of them, so that they are not too high"
+            )
         return replace(goal, estimator=prepared if noise is None else ExecutionEstimator(prepared, noise))
 
     def _plan(self, task: PlanningTask) -> PlanColumns:

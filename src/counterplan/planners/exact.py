@@ -73,8 +73,8 @@ class ExactPlanner(Planner):
 
     @property
     def uses_scores(self) -> bool:
-        """Whether scores are obtained."""
-        return self.scores
+        """Whether scores are obtained: if required, or if survival is estimated by them."""
+        return self.scores or (self.survival is not None and self.survival.source == "margin")
 
     @property
     def chunk_size(self) -> int:
@@ -84,7 +84,7 @@ class ExactPlanner(Planner):
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
-        oracle = self.box.session(self.problem, task.people, scores=self.scores)
+        oracle = self.box.session(self.problem, task.people, scores=self.uses_scores)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))

@@ -21,7 +21,7 @@ from counterplan.survival.committee_estimator import CommitteeEstimator, read_ca
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
 from counterplan.survival.goal import WEIGHTS
 from counterplan.survival.leaving_out import exchange_roles, leave_one_out
-from counterplan.survival.margin_estimator import MarginEstimator
+from counterplan.survival.margin_estimator import REMEDY, UNKNOWN, MarginEstimator
 from counterplan.survival.plan_ends import FrontierEnds
 from counterplan.survival.refits import RefitEstimator, Refits
 
@@ -32,13 +32,10 @@ if TYPE_CHECKING:
 WHAT, VERSION = "survival", 1
 _MIN_ANSWERS = 40
 """Least number of answers that a committee is calibrated on."""
-_UNKNOWN = "Whether the model would still say yes after it is trained again is not known."
-_REMEDY = (
-    "pass refits=[…] (--refit) with retrained models to Recourse, or fit with people whose table has the column of the "
-    "outcome"
-)
 _CALIBRATION_PEOPLE = 100
 """Most people whose plans calibrate refits."""
+_FEW_PEOPLE = 30
+"""A calibration on fewer people serves these alone; the next call calibrates again."""
 _CALIBRATION_STATES = 5_000
 """Most states of each of them."""
 _log = logging.getLogger("counterplan")
@@ -76,7 +73,7 @@ class SurvivalParts:
         if self.committee is not None:
             return self.committee
         if self.surrogate is not None and self.surrogate.link is None:
-            return NoEstimate(_UNKNOWN, _REMEDY)
+            return NoEstimate(UNKNOWN, REMEDY)
         return MarginEstimator(self.box, self.surrogate)
 
     def calibrated(self, people: People) -> RefitEstimator:
@@ -85,8 +82,10 @@ class SurvivalParts:
         fingerprints = self.refits.fingerprints(self.problem)
         if self._refit_calibration is None or self._calibrated_refits != fingerprints:
             self.refits.require_distinct(self.problem, self.box)
-            self._refit_calibration = self._calibrate(people)
-            self._calibrated_refits = fingerprints
+            calibration = self._calibrate(people)
+            if len(people) < _FEW_PEOPLE:
+                return RefitEstimator(self.refits, calibration, self.problem, people)
+            self._refit_calibration, self._calibrated_refits = calibration, fingerprints
         return RefitEstimator(self.refits, self._refit_calibration, self.problem, people)
 
     def _calibrate(self, people: People) -> LogisticCalibration:

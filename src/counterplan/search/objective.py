@@ -11,6 +11,8 @@ from counterplan.problem.transitions import Floats, Ints
 
 _TOLERANCE = 1e-9
 """A chance this much below the one demanded still meets it."""
+_PRECISION = 0.01
+"""Chances that differ by less count as equal, if none is sufficient."""
 _SMALLEST = 1e-9
 
 
@@ -48,7 +50,7 @@ class Objective:
         Weight of the chance, in multiples of the least cost. Not used with `at_least`.
     at_least : float, optional
         The chance that a plan is to have. Plans that have it are ordered by cost; all others come after them, by
-        chance.
+        chance in hundredths: smaller differences are not worth any cost.
     of_states : callable, optional
         The chance [n] of `states` [n, F], if it does not depend on the person.
     """
@@ -76,7 +78,8 @@ class Objective:
         """
         if self.at_least is None:
             return np.asarray(cost + self.weight * least * (1 - chance))
-        return np.where(self.is_met(chance), cost, ceiling * (1 + self.at_least - chance))
+        stated = np.floor(chance / _PRECISION + _TOLERANCE) * _PRECISION
+        return np.where(self.is_met(chance), cost, ceiling * (2 - stated))
 
     def is_met(self, chance: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Whether each chance [n] is the one demanded, or more; False if none is."""

@@ -66,6 +66,11 @@ class CommitteeEstimator(SurvivalEstimator):
         margins = surrogate.link.margin(scores) / surrogate.link.unit
         return cls(committee, MarginCalibration.fit(logits, margins), surrogate)
 
+    @property
+    def largest(self) -> float:
+        """See `SurvivalEstimator.largest`."""
+        return 1 - self.calibration.overstatement
+
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`."""
         return self.of_states(states)

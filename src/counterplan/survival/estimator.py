@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
 
@@ -60,6 +61,9 @@ class SurvivalEstimator(ABC):
         """Return the estimator for plans of `people`: itself, unless it is to be calibrated on plans first."""
         return self
 
+    def require(self, problem: Problem, people: People) -> None:  # noqa: B027 -- most estimators have no condition
+        """Raise a SettingError if plans for `people` cannot be chosen by this estimate."""
+
     def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """Estimate the same without queries, to select among states before they are queried."""
         return self.chance(problem, people, states, rows)
@@ -72,6 +76,11 @@ class SurvivalEstimator(ABC):
     def reason(self) -> str:
         """Why no chance is stated, as a sentence for applicants; empty if one is."""
         return ""
+
+    @property
+    def largest(self) -> float:
+        """The largest chance that is ever stated: below 1 if something is subtracted."""
+        return 1.0
 
 
 class NoEstimate(SurvivalEstimator):
@@ -98,3 +107,7 @@ class NoEstimate(SurvivalEstimator):
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """NaN [n]."""
         return np.full(len(states), np.nan)
+
+    def require(self, problem: Problem, people: People) -> None:
+        """See `SurvivalEstimator.require`."""
+        raise SettingError(f"there is no estimate of survival to plan with: {self.remedy}")

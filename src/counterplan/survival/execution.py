@@ -151,6 +151,11 @@ class ExecutionEstimator(SurvivalEstimator):
         """See `SurvivalEstimator.reason`."""
         return self.inner.reason
 
+    @property
+    def largest(self) -> float:
+        """See `SurvivalEstimator.largest`."""
+        return self.inner.largest
+
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`."""
         return self._mean(self.inner.chance, problem, people, states, rows)

@@ -10,7 +10,7 @@ from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.values import did_you_mean
 from counterplan.search.objective import Objective
-from counterplan.survival.estimator import NoEstimate, SurvivalEstimator
+from counterplan.survival.estimator import SurvivalEstimator
 
 WEIGHTS = {"none": 0.0, "balanced": 4.0, "high": 8.0}
 """Weights of survival by name."""
@@ -93,12 +93,9 @@ def survival_goal(
     Raises
     ------
     SettingError
-        If a parameter is invalid, both are given, or there is no estimate to plan with.
+        If a parameter is invalid, or both are given.
     """
     weight, chance = read_weight(survival), read_chance(at_least)
     if weight and chance is not None:
         raise SettingError("pass 'survival', the weight of survival, or 'survival_at_least', not both")
-    goal = SurvivalGoal(estimator, weight, chance)
-    if goal.changes_plans and isinstance(estimator, NoEstimate):
-        raise SettingError(f"there is no estimate of survival to plan with: {estimator.remedy}")
-    return goal
+    return SurvivalGoal(estimator, weight, chance)

@@ -306,6 +306,11 @@ class RefitEstimator(SurvivalEstimator):
         if people is not None and len(people) and not retrained.use_other_columns(people):
             self._anybody = people.take(np.arange(1))
 
+    @property
+    def largest(self) -> float:
+        """See `SurvivalEstimator.largest`."""
+        return 1 - self.calibration.overstatement
+
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`; queries the refits, not the black box."""
         return self.calibration.chance(self.retrained.logit(problem, people, states, rows))
