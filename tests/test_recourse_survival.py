@@ -56,10 +56,6 @@ def test_survival_is_saved_and_loaded(fitted: Recourse, balanced: Plans, tmp_pat
     (tmp_path / "survival.json").write_text(text.replace('"shared"', '"shred"'))
     with pytest.raises(StorageError, match=r"survival\.json.*damaged"):
         Recourse.load(tmp_path, GERMAN.model)
-    fitted._survival.committee, committee = None, fitted._survival.committee
-    fitted.save(tmp_path)
-    fitted._survival.committee = committee
-    assert not (tmp_path / "survival.json").exists()
 
 
 @pytest.mark.parametrize("planner", ["auto", "guided", "exact", "cascade"])

@@ -313,6 +313,10 @@ class BlackBox:
         parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
 
+    def member_fingerprints(self, problem: Problem) -> tuple[str, ...]:
+        """Return the fingerprints of the models that this black box is made of, if these are several."""
+        return ()
+
     def decision(self, problem: Problem) -> Decision:
         """Return the rule by which outputs of the model are favourable for `problem`; ModelError if there is none."""
         return Decision.of(problem.outcome, self._favourable, self.threshold)

@@ -151,8 +151,12 @@ class Planner(ABC):
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
         columns.checks = self._checks(columns)
+        members = self.box.member_fingerprints(self.problem)
+        if goal is None and members:
+            goal = SurvivalGoal(NoEstimate("", ""))
         if goal is not None:
-            state_survival(self.problem, read, columns, goal, ignored=goal.changes_plans and not self.uses_survival)
+            ignored = goal.changes_plans and not self.uses_survival
+            state_survival(self.problem, read, columns, goal, ignored=ignored, members=members)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 

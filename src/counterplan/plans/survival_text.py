@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from counterplan.plans.robustness import Robustness
+from counterplan.plans.robustness import Robustness, SurvivalBasis
 from counterplan.problem.values import describe_target
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def survival_text(plan: Plan) -> str:
 def _sentences(plan: Plan, robustness: Robustness) -> Iterator[str]:
     basis = robustness.basis
     if robustness.survival is not None:
-        yield _own_chance(plan, robustness.survival, basis is not None and basis.execution)
+        yield _own_chance(plan, robustness.survival, basis)
         yield from _comparison(plan, robustness)
     elif basis is not None and basis.reason:
         yield basis.reason
@@ -43,12 +43,14 @@ def _sentences(plan: Plan, robustness: Robustness) -> Iterator[str]:
         yield f"Held in {robustness.held:,} of {robustness.judged:,} retrained {models}."
 
 
-def _own_chance(plan: Plan, survival: float, execution: bool) -> str:
+def _own_chance(plan: Plan, survival: float, basis: SurvivalBasis | None) -> str:
     """The decision today, if it is known, and the chance that it remains."""
     answer = describe_target(plan.target) if plan.target else "yes"
-    share, short = share_of_models(survival), ", even if you fall a little short" if execution else ""
+    share = share_of_models(survival)
     share = f"only {share}" if survival < 0.5 and share.startswith("about") else share
+    share = f"judging by its score alone, {share}" if basis is not None and basis.source == "margin" else share
     share = f"{share[0].upper()}{share[1:]}"
+    short = ", even if you fall a little short" if basis is not None and basis.execution else ""
     if plan.verified:
         return f"Today's model says {answer}. {share} retrained models would too{short}."
     return f"{share} retrained models would say {answer}{short}."

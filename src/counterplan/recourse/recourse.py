@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from counterplan.surrogate.active_learning import ActiveLearner, LearningProgress, LearningSettings
 
 _log = logging.getLogger("counterplan")
+_SOURCES = {
+    "refits": "retrained models",
+    "committee": "a committee fitted to the recorded outcomes",
+    "margin": "the score of the model alone",
+}
+"""What survival is estimated by, in words."""
 
 
 class Recourse:
@@ -244,6 +250,8 @@ class Recourse:
             "Fitted": ", ".join(self._fitted()) or "nothing yet: call fit(people)",
             "Queries": f"{self.box.queries:,} sent to the model, {self.box.cached:,} answered from the cache",
         }
+        if source := self.survival_.source:
+            rows["Survival"] = f"estimated by {_SOURCES[source]}"
         if self.n_queries_:
             rows["Queries to fit"] = ", ".join(f"{method}: {count:,}" for method, count in self.n_queries_.items())
         if parts := [f"{target} ({', '.join(fitted)})" for target, fitted in self._fitted_targets().items()]:

@@ -13,6 +13,8 @@ from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.outcomes import recorded_outcomes
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.values import listed
+from counterplan.storage.arrays import require_number
 from counterplan.storage.serialization import load_artifact, save_artifact
 from counterplan.storage.workspace import SURVIVAL, Workspace
 from counterplan.survival.calibration import LogisticCalibration
@@ -20,7 +22,7 @@ from counterplan.survival.committee import Committee
 from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
 from counterplan.survival.goal import WEIGHTS
-from counterplan.survival.leaving_out import exchange_roles, leave_one_out
+from counterplan.survival.leaving_out import INITIAL, exchange_roles, leave_one_out
 from counterplan.survival.margin_estimator import REMEDY, UNKNOWN, MarginEstimator
 from counterplan.survival.plan_ends import FrontierEnds
 from counterplan.survival.refits import RefitEstimator, Refits
@@ -35,7 +37,7 @@ _MIN_ANSWERS = 40
 _CALIBRATION_PEOPLE = 100
 """Most people whose plans calibrate refits."""
 _FEW_PEOPLE = 30
-"""A calibration on fewer people serves these alone; the next call calibrates again."""
+"""Least number of refused people whose plans calibrate refits."""
 _CALIBRATION_STATES = 5_000
 """Most states of each of them."""
 _log = logging.getLogger("counterplan")
@@ -61,6 +63,8 @@ class SurvivalParts:
         self.problem, self.box, self.refits = problem, box, refits
         self.surrogate: Surrogate | None = None
         self.committee: CommitteeEstimator | None = None
+        self._margin_spread: float | None = None
+        """Standard deviation of the margins of unbiased answers."""
         self._refit_calibration: LogisticCalibration | None = None
         self._calibrated_refits: tuple[str, ...] = ()
         """Fingerprints of the refits that the calibration is for."""
@@ -74,26 +78,36 @@ class SurvivalParts:
             return self.committee
         if self.surrogate is not None and self.surrogate.link is None:
             return NoEstimate(UNKNOWN, REMEDY)
-        return MarginEstimator(self.box, self.surrogate)
+        return MarginEstimator(self.box, self.surrogate, self._margin_spread)
 
     def calibrated(self, people: People) -> RefitEstimator:
-        """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`."""
+        """The estimator by refits; if they are not calibrated yet, they are now, on plans for some of `people`.
+
+        If there are too few refused people, the calibration is a cautious one, until there are more.
+        """
         assert self.refits is not None
         fingerprints = self.refits.fingerprints(self.problem)
-        if self._refit_calibration is None or self._calibrated_refits != fingerprints:
+        calibration = self._refit_calibration
+        if calibration is None or self._calibrated_refits != fingerprints:
             self.refits.require_distinct(self.problem, self.box)
             calibration = self._calibrate(people)
-            if len(people) < _FEW_PEOPLE:
-                return RefitEstimator(self.refits, calibration, self.problem, people)
-            self._refit_calibration, self._calibrated_refits = calibration, fingerprints
-        return RefitEstimator(self.refits, self._refit_calibration, self.problem, people)
+            if calibration is not INITIAL:
+                self._refit_calibration, self._calibrated_refits = calibration, fingerprints
+        return RefitEstimator(self.refits, calibration, self.problem, people)
 
     def _calibrate(self, people: People) -> LogisticCalibration:
-        """Calibrate refits at ends of plans for the surrogate, which sends no query, or else for the refits in turn."""
+        """Calibrate refits at ends of plans for the surrogate, or else for the refits in turn; no query is sent.
+
+        `INITIAL` if there are too few refused people.
+        """
         assert self.refits is not None
         surrogate, weights = self.surrogate, tuple(WEIGHTS.values())
+        odds = self.refits.logit(self.problem, people, people.states, np.arange(len(people)))
+        if (odds < 0).sum() < _FEW_PEOPLE:
+            return INITIAL
         if surrogate is None or len(self.refits) == 1:
-            return exchange_roles(self.refits, self.box, self.problem, people, weights=weights)
+            today = None if surrogate is None else lambda states: surrogate.logit(states) >= 0
+            return exchange_roles(self.refits, self.problem, people, weights=weights, today=today)
         refused = people.take(np.flatnonzero(surrogate.logit(people.states) < 0)[:_CALIBRATION_PEOPLE])
         ends = FrontierEnds(
             self.problem,
@@ -114,16 +128,29 @@ class SurvivalParts:
         learner : ActiveLearner, optional
             The run that has learned the surrogate, whose unbiased answers calibrate the committee.
         """
-        self.committee = None
         if self.refits is not None:
             self._refit_calibration = None
             self.surrogate = None if learner is None else learner.surrogate
             self.calibrated(people)
+        if learner is None and self.committee is not None:
+            return
+        self.committee = None
+        states, answers, scores = self._unbiased_answers(people, learner)
+        self._margin_spread = self._spread(scores)
         if people.outcomes is None:
             return
         favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
+        if not known.any():
+            seen = listed([repr(value) for value in people.outcomes.dropna().unique()[:5].tolist()])
+            expected = (
+                self.problem.outcome.describe()
+                if self.problem.outcome.score
+                else listed([repr(native) for native in self.problem.outcome.natives])
+            )
+            notice = "the column '%s' is not used to estimate survival: it has %s, and the outcomes are %s"
+            _log.info(notice, self.problem.outcome.column, seen, expected, extra={"notice": True})
+            return
         rows = np.flatnonzero(known)
-        states, answers, scores = self._unbiased_answers(people, learner)
         if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
             _log.info("no committee is fitted for survival: too few answers are known to calibrate it")
             return
@@ -133,6 +160,12 @@ class SurvivalParts:
             _log.info("no committee is fitted for survival: %s", reason)
             return
         self.committee = CommitteeEstimator.fit(committee, states, answers, scores, self.surrogate)
+
+    def _spread(self, scores: Floats) -> float | None:
+        """Standard deviation of the margins of `scores` [n]; None if the surrogate is not one of scores."""
+        if self.surrogate is None or self.surrogate.link is None or not len(scores):
+            return None
+        return float(self.surrogate.link.margin(scores).std() / self.surrogate.link.unit)
 
     def _unbiased_answers(self, people: People, learner: ActiveLearner | None) -> tuple[Floats, Bools, Floats]:
         """States [n, F] that were not selected by looking at the model, with its answers [n] and scores [n].
@@ -159,6 +192,8 @@ class SurvivalParts:
                 "calibration": asdict(self._refit_calibration),
                 "fingerprints": list(self._calibrated_refits),
             }
+        if self._margin_spread is not None:
+            facts["margin_spread"] = self._margin_spread
         if facts:
             save_artifact(workspace.folder, WHAT, VERSION, self.problem, arrays, facts)
         else:
@@ -174,6 +209,8 @@ class SurvivalParts:
         """Restore saved parts; ValueError, KeyError or TypeError if they are invalid."""
         if (committee := facts.get("committee")) is not None:
             self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee, self.surrogate)
+        if "margin_spread" in facts:
+            self._margin_spread = require_number(facts, "margin_spread")
         if (refits := facts.get("refits")) is not None:
             fingerprints = refits["fingerprints"]
             if not isinstance(fingerprints, list) or not all(isinstance(one, str) for one in fingerprints):

@@ -102,6 +102,10 @@ class Agreement(BlackBox):
         """See `BlackBox.fresh`."""
         return Agreement([member.fresh() for member in self.members], self.at_least)
 
+    def member_fingerprints(self, problem: Problem) -> tuple[str, ...]:
+        """See `BlackBox.member_fingerprints`."""
+        return tuple(member.fingerprint(problem) for member in self.members)
+
     def decision(self, problem: Problem) -> Decision:
         """Return the favourable outcomes; scores have a cutoff of 0.5. ModelError if a model has no rule."""
         for number, member in enumerate(self.members):

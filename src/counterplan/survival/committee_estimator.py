@@ -11,7 +11,7 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.storage.arrays import require_number
 from counterplan.surrogate.surrogate import Surrogate
-from counterplan.survival.calibration import LogisticCalibration, MarginCalibration
+from counterplan.survival.calibration import OVERSTATEMENT, LogisticCalibration, MarginCalibration
 from counterplan.survival.committee import Committee
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margin_estimator import predicted_margins
@@ -62,7 +62,7 @@ class CommitteeEstimator(SurvivalEstimator):
         """
         logits = committee.logit(states)
         if surrogate is None or surrogate.link is None:
-            return cls(committee, LogisticCalibration.fit(logits, answers))
+            return cls(committee, LogisticCalibration.fit(logits, answers, OVERSTATEMENT))
         margins = surrogate.link.margin(scores) / surrogate.link.unit
         return cls(committee, MarginCalibration.fit(logits, margins), surrogate)
 

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -85,32 +84,32 @@ def leave_one_out(
 
 def exchange_roles(
     refits: Refits,
-    today: BlackBox,
     problem: Problem,
     people: People,
     *,
     weights: Sequence[float],
+    today: Callable[[Floats], Bools] | None = None,
     max_people: int = 40,
     max_states: int = 5_000,
     initial: LogisticCalibration = INITIAL,
 ) -> LogisticCalibration:
-    """Calibrate refits with hardly a query to today's model: each of them in turn plays the model of today.
+    """Calibrate refits without a query to today's model: each of them in turn plays the model of today.
 
     Plans are made for one refit with the estimate of the others but one, which judges their ends. Of two refits, the
-    one that plans are made for is also the estimate. So is a single refit, and today's model judges its plans, with one
-    query for each. Estimates by fewer refits are less certain, so that nothing else is subtracted.
+    one that plans are made for is also the estimate. So is a single refit, and a prediction of today's model judges its
+    plans. Estimates by fewer refits are less certain, so that nothing else is subtracted.
 
     Parameters
     ----------
     refits : Refits
         The retrained models. At most eight of them, evenly spaced, play each role.
-    today : BlackBox
-        The model of today.
     problem : Problem
     people : People
         Some people, refused or not.
     weights : sequence of float
         Weights of survival: one plan per person and weight.
+    today : callable, optional
+        Predicts whether today's model decides favourably about states [n, F]; used if there is one refit.
     max_people : int, default=40
         Most people to plan for in each role.
     max_states : int, default=5_000
@@ -121,7 +120,7 @@ def exchange_roles(
     Returns
     -------
     LogisticCalibration
-        The initial one if nobody has a plan.
+        The initial one if nobody has a plan, or if there is one refit and no prediction of today's model.
     """
     count = len(refits)
     trials: list[Trial] = []
@@ -130,15 +129,19 @@ def exchange_roles(
         refused = people.take(np.flatnonzero(~now[:, goal])[:max_people])
         accepted = partial(_decides, refits, goal, problem, refused)
         ends = FrontierEnds(problem, refused, accepted, weights=weights, max_states=max_states)
-        if count == 1:
-            judged = MeteredOracle(today.session(problem, refused), len(refused))
-            trials.append((ends, partial(refits.logit, problem, refused), judged))
+        if count == 1 and today is not None:
+            trials.append((ends, partial(refits.logit, problem, refused), partial(_ignoring_rows, today)))
         for judge in _some_of(count):
             if judge != goal:
                 out = [goal, judge] if count > 2 else judge
                 logit = partial(refits.logit, problem, refused, leave_out=out)
                 trials.append((ends, logit, partial(_decides, refits, judge, problem, refused)))
     return _calibrated(trials, initial, 0.0)
+
+
+def _ignoring_rows(decides: Callable[[Floats], Bools], states: Floats, rows: Ints) -> Bools:
+    """Whether a model that does not depend on the person decides favourably about `states` [n, F]."""
+    return decides(states)
 
 
 def _some_of(count: int) -> Iterator[int]:

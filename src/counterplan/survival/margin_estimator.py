@@ -23,13 +23,18 @@ REMEDY = (
     "outcome"
 )
 """How to get a better estimate."""
+MAX_STATED = 0.8
+"""The largest chance that is stated: margins of different models are hardly comparable."""
+_MAX_SPREAD = 3.0
+"""Spread of margins, in log odds, that the benchmarks' models do not exceed."""
 _NEEDED = f"probabilities: {REMEDY}"
 
 
 class MarginEstimator(SurvivalEstimator):
     """Estimates survival by the margin of the model's score.
 
-    Nothing tells how much retraining changes this model, so that the chances are those of the benchmark models.
+    Nothing tells how much retraining changes this model, so that the chances are those of the benchmark models, and no
+    chance above `MAX_STATED` is stated. Margins of a model that is more certain of its decisions are scaled down.
 
     Parameters
     ----------
@@ -37,14 +42,17 @@ class MarginEstimator(SurvivalEstimator):
         A model that gives scores.
     surrogate : Surrogate, optional
         A surrogate of scores, which predicts margins without queries.
+    spread : float, optional
+        Standard deviation of the model's margins over people and random plans.
     """
 
     source: ClassVar[Source] = "margin"
 
     portable = False
 
-    def __init__(self, box: BlackBox, surrogate: Surrogate | None = None) -> None:
+    def __init__(self, box: BlackBox, surrogate: Surrogate | None = None, spread: float | None = None) -> None:
         self._box = box
+        self._scale = 1.0 if spread is None else min(1.0, _MAX_SPREAD / max(spread, _MAX_SPREAD))
         self._surrogate = surrogate if surrogate is not None and surrogate.link is not None else None
         self.queries = self._surrogate is None
 
@@ -64,7 +72,7 @@ class MarginEstimator(SurvivalEstimator):
     @property
     def largest(self) -> float:
         """See `SurvivalEstimator.largest`."""
-        return 1 - MARGIN_ONLY.overstatement
+        return MAX_STATED
 
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`; from known scores, without queries, and NaN where none is known."""
@@ -72,14 +80,18 @@ class MarginEstimator(SurvivalEstimator):
         unknown = np.flatnonzero(np.isnan(margins))
         if self._surrogate is not None and len(unknown):
             margins[unknown] = predicted_margins(self._surrogate, states[unknown])
-        return MARGIN_ONLY.chance(margins)
+        return np.minimum(self._chance(margins), MAX_STATED)
 
     def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.predicted`; by the surrogate, or, without one, by queries."""
         if self._surrogate is not None:
-            return MARGIN_ONLY.chance(predicted_margins(self._surrogate, states))
+            return self._chance(predicted_margins(self._surrogate, states))
         answers = self._box.session(problem, people, scores=True).answers(states, rows)
-        return MARGIN_ONLY.chance(np.nan_to_num(self._margins(problem, answers)))
+        return self._chance(np.nan_to_num(self._margins(problem, answers)))
+
+    def _chance(self, margins: Floats) -> Floats:
+        """Chances [n] of `margins` [n], to select among states."""
+        return MARGIN_ONLY.chance(self._scale * margins)
 
     def _margins(self, problem: Problem, answers: Sequence[Answer | None]) -> Floats:
         """Margins [n] of answers; NaN where the score is unknown, or it is not a probability and has no known scale."""
@@ -94,7 +106,7 @@ class MarginEstimator(SurvivalEstimator):
 
     def of_states(self, states: Floats) -> Floats | None:
         """The predicted chance [n] of `states` [n, F]; None without a surrogate."""
-        return None if self._surrogate is None else MARGIN_ONLY.chance(predicted_margins(self._surrogate, states))
+        return None if self._surrogate is None else self._chance(predicted_margins(self._surrogate, states))
 
 
 def predicted_margins(surrogate: Surrogate, states: Floats) -> Floats:

@@ -12,7 +12,13 @@ from counterplan.survival.goal import SurvivalGoal
 
 
 def state_survival(
-    problem: Problem, people: People, columns: PlanColumns, goal: SurvivalGoal, *, ignored: bool = False
+    problem: Problem,
+    people: People,
+    columns: PlanColumns,
+    goal: SurvivalGoal,
+    *,
+    ignored: bool = False,
+    members: tuple[str, ...] = (),
 ) -> None:
     """Add the survival of every plan to its columns.
 
@@ -27,6 +33,8 @@ def state_survival(
         The estimator, and what was planned for.
     ignored : bool, default=False
         Whether the planner could not plan for it.
+    members : tuple of str, optional
+        Fingerprints of the models that the black box is made of, which planning used like refits.
     """
     rows = np.flatnonzero([status is Status.FOUND for status in columns.status])
     if not len(rows):
@@ -43,7 +51,7 @@ def state_survival(
         reason=estimator.reason,
         weight=goal.weight,
         at_least=goal.at_least,
-        refits=estimator.refits,
+        refits=(*estimator.refits, *members),
         execution=estimator.includes_execution,
         ignored=ignored,
     )
