@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import grades
-from counterplan import BlackBox, LearningSettings, Plans, Recourse, SettingError, benchmarks
+from counterplan import (
+    Agreement,
+    BlackBox,
+    ExactPlanner,
+    LearningSettings,
+    Plans,
+    Recourse,
+    SettingError,
+    benchmarks,
+)
 from counterplan.benchmarks import retrained
 from counterplan.errors import StorageError
 from quick import FIT, SCORE_FIT
@@ -203,3 +212,43 @@ def test_targets_have_an_estimate_each(tmp_path: Path) -> None:
     recourse.save(tmp_path)
     again = Recourse.load(tmp_path, grades.model).recommend(people.head(20), "exact", target="A", survival="balanced")
     np.testing.assert_array_equal(again.survivals, plans.survivals)
+
+
+def test_members_of_an_agreement_are_no_judges() -> None:
+    plans = ExactPlanner(GERMAN.problem, Agreement([GERMAN.model, *REFITS], at_least=3)).plan(PEOPLE)
+    report = plans.survival([*REFITS, retrained(GERMAN, "bootstrap", 0)])
+    assert report.plans[0].robustness.judged == 1
+    read = Plans.from_json(plans.to_json())
+    assert read.survival([*REFITS], GERMAN.problem).plans[0].robustness.judged == 0
+
+
+def test_few_people_do_not_calibrate_refits() -> None:
+    recourse = Recourse(GERMAN.problem, GERMAN.model, refits=REFITS)
+    alone = recourse.recommend(PEOPLE.head(1), "exact", survival="high")
+    assert recourse.recommend(PEOPLE.head(2), "exact", survival="high").survivals[0] == alone.survivals[0]
+    together = recourse.recommend(GERMAN.refused_test.head(80), "exact", survival="high")
+    assert recourse.recommend(PEOPLE.head(1), "exact", survival="high").survivals[0] == together.survivals[0]
+    one = Recourse(GERMAN.problem, GERMAN.model, refits=REFITS[:1])
+    one.recommend(GERMAN.refused_test.head(60), "exact", budget=0)
+    assert one.box.queries == 0
+
+
+def test_outcomes_that_are_not_understood_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    column = GERMAN.problem.outcome.column
+    people = GERMAN.train.assign(**{column: (GERMAN.train[column] == "good").map({True: "yes", False: "no"})})
+    with caplog.at_level("INFO", logger="counterplan"):
+        recourse = Recourse(GERMAN.problem, GERMAN.model).fit(people, settings=QUICK, quality=False)
+    assert (
+        f"the column '{column}' is not used to estimate survival: it has 'no', 'yes', and the outcomes" in caplog.text
+    )
+    assert recourse.survival_.source == "margin"
+    assert recourse.survival_.largest < 0.9
+    plan = recourse.recommend(PEOPLE, "exact")[0]
+    assert "Judging by its score alone" in str(plan)
+    assert "score of the model alone" in recourse._repr_html_()
+
+
+def test_training_an_agent_keeps_the_committee(fitted: Recourse) -> None:
+    committee = fitted._survival.committee
+    fitted._survival.fit(GERMAN.problem.read(PEOPLE), 0, None)
+    assert fitted._survival.committee is committee

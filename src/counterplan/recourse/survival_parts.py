@@ -76,7 +76,8 @@ class SurvivalParts:
             return _CalibratedOnDemand(self)
         if self.committee is not None:
             return self.committee
-        if self.surrogate is not None and self.surrogate.link is None:
+        decisions = self.surrogate is not None and self.surrogate.link is None
+        if decisions or self.problem.label_fingerprint is not None:  # cached outcomes have scores of one target alone
             return NoEstimate(UNKNOWN, REMEDY)
         return MarginEstimator(self.box, self.surrogate, self._margin_spread)
 

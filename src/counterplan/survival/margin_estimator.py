@@ -87,7 +87,7 @@ class MarginEstimator(SurvivalEstimator):
         if self._surrogate is not None:
             return self._chance(predicted_margins(self._surrogate, states))
         answers = self._box.session(problem, people, scores=True).answers(states, rows)
-        return self._chance(np.nan_to_num(self._margins(problem, answers)))
+        return np.nan_to_num(self._chance(self._margins(problem, answers)))  # without a score, nothing is known to last
 
     def _chance(self, margins: Floats) -> Floats:
         """Chances [n] of `margins` [n], to select among states."""
