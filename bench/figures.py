@@ -1,16 +1,23 @@
-"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F]`.
+"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F] …`.
 
 `--search` alone draws success and cost ratio against the budget; with `--guided` also the trade-off of planners;
-`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference.
+`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference; `--survival`, from
+`bench/survival.py --refits --program --frontier --out …`, survival against cost, and stated against realised survival.
 """
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from counterplan.experiments.drawing import report_style
+from counterplan.experiments.frontier import ACCEPTED, COMMITTEE, ORACLE
+from counterplan.experiments.survival_figures import frontier_figure, reliability_figure
+from counterplan.survival.goal import WEIGHTS
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7", "taiwan": "#E69F00"}
@@ -104,9 +111,41 @@ def preferences(rows: Rows) -> None:
     save(figure, "preferences")
 
 
+ESTIMATES = {"survival": COMMITTEE, "refits": "refits", "margin": "margin", "at_least": "at_least", "oracle": ORACLE}
+"""Methods by their names in the frontiers of bench/survival.py."""
+
+
+def survival_records(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Records of `counterplan.experiments.frontier` from the results of bench/survival.py."""
+    for row in rows:
+        head, measured, frontier = {key: row[key] for key in ("benchmark", "seed")}, row["rows"], row["frontier"]
+        yield head | {"method": ACCEPTED, "value": None, "held": row["accepted"], "ratio": None}
+        points = {(method, point["weight"]): point for method, curve in frontier.items() for point in curve}
+        points |= {(method, 0.0): measured["exact none"] for method in ("survival", "oracle")}
+        points |= {
+            ("refits", WEIGHTS[goal]): measured[f"refits {goal}"] for goal in WEIGHTS if f"refits {goal}" in measured
+        }
+        plans = {WEIGHTS[goal]: measured[f"guided {goal}"]["pairs"] for goal in WEIGHTS}
+        for (estimate, value), point in points.items():
+            record = (
+                head | {"method": ESTIMATES[estimate], "value": value} | {key: point[key] for key in ("held", "ratio")}
+            )
+            yield record | {"plans": plans.get(value, []) if estimate == "survival" else []}
+        if "program" in measured:
+            yield head | {"method": "program", "value": WEIGHTS["balanced"]} | measured["program"]
+
+
+def survival(rows: Rows) -> None:
+    """Survival against cost by method, and the reliability diagram."""
+    records = list(survival_records(rows))
+    with report_style():
+        for draw, name in ((frontier_figure, "survival-frontier"), (reliability_figure, "survival-reliability")):
+            draw(records).savefig(FIGURES / f"{name}.png", dpi=200)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("search", "guided", "program"):
+    for name in ("search", "guided", "program", "survival"):
         parser.add_argument(f"--{name}", type=lambda path: json.loads(Path(path).read_text()))
     options = parser.parse_args()
     if options.search:
@@ -115,6 +154,8 @@ def main() -> None:
         trade_off(options.search, options.guided)
     if options.program:
         preferences(options.program)
+    if options.survival:
+        survival(options.survival)
 
 
 if __name__ == "__main__":
