@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,8 @@ def test_states_and_tables_get_the_same_answer(name: str) -> None:
     scored = BlackBox(benchmark.model, threshold=benchmark.model.threshold)
     assert (scored.favourable(benchmark.problem, people) == (score >= benchmark.model.threshold)).all()
     exact = ExactPlanner(benchmark.problem, BlackBox(benchmark.model), state_limit=1_000).plan(refused)
-    assert ExactPlanner(benchmark.problem, slow, state_limit=1_000).plan(refused).plans == exact.plans
+    by_rows = ExactPlanner(benchmark.problem, slow, state_limit=1_000).plan(refused)
+    assert [replace(plan, check=None) for plan in by_rows] == [replace(plan, check=None) for plan in exact]
 
 
 def test_seeds_and_the_cache(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

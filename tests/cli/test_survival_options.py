@@ -82,7 +82,6 @@ def test_thresholds_hold_for_the_refits_too(here: Path) -> None:
         (("--survival", "hihg"), "'survival' must be none, balanced, high or a number, not 'hihg'; did you mean"),
         (("--survival", "-1"), "from 0 to 1000, not -1.0"),
         (("--survival-at-least", "80"), "'survival_at_least' must be a chance, above 0 and at most 1, not 80.0"),
-        (("--survival", "high"), "there is no estimate of survival to plan with: pass refits=[…] (--refit)"),
         (("--execution", "6%"), "--execution 6%: expected a number such as 0.06, or FUNCTION=0.06"),
     ],
 )
@@ -123,3 +122,52 @@ def test_plans_with_the_weight_or_the_chance_that_was_given(run, here: Path) -> 
     ran = run("distil", "learned", "--survival", "balancd")
     assert ran.code == 2
     assert "did you mean 'balanced'" in ran.err
+
+
+def test_refits_state_and_raise_the_chance_of_plans(run, here: Path) -> None:
+    words = (*WORDS, *REFITS, "--planner", "exact", "--json", "plans.json")
+    ran = run("recommend", *words)
+    assert ran.code == 0, ran.err
+    cheapest = Plans.load(here / "plans.json")
+    assert [plan.actions for plan in cheapest][:2] == [["EARN=1000"], ["EARN=500", "WORK=clerk"]]
+    assert run("recommend", *words, "--survival", "900").code == 0
+    lasting = Plans.load(here / "plans.json")
+    assert lasting[1].actions == ["EARN=1000", "WORK=manager"]
+    for before, after in zip(cheapest[:2], lasting[:2], strict=True):
+        assert before.survival is not None
+        assert after.survival is not None
+        assert before.survival < after.survival
+    assert lasting[1].robustness is not None
+    assert lasting[1].robustness.basis is not None
+    assert (lasting[1].robustness.basis.source, len(lasting[1].robustness.basis.refits)) == ("refits", 2)
+    assert run("recommend", *words, "--survival", "900", "--execution", "EARN=0.5").code == 0
+    short = Plans.load(here / "plans.json")
+    assert short[1].survival is not None
+    assert lasting[1].survival is not None
+    assert short[1].survival < lasting[1].survival, "1,600 + 500 is not enough for any of them"
+    ran = run("recommend", *words, "--survival", "balanced", "--execution", "WORK=0.5")
+    assert ran.code == 2
+    assert "WORK sets a value" in ran.err
+    ran = run("recommend", *words, "--refit", "retrained:broken")
+    assert ran.code == 2
+    assert "refit 3 of 3: model 'retrained:broken' failed" in " ".join(ran.err.split())
+
+
+def test_refits_are_calibrated_by_fit_and_used_by_recommend(run, here: Path) -> None:
+    from loans import MANY
+
+    MANY.to_csv("many.csv", index=False)
+    words = ("--people", "many.csv", "--model", "bank:decide", *REFITS)
+    ran = run("fit", "loan.yaml", "--out", "learned", *words, "--budget", "200", "--no-quality")
+    assert ran.code == 0, ran.err
+    assert "--refit retrained:strict --refit retrained:stricter" in ran.out
+    saved = (here / "learned" / "survival.json").read_bytes()
+    ran = run("recommend", "learned", *words, "--planner", "guided", "--survival", "high", "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    plans = [plan for plan in Plans.load(here / "plans.json") if plan.status is Status.FOUND]
+    assert {plan.robustness.basis.source for plan in plans} == {"refits"}
+    assert (here / "learned" / "survival.json").read_bytes() == saved
+    ran = run("fit", "loan.yaml", "--out", "learned", *words, "--budget", "400", "--no-quality", "--resume")
+    assert ran.code == 0, ran.err
+    ran = run("distil", "learned", *words, "--survival", "balanced", "--traces", "50", "--rounds", "1")
+    assert ran.code == 0, ran.err

@@ -66,7 +66,7 @@ def test_a_verified_plan_says_that_it_ignores_cost_weights_and_no_longer_that_it
     assert {plan.caution for plan in plans if plan.verified} == {"", NOT_WEIGHTED}
     for row, plan in enumerate(plans):
         assert plans.cautions[row] == plan.caution == ("" if plan.optimal else NOT_WEIGHTED) or not plan.steps
-        text = plans[row : row + 1].to_text()
+        text = " ".join(plans[row : row + 1].to_text().split())
         assert (NOT_WEIGHTED in text) == bool(plan.caution)
         assert "might" not in text
     assert NOT_WEIGHTED in plans.to_csv()

@@ -24,6 +24,7 @@ from counterplan import (
     ExactPlanner,
     ModelError,
     Plans,
+    Problem,
     Recourse,
     Robustness,
     SettingError,
@@ -219,6 +220,9 @@ def test_plans_of_a_file(german: Benchmark, plans: Plans, retrained: list[object
                 loaded.survival(retrained)
         else:
             assert np.array_equal(loaded.survival(retrained).codes, expected.codes), "it has the problem"
+    data = german.problem.to_dict()
+    dearer = Problem.from_dict(data | {"functions": {name: f | {"cost": 99} for name, f in data["functions"].items()}})
+    assert np.array_equal(plans.survival(retrained, dearer).codes, expected.codes), "other costs, the same ends"
     without_dtypes = Plans([replace(plan, dtypes=()) for plan in plans[:9]])
     assert np.array_equal(without_dtypes.survival(retrained, german.problem).codes, expected.codes[:9])
     expected.plans.save(tmp_path / "judged.json")

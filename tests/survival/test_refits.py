@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -9,11 +10,12 @@ import pandas as pd
 import pytest
 
 import grades
-from counterplan import BlackBox, ModelError, People, SettingError, benchmarks
+from counterplan import Agreement, BlackBox, ModelError, People, Recourse, SettingError, benchmarks
 from counterplan.benchmarks import retrained
 from counterplan.survival import LogisticCalibration
+from counterplan.survival.leaving_out import exchange_roles, leave_one_out
 from counterplan.survival.plan_ends import FrontierEnds
-from counterplan.survival.refits import RefitEstimator, Refits, leave_one_out, make_refits
+from counterplan.survival.refits import RefitEstimator, Refits, make_refits
 
 PROBLEM = grades.grades(values=["A", "C"], favourable="A")
 PEOPLE = PROBLEM.read(grades.people(40))
@@ -105,6 +107,26 @@ def test_columns_that_the_problem_does_not_describe_are_passed_on() -> None:
     assert refits.favourable(PROBLEM, people, people.states, np.arange(2)).tolist() == [[True], [False]]
 
 
+def test_an_estimate_depends_on_the_state_alone_unless_a_model_may_use_other_columns() -> None:
+    refits, calibration = Refits([Points(4), Points(6)]), LogisticCalibration(1.0, 0.0)
+    alone = RefitEstimator(refits, calibration, PROBLEM, PEOPLE)
+    chance = alone.of_states(PEOPLE.states)
+    assert chance is not None
+    assert np.array_equal(chance, alone.chance(PROBLEM, PEOPLE, PEOPLE.states, ROWS))
+    branches = PROBLEM.read(grades.people(2).assign(branch=["x", "y"]))
+    assert RefitEstimator(refits, calibration, PROBLEM, branches).of_states(PEOPLE.states) is None
+    assert RefitEstimator(refits, calibration, PROBLEM).of_states(PEOPLE.states) is None
+
+
+def test_refits_stay_in_this_process() -> None:
+    with pytest.raises(TypeError, match="not sent to other processes"):
+        pickle.dumps(Refits([Points(4)]))
+    recourse = Recourse(PROBLEM, Points(5), refits=[Points(4), Points(6), Points(7)])
+    one, two = (recourse.recommend(grades.people(60), "exact", survival="high", jobs=jobs) for jobs in (1, 2))
+    assert [plan.actions for plan in one] == [plan.actions for plan in two]
+    assert np.array_equal(one.survivals, two.survivals, equal_nan=True)
+
+
 def test_errors_name_the_refit() -> None:
     def broken(people: pd.DataFrame) -> list[str]:
         raise ValueError("out of order")
@@ -168,24 +190,62 @@ def test_plans_of_one_refit_are_judged_by_another() -> None:
     assert (cheap >= 0).all()
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_few_refits_are_calibrated_too(count: int) -> None:
-    people, today = refused(), BlackBox(Points(5.0))
-    ends = FrontierEnds(PROBLEM, people, today.session(PROBLEM, people), factor=3)
-    refits = Refits([Points(5.5), Points(4.8)][:count])
-    calibration = leave_one_out(refits, ends, PROBLEM, people, today=today)
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_refits_play_the_model_of_today_in_turn(count: int) -> None:
+    people, today = PROBLEM.read(grades.people(60)), BlackBox(Points(5.0))
+    deviations = np.random.default_rng(1).normal(size=200)
+    refits = Refits([Points(5 + deviation) for deviation in deviations[:count]])
+    calibration = exchange_roles(refits, today, PROBLEM, people, weights=(0.0, 4.0, 8.0))
+    assert 0 < calibration.chance(np.array([0.5]))[0] < 1
     assert calibration.slope > 0
-    assert 0 <= calibration.chance(np.array([0.0]))[0] <= 1
+    assert today.queries == 0 or (count == 1 and today.queries <= 6 * 60), "only ends of plans are queried"
+    assert (today.queries > 0) == (count == 1)
     if count == 1:
-        with pytest.raises(SettingError, match="model of today"):
-            leave_one_out(refits, ends, PROBLEM, people)
+        with pytest.raises(SettingError, match="one refit"):
+            leave_one_out(refits, lambda chance: (people.states, ROWS), PROBLEM, people)
+    if count == 5:
+        states, rows = people.states, np.arange(60)
+        estimator = RefitEstimator(refits, calibration, PROBLEM)
+        held = (grades.points(grades.people(60))[:, None] >= 5 + deviations).mean(axis=1)
+        assert np.corrcoef(estimator.chance(PROBLEM, people, states, rows), held)[0, 1] > 0.9
 
 
 def test_nobody_to_plan_for() -> None:
     people = PROBLEM.read(grades.people(0))
     ends = FrontierEnds(PROBLEM, people, BlackBox(Points(5)).session(PROBLEM, people))
     start = LogisticCalibration(0.7, 0.1)
-    assert leave_one_out(Refits([Points(4), Points(5)]), ends, PROBLEM, people, calibration=start) == start
+    refits = Refits([Points(4), Points(5)])
+    assert leave_one_out(refits, ends, PROBLEM, people, initial=start) == start
+    assert exchange_roles(refits, BlackBox(Points(5)), PROBLEM, people, weights=[4], initial=start) == start
+
+
+def test_refits_that_tell_nothing_new_are_refused() -> None:
+    people = grades.people(30)
+    for model, refits, message in (
+        (Points(5), [Points(4), Points(5)], "refit 2 is the model that plans are made for"),
+        (Points(5), [Points(4), Points(4)], "refit 2 is the same model as refit 1"),
+        (Agreement([Points(5), Points(6)]), [Points(6)], "refit 1 is the model that plans are made for"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            Recourse(PROBLEM, model, refits=refits).recommend(people, "exact")
+
+
+def test_survival_by_refits_is_stated_and_planned_for() -> None:
+    people = grades.people(60)
+    recourse = Recourse(PROBLEM, Points(5), refits=[Points(cutoff) for cutoff in (4.4, 4.8, 5.3, 5.6, 6.1)])
+    none, high, sure = (
+        recourse.recommend(people, "exact", **words)
+        for words in ({}, {"survival": "high"}, {"survival_at_least": 0.75})
+    )
+    found = np.flatnonzero(none.lengths)
+    assert (high.survivals[found] >= none.survivals[found]).all()
+    assert high.survivals[found].mean() - none.survivals[found].mean() > 0.1
+    assert (high.costs[found] >= none.costs[found]).all()
+    for plan in sure:
+        if plan.robustness is not None and plan.survival is not None:
+            assert plan.robustness.met == (plan.survival >= 0.75)
+    refit = Recourse(PROBLEM, Points(5), refit=lambda seed: Points(4 + seed / 3))
+    assert np.isfinite(refit.recommend(people, "exact").survivals[found]).all()
 
 
 @cache

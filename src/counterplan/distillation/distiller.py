@@ -156,12 +156,15 @@ class ProgramDistiller:
         """The log odds that a state is favourable, and, if survival has weight, that it stays so."""
         if not self.options.survival:
             return surrogate.logit
-        if self.survival is None or self.survival.of_states(self.people.states[:0]) is None:
+        survival = None if self.survival is None else self.survival.prepare(self.people)
+        if survival is None or survival.of_states(self.people.states[:0]) is None:
             raise NotFittedError(
                 "a program toward survival needs an estimate that depends on the state alone: fit with people whose "
                 "table has the column of the outcome"
             )
-        return _LastingLogit(surrogate, self.survival, self.options.survival_power)
+        if not survival.portable:
+            self.jobs = 1
+        return _LastingLogit(surrogate, survival, self.options.survival_power)
 
     def by_imitation(self) -> Program:
         """The paper's method: traces of the agent with its search, and a scikit-learn tree in each node."""

@@ -19,9 +19,11 @@ from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.committee import Committee
 from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
 from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
+from counterplan.survival.goal import WEIGHTS
+from counterplan.survival.leaving_out import exchange_roles, leave_one_out
 from counterplan.survival.margin_estimator import MarginEstimator
 from counterplan.survival.plan_ends import FrontierEnds
-from counterplan.survival.refits import RefitEstimator, Refits, leave_one_out
+from counterplan.survival.refits import RefitEstimator, Refits
 
 if TYPE_CHECKING:
     from counterplan.surrogate import Surrogate
@@ -82,25 +84,26 @@ class SurvivalParts:
         assert self.refits is not None
         fingerprints = self.refits.fingerprints(self.problem)
         if self._refit_calibration is None or self._calibrated_refits != fingerprints:
+            self.refits.require_distinct(self.problem, self.box)
             self._refit_calibration = self._calibrate(people)
             self._calibrated_refits = fingerprints
-        return RefitEstimator(self.refits, self._refit_calibration, self.problem)
+        return RefitEstimator(self.refits, self._refit_calibration, self.problem, people)
 
     def _calibrate(self, people: People) -> LogisticCalibration:
-        """Leave one refit out at a time, and compare the estimate of the others with it at the ends of plans."""
+        """Calibrate refits at ends of plans for the surrogate, which sends no query, or else for the refits in turn."""
         assert self.refits is not None
-        logit = self.refits.logit(self.problem, people, people.states, np.arange(len(people)))
-        refused = people.take(np.flatnonzero(logit < 0)[:_CALIBRATION_PEOPLE])
-        surrogate, refits = self.surrogate, self.refits
-
-        def accepted(states: Floats, rows: Ints) -> Bools:
-            logit = refits.logit(self.problem, refused, states, rows) if surrogate is None else surrogate.logit(states)
-            return np.asarray(logit >= 0)
-
-        # Without a surrogate, nothing but the other refits may select ends: all of them would favour the one left out.
-        by_chance, most = surrogate is None, _CALIBRATION_STATES
-        ends = FrontierEnds(self.problem, refused, accepted, by_chance=by_chance, max_states=most)
-        return leave_one_out(self.refits, ends, self.problem, refused, today=self.box)
+        surrogate, weights = self.surrogate, tuple(WEIGHTS.values())
+        if surrogate is None or len(self.refits) == 1:
+            return exchange_roles(self.refits, self.box, self.problem, people, weights=weights)
+        refused = people.take(np.flatnonzero(surrogate.logit(people.states) < 0)[:_CALIBRATION_PEOPLE])
+        ends = FrontierEnds(
+            self.problem,
+            refused,
+            lambda states, rows: surrogate.logit(states) >= 0,
+            weights=weights,
+            max_states=_CALIBRATION_STATES,
+        )
+        return leave_one_out(self.refits, ends, self.problem, refused)
 
     def fit(self, people: People, seed: int, learner: ActiveLearner | None) -> None:
         """Fit a committee to the outcomes of `people`, if their table has them, and calibrate it without new queries.
@@ -115,6 +118,7 @@ class SurvivalParts:
         self.committee = None
         if self.refits is not None:
             self._refit_calibration = None
+            self.surrogate = None if learner is None else learner.surrogate
             self.calibrated(people)
         if people.outcomes is None:
             return

@@ -13,9 +13,6 @@ from counterplan.search.frontier import Frontier
 Chance = Callable[[Floats, Ints], Floats]
 """The chance [n] of states [n, F] of the people `rows` [n]."""
 MAX_STATES = 20_000
-_LIKELY = 0.5
-"""Chance from which on a state is taken to be favourable."""
-_SMALLEST = 1e-9
 
 
 class FrontierEnds:
@@ -32,9 +29,6 @@ class FrontierEnds:
     accepted : callable
         Which states [n, F] of the people `rows` [n] are favourable today: a session of the black box, which sends a
         query for each state, or the prediction of a surrogate, which sends none.
-    by_chance : bool, default=False
-        Whether the favourable states are those with a chance of at least a half; `accepted` then only determines how
-        far states are enumerated.
     weights : sequence of float, default=(0, 4, 8)
         Weights of survival. One plan per person and weight is selected.
     factor : float, default=4.0
@@ -49,12 +43,11 @@ class FrontierEnds:
         people: People,
         accepted: Callable[[Floats, Ints], Bools],
         *,
-        by_chance: bool = False,
         weights: Sequence[float] = (0.0, 4.0, 8.0),
         factor: float = 4.0,
         max_states: int = MAX_STATES,
     ) -> None:
-        self.weights, self.by_chance = tuple(weights), by_chance
+        self.weights = tuple(weights)
         count = len(people)
         frontier = Frontier(problem, people.states, np.ones((count, len(problem.transitions)), bool))
         least, enumerated = np.full(count, np.inf), np.zeros(count, np.intp)
@@ -65,30 +58,24 @@ class FrontierEnds:
             favourable = accepted(full, labels.person) if len(labels) else np.zeros(0, bool)
             np.minimum.at(least, labels.person[favourable], cost[favourable])
             enumerated += np.bincount(labels.person, minlength=count)
-            kept = np.ones(len(labels), bool) if by_chance else favourable
-            states.append(full[kept])
-            rows.append(labels.person[kept])
-            costs.append(cost[kept])
+            states.append(full[favourable])
+            rows.append(labels.person[favourable])
+            costs.append(cost[favourable])
             frontier.finished |= (frontier.lower_bound > factor * least) | (enumerated >= max_states)
             frontier.active = ~frontier.finished
         self.states: Floats = np.concatenate(states)
-        """[n, F] the states that may be favourable."""
+        """[n, F] every favourable state that was enumerated."""
         self.rows: Ints = np.concatenate(rows)
         """[n] whose state it is."""
-        self.cost: Floats = np.concatenate(costs)
-        """[n] its cost."""
+        self.ratio: Floats = np.concatenate(costs) / np.maximum(least[self.rows], frontier.unit)
+        """[n] its cost relative to the person's least cost."""
 
     def __call__(self, chance: Chance) -> tuple[Floats, Ints]:
         """The final states [m, F] of the plans by `chance`, and whose they are [m]."""
         known = chance(self.states, self.rows) if len(self.states) else np.empty(0)
-        at = np.flatnonzero(known >= _LIKELY) if self.by_chance else np.arange(len(known))
-        rows, cost, known = self.rows[at], self.cost[at], known[at]
-        least = np.full(int(rows.max(initial=-1)) + 1, np.inf)
-        np.minimum.at(least, rows, cost)
-        ratio = cost / np.maximum(least[rows], _SMALLEST)
         chosen = [np.empty(0, np.intp)]
         for weight in self.weights:
-            order = np.lexsort((ratio + weight * (1 - known), rows))
-            chosen.append(order[np.diff(rows[order], prepend=-1) != 0])
-        best = at[np.concatenate(chosen)]
+            order = np.lexsort((self.ratio + weight * (1 - known), self.rows))
+            chosen.append(order[np.diff(self.rows[order], prepend=-1) != 0])
+        best = np.concatenate(chosen)
         return self.states[best], self.rows[best]

@@ -1,38 +1,30 @@
-"""Retrained models that the user supplies, and their calibration by leaving one out."""
+"""Retrained models that the user supplies, and survival by their calibrated logit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from counterplan.blackbox import BlackBox, OracleSession
 from counterplan.errors import ModelError, SettingError
+from counterplan.models import uses_column
 from counterplan.models.identity import identity_of
 from counterplan.models.outputs import describe_error
 from counterplan.models.protocol import ModelDescription
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.survival.agreement import columns_of_any
+from counterplan.survival.agreement import Agreement, columns_of_any
 from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.estimator import Source, SurvivalEstimator
 from counterplan.survival.margins import MAX_MARGIN, favourable_of, score_margins
-from counterplan.survival.plan_ends import Chance as Chance
 
 CACHE_SIZE = 500_000
 """Most states whose answers are cached for each problem."""
-MAX_LEFT_OUT = 8
-"""Most refits that are left out, one after the other."""
-ROUNDS = 2
-"""How often ends are planned for each refit that is left out: each time with the calibration so far."""
 DEFAULT_REFITS = 5
 _CHUNK = 65_536
 """States that are looked up, and queried, together."""
-
-PlanEnds = Callable[[Chance], tuple[Floats, Ints]]
-"""Plans by a given chance, and returns the final states [n, F] and whose they are [n]."""
 
 
 class Refits:
@@ -80,8 +72,34 @@ class Refits:
         """The fingerprint of each refit for `problem`."""
         return tuple(box.fingerprint(problem) for box in self.boxes)
 
+    def __reduce__(self) -> NoReturn:
+        """Retrained models stay in this process, as the black box does, which would answer for them in another."""
+        raise TypeError("retrained models are not sent to other processes")
+
+    def use_other_columns(self, people: People) -> bool:
+        """Whether some model may use columns of `people` that the problem does not describe."""
+        return any(uses_column(box.model, column) for box in self.boxes for column in people.extras)
+
+    def require_distinct(self, problem: Problem, today: BlackBox) -> None:
+        """Raise a SettingError if a refit is another one, or today's model: it would agree, and tell nothing.
+
+        Parameters
+        ----------
+        problem : Problem
+        today : BlackBox
+            The model that plans are made for; refits may not be among the models of an `Agreement`, either.
+        """
+        models = today.members if isinstance(today, Agreement) else (today,)
+        seen = {model.fingerprint(problem): "the model that plans are made for" for model in models}
+        for number, fingerprint in enumerate(self.fingerprints(problem), start=1):
+            if fingerprint in seen:
+                raise SettingError(
+                    f"refit {number} is {seen[fingerprint]}, which does not tell whether plans last; train it again"
+                )
+            seen[fingerprint] = f"the same model as refit {number}"
+
     def logit(
-        self, problem: Problem, people: People, states: Floats, rows: Ints, leave_out: int | None = None
+        self, problem: Problem, people: People, states: Floats, rows: Ints, leave_out: int | Sequence[int] | None = None
     ) -> Floats:
         """Mean logit of the scores relative to each model's cutoff, or log odds of votes if a model gives no scores.
 
@@ -94,8 +112,8 @@ class Refits:
             States of these people.
         rows : int array of shape [n]
             The person of each state.
-        leave_out : int, optional
-            A refit that does not count.
+        leave_out : int or sequence of int, optional
+            Refits that do not count.
 
         Returns
         -------
@@ -259,12 +277,6 @@ def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> 
     return boxes
 
 
-INITIAL = LogisticCalibration(0.5, 0.0)
-"""Calibration that the first plans are made with: the mean logit of models that plans were chosen by overstates."""
-OVERSTATEMENT = 0.02
-"""Subtracted from calibrated chances: refits by another seed overstate what holds for models of other people."""
-
-
 class RefitEstimator(SurvivalEstimator):
     """Survival from retrained models: their mean logit, calibrated.
 
@@ -273,88 +285,33 @@ class RefitEstimator(SurvivalEstimator):
     retrained : Refits
         The retrained models.
     calibration : LogisticCalibration
-        From `leave_one_out`.
+        From `counterplan.survival.leaving_out`.
     problem : Problem
         The problem that plans are made for.
+    people : People, optional
+        Some people: one of them stands for everybody if no model uses columns that the problem does not describe.
     """
 
     source: ClassVar[Source] = "refits"
     portable = False
 
-    def __init__(self, retrained: Refits, calibration: LogisticCalibration, problem: Problem) -> None:
+    def __init__(
+        self, retrained: Refits, calibration: LogisticCalibration, problem: Problem, people: People | None = None
+    ) -> None:
         self.retrained = retrained
         self.calibration = calibration
         self.refits = retrained.fingerprints(problem)
+        self._problem = problem
+        self._anybody: People | None = None
+        if people is not None and len(people) and not retrained.use_other_columns(people):
+            self._anybody = people.take(np.arange(1))
 
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.chance`; queries the refits, not the black box."""
         return self.calibration.chance(self.retrained.logit(problem, people, states, rows))
 
-
-def leave_one_out(
-    refits: Refits,
-    plan_ends: PlanEnds,
-    problem: Problem,
-    people: People,
-    *,
-    today: BlackBox | None = None,
-    calibration: LogisticCalibration = INITIAL,
-    overstatement: float = OVERSTATEMENT,
-) -> LogisticCalibration:
-    """Calibrate the mean logit of refits at the ends of plans, each refit judging plans that were made without it.
-
-    Counting the refits that agree overstates survival, because plans are chosen by these refits. So, for each refit in
-    turn, plans are made with the estimate of the others, and this refit decides about their ends. A logistic
-    regression of its decisions on the logit of the others is the calibration.
-
-    Parameters
-    ----------
-    refits : Refits
-        The retrained models. At most eight of them, evenly spaced, are left out.
-    plan_ends : callable
-        Plans for `people` by a chance, which is a function of states [n, F] and rows [n], and returns the final states
-        and their rows, such as `FrontierEnds`. It may return several plans for each person, by different weights.
-    problem : Problem
-    people : People
-        The people to plan for, refused as they are.
-    today : BlackBox, optional
-        The model of today, which replaces the others if there is only one refit.
-    calibration : LogisticCalibration, optional
-        The calibration to start with.
-    overstatement : float, default=0.02
-        Subtracted from calibrated chances.
-
-    Returns
-    -------
-    LogisticCalibration
-
-    Raises
-    ------
-    SettingError
-        If there is only one refit, and no model of today.
-    """
-    count = len(refits)
-    if count == 1 and today is None:
-        raise SettingError("one refit cannot be calibrated without the model of today")
-    left_out = np.unique(np.linspace(0, count - 1, min(count, MAX_LEFT_OUT)).round().astype(int)).tolist()
-    for _ in range(ROUNDS):
-        logits, answers = [np.empty(0)], [np.empty(0, bool)]
-        for one in left_out:
-            if count == 1:
-                logit = partial(Refits([today]).logit, problem, people)
-            else:
-                logit = partial(refits.logit, problem, people, leave_out=one)
-            states, rows = plan_ends(partial(_chance, calibration, logit))
-            logits.append(logit(states, rows))
-            answers.append(refits.favourable(problem, people, states, rows)[:, one])
-        if not sum(map(len, logits)):  # nobody has a plan
-            return calibration
-        calibration = type(calibration).fit(np.concatenate(logits), np.concatenate(answers), overstatement)
-    return calibration
-
-
-def _chance(
-    calibration: LogisticCalibration, logit: Callable[[Floats, Ints], Floats], states: Floats, rows: Ints
-) -> Floats:
-    """The calibrated chance [n] of `states` [n, F] of the people `rows` [n]."""
-    return calibration.chance(logit(states, rows))
+    def of_states(self, states: Floats) -> Floats | None:
+        """See `SurvivalEstimator.of_states`."""
+        if self._anybody is None:
+            return None
+        return self.chance(self._problem, self._anybody, states, np.zeros(len(states), np.intp))
