@@ -118,21 +118,23 @@ ESTIMATES = {"survival": COMMITTEE, "refits": "refits", "margin": "margin", "at_
 def survival_records(rows: Rows) -> Iterator[dict[str, Any]]:
     """Records of `counterplan.experiments.frontier` from the results of bench/survival.py."""
     for row in rows:
-        head, measured, frontier = {key: row[key] for key in ("benchmark", "seed")}, row["rows"], row["frontier"]
+        head, measured = {key: row[key] for key in ("benchmark", "seed")}, row["rows"]
         yield head | {"method": ACCEPTED, "value": None, "held": row["accepted"], "ratio": None}
-        points = {(method, point["weight"]): point for method, curve in frontier.items() for point in curve}
-        points |= {(method, 0.0): measured["exact none"] for method in ("survival", "oracle")}
-        points |= {
-            ("refits", WEIGHTS[goal]): measured[f"refits {goal}"] for goal in WEIGHTS if f"refits {goal}" in measured
+        points = {
+            (ESTIMATES[name], point["weight"]): point
+            for name, curve in row.get("frontier", {}).items()
+            for point in curve
         }
-        plans = {WEIGHTS[goal]: measured[f"guided {goal}"]["pairs"] for goal in WEIGHTS}
-        for (estimate, value), point in points.items():
-            record = (
-                head | {"method": ESTIMATES[estimate], "value": value} | {key: point[key] for key in ("held", "ratio")}
-            )
-            yield record | {"plans": plans.get(value, []) if estimate == "survival" else []}
+        for goal, weight in WEIGHTS.items():
+            points[COMMITTEE, weight] = measured[f"exact {goal}"] | {"plans": measured[f"guided {goal}"]["pairs"]}
+            if f"refits {goal}" in measured:
+                points["refits", weight] = measured[f"refits {goal}"]
+        if any(method == ORACLE for method, _ in points):
+            points[ORACLE, 0.0] = measured["exact none"]
         if "program" in measured:
-            yield head | {"method": "program", "value": WEIGHTS["balanced"]} | measured["program"]
+            points["program", WEIGHTS["balanced"]] = measured["program"]
+        for (method, value), point in points.items():
+            yield head | point | {"method": method, "value": value}
 
 
 def survival(rows: Rows) -> None:

@@ -83,11 +83,11 @@ def frontier_figure(records: Iterable[Record]) -> Figure:
         for point in own:
             if point.method == ACCEPTED:
                 drawn[ACCEPTED] = axis.axhline(point.held.mean, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
-        axis.set_xlim(*limits([point.ratio for point in own], [1.0]))
+        axis.set_xlim(*limits((), [1.0, *(point.ratio.mean for point in own)]))
         axis.set_xlabel("cost ÷ least cost")
         axis.grid()
         axis.set_axisbelow(True)
-    panels[0][0].set_ylim(*limits([point.held for point in points]))
+    panels[0][0].set_ylim(*limits((), [point.held.mean for point in points]))
     panels[0][0].set_ylabel("held, mean over judges")
     labels = {_LEAST: _LEAST} | {method: style.label for method, style in LASTING.items()}
     labels |= {ACCEPTED: "accepted people as they are"}
@@ -120,9 +120,6 @@ def _draw_curve(axis: Axes, method: str, curve: Sequence[FrontierPoint]) -> Arti
     style = LASTING[method]
     colour = style.colour or INK
     x, y = [point.ratio.mean for point in curve], [point.held.mean for point in curve]
-    halves = np.nan_to_num([point.held.half for point in curve])
-    if halves.any():
-        axis.errorbar(x, y, yerr=halves, fmt="none", color=colour, elinewidth=0.7, alpha=0.35, zorder=1)
     (line,) = axis.plot(
         x,
         y,
@@ -256,6 +253,7 @@ SURVIVAL = FigureSpec(
     "Survival against cost",
     "Share of retrained models under which plans hold, against their cost. Numbers at the points are weights λ; the "
     "objective of a plan is cost ÷ least cost + λ · (1 − survival). The oracle plans with the judges themselves, which "
-    "no planner can. Dotted: test people whom the model accepts, as they are. {intervals}",
+    "no planner can. Dotted: test people whom the model accepts, as they are. Means over seeds; the table has "
+    "intervals.",
     _of_experiment,
 )
