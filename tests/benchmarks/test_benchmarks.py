@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import worlds
-from counterplan import BlackBox, CounterplanError, ExactPlanner, benchmarks
+from counterplan import BlackBox, CounterplanError, ExactPlanner, SettingError, benchmarks
 from counterplan.benchmarks import boosting, models, suite, synthetic, tables
 from counterplan.benchmarks.summary import COLUMNS, describe
 from counterplan.models.identity import identity_of
@@ -289,3 +290,28 @@ def test_the_identity_of_a_model_is_its_name() -> None:
     model = suite.load("syn").model
     assert identity_of(model) == ""
     assert model.name == "model of syn"
+
+
+@pytest.mark.parametrize("variation", benchmarks.VARIATIONS)
+def test_retrained_models_are_others_and_cached(
+    variation: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = benchmarks.load("german")
+    monkeypatch.setenv("COUNTERPLAN_CACHE", str(tmp_path))
+    first, second = (benchmarks.retrained(german, variation, number) for number in (0, 1))
+    assert len({german.model.name, first.name, second.name}) == 3
+    states = german.problem.read(german.test).states
+    assert 0.6 < (first.favourable(states) == german.model.favourable(states)).mean() < 1
+    before = sorted(path.name for path in (tmp_path / "benchmarks").iterdir())
+    assert benchmarks.retrained(german, variation, 0).name == first.name
+    assert sorted(path.name for path in (tmp_path / "benchmarks").iterdir()) == before
+
+
+def test_what_cannot_be_retrained() -> None:
+    german = benchmarks.load("german")
+    with pytest.raises(SettingError, match="is a rule"):
+        benchmarks.retrained(benchmarks.load("syn"), "seed")
+    with pytest.raises(SettingError, match="no variation"):
+        benchmarks.retrained(german, "other")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="number of a retrained model"):
+        benchmarks.retrained(german, "seed", -1)

@@ -86,7 +86,9 @@ OVERSTATEMENT = 0.02
 _MIN_ERROR = 1e-3
 _MAX_SHARED = 0.999
 _NEAR = 0.9
-"""The error is that of this share of the margins: the largest ones have other errors."""
+"""The error is that of this share of the states: those far from the decision boundary have other errors."""
+_ITERATIONS = 4
+"""Of the regression, whose weights are larger near the decision boundary."""
 
 
 @dataclass(frozen=True)
@@ -152,13 +154,12 @@ class MarginCalibration:
         finite = np.isfinite(logits).all() and np.isfinite(margins).all()
         if logits.ndim != 1 or logits.shape != margins.shape or len(logits) < 3 or not finite:
             raise SettingError(f"a calibration needs one margin for each logit, got {len(logits):,} logits")
-        distance = np.abs(margins)
-        weight = 1 / (1 + distance / max(_MIN_ERROR, float(margins.std()))) ** 2  # errors near the boundary matter
-        weight /= weight.sum()
-        center, level = float(weight @ logits), float(weight @ margins)
-        spread = float(weight @ (logits - center) ** 2)
-        slope = max(0.0, float(weight @ ((logits - center) * (margins - level))) / spread) if spread else 0.0
-        shift = level - slope * center
+        slope, shift, weight = 0.0, 0.0, np.full(len(logits), 1 / len(logits))
+        for _ in range(_ITERATIONS):
+            slope, shift = _line(logits, margins, weight)
+            distance = np.abs(slope * logits + shift)  # of predictions: selecting by the margins themselves is biased
+            weight = 1 / (1 + distance / max(_MIN_ERROR, float(distance.std()))) ** 2
+            weight /= weight.sum()
         near = distance <= np.quantile(distance, _NEAR)
         squares = (margins - slope * logits - shift)[near] ** 2
         error = max(_MIN_ERROR, float(np.sqrt(np.average(squares, weights=weight[near]))))
@@ -173,6 +174,14 @@ class MarginCalibration:
         units = expected / (self.error * np.sqrt(1 - shared**2))
         chance: Floats = np.clip(ndtr(units) - self.overstatement, 0.0, 1.0)
         return chance
+
+
+def _line(logits: Floats, margins: Floats, weight: Floats) -> tuple[float, float]:
+    """Slope, at least 0, and shift of the regression of `margins` [n] with `weight` [n], whose sum is 1."""
+    center, level = float(weight @ logits), float(weight @ margins)
+    spread = float(weight @ (logits - center) ** 2)
+    slope = max(0.0, float(weight @ ((logits - center) * (margins - level))) / spread) if spread else 0.0
+    return slope, level - slope * center
 
 
 _PENALTY = 0.5
