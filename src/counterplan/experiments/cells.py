@@ -365,7 +365,7 @@ _KINDS: dict[str, _Kind] = {
     "search-budgets": _Kind(_search_budgets, (AGENT,), (2, 5, 2, 5)),
     "guided-budgets": _Kind(_guided_budgets, (SURROGATE,), (2, 8, 2, 20)),
     "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
-    SURVIVAL: _Kind(judge_plans, (SURROGATE,), (20, 40, 1, 1)),
+    SURVIVAL: _Kind(judge_plans, (SURROGATE,), (15, 30, 1, 1)),
 }
 """Every kind of cell, in an order in which they can run. That of survival is for models that can be retrained."""
 

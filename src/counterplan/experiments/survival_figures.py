@@ -50,7 +50,7 @@ _OFFSETS = (
     (14, 9),
     (0, -17),
 )
-"""Places of a label around its point, in points, in the order in which they are tried."""
+"""Places of a label around its point, in points, in the order in which they are tried; above the oracle's points."""
 GOALS = {0.0: ("least cost", INK, "*"), 4.0: ("balanced (λ = 4)", BLUE, "s"), 8.0: ("high (λ = 8)", VERMILLION, "o")}
 """The weights of survival whose plans the reliability diagram shows."""
 
@@ -154,13 +154,15 @@ def _label_points(axis: Axes, points: Sequence[FrontierPoint]) -> None:
             continue
         text = f"{point.value:g}".lstrip("0")
         size = 0.62 * _LABEL_SIZE * len(text), 0.9 * _LABEL_SIZE
-        boxes = {offset: _box(place + offset, *size) for offset in _OFFSETS}
-        best = min(_OFFSETS, key=lambda offset, boxes=boxes: _covered(boxes[offset], taken, frame))  # type: ignore[misc]
+        side = -1 if point.method == ORACLE else 1
+        offsets = [(side * x, side * y) for x, y in _OFFSETS]
+        boxes = [_box(place + offset, *size) for offset in offsets]
+        best = int(np.argmin([_covered(box, taken, frame) for box in boxes]))
         taken.append(boxes[best])
         axis.annotate(
             text,
             (point.ratio.mean, point.held.mean),
-            xytext=best,
+            xytext=offsets[best],
             textcoords="offset points",
             fontsize=_LABEL_SIZE,
             color=LASTING[point.method].colour or INK,
