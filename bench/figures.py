@@ -2,7 +2,8 @@
 
 `--search` alone draws success and cost ratio against the budget; with `--guided` also the trade-off of planners;
 `--program`, from `bench/program.py --prefer …`, success and cost of programs by preference; `--survival`, from
-`bench/survival.py --refits --program --frontier --out …`, survival against cost, and stated against realised survival.
+`bench/survival.py --refits --program --frontier --limits --out …`, survival against cost, and stated against realised
+survival; several files are merged.
 """
 
 import argparse
@@ -126,7 +127,8 @@ def survival_records(rows: Rows) -> Iterator[dict[str, Any]]:
             for point in curve
         }
         for goal, weight in WEIGHTS.items():
-            points[COMMITTEE, weight] = measured[f"exact {goal}"] | {"plans": measured[f"guided {goal}"]["pairs"]}
+            plans = measured.get(f"guided {goal}", measured[f"exact {goal}"])["pairs"]
+            points[COMMITTEE, weight] = measured[f"exact {goal}"] | {"plans": plans}
             if f"refits {goal}" in measured:
                 points["refits", weight] = measured[f"refits {goal}"]
         if any(method == ORACLE for method, _ in points):
@@ -137,9 +139,19 @@ def survival_records(rows: Rows) -> Iterator[dict[str, Any]]:
             yield head | point | {"method": method, "value": value}
 
 
-def survival(rows: Rows) -> None:
+def merged(parts: list[Rows]) -> Rows:
+    """Results of several runs of bench/survival.py: one row for each benchmark and seed. The first runs win."""
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in (row for part in parts for row in part):
+        known = rows.setdefault((row["benchmark"], row["seed"]), {"rows": {}, "frontier": {}})
+        for key, value in row.items():
+            known[key] = value | known[key] if isinstance(value, dict) else known.get(key, value)
+    return list(rows.values())
+
+
+def survival(parts: list[Rows]) -> None:
     """Survival against cost by method, and the reliability diagram."""
-    records = list(survival_records(rows))
+    records = list(survival_records(merged(parts)))
     with report_style():
         for draw, name in ((frontier_figure, "survival-frontier"), (reliability_figure, "survival-reliability")):
             draw(records).savefig(FIGURES / f"{name}.png", dpi=200)
@@ -148,7 +160,8 @@ def survival(rows: Rows) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("search", "guided", "program", "survival"):
-        parser.add_argument(f"--{name}", type=lambda path: json.loads(Path(path).read_text()))
+        several = "+" if name == "survival" else None
+        parser.add_argument(f"--{name}", nargs=several, type=lambda path: json.loads(Path(path).read_text()))
     options = parser.parse_args()
     if options.search:
         search_budget(options.search)
