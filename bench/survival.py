@@ -30,6 +30,7 @@ import pandas as pd
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.models import TrainedModel
+from counterplan.experiments.judges import JudgeOracle
 from counterplan.problem import People
 from counterplan.surrogate.score_link import ScoreLink
 from counterplan.survival.calibration import MARGIN_ONLY
@@ -135,20 +136,6 @@ class Case:
         return {"back": float(np.mean(back)), "total": float(np.mean(totals)), "stuck": float(np.mean(stuck))}
 
 
-class JudgeOracle(SurvivalEstimator):
-    """The share of the judges themselves: an upper limit for every estimate."""
-
-    source: ClassVar[Source] = "refits"
-    portable = False
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-
-    def chance(self, problem: Problem, people: People, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """See `SurvivalEstimator.chance`."""
-        return self._case.votes(states).mean(axis=0) if len(states) else np.empty(0)
-
-
 class MarginAlone(SurvivalEstimator):
     """The margin of today's model alone."""
 
@@ -215,7 +202,11 @@ def one(case: Case, folder: Path, options: argparse.Namespace) -> dict[str, Any]
 
 def frontier(case: Case, estimator: SurvivalEstimator) -> dict[str, list[dict[str, float]]]:
     """The cost ratio and the share that holds, by method and weight, with exact search."""
-    methods = {"survival": estimator, "margin": MarginAlone(case), "oracle": JudgeOracle(case)}
+    methods = {
+        "survival": estimator,
+        "margin": MarginAlone(case),
+        "oracle": JudgeOracle([judge for _, judge in case.judges]),
+    }
     return {
         name: [point(case, method, weight, survival=weight) for weight in FRONTIER] for name, method in methods.items()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from counterplan.experiments.figures import all_figures
 from counterplan.experiments.findings import findings
 from counterplan.experiments.frontier import FrontierPoint, frontier_points, reliability_bins, seed_records
 from counterplan.experiments.report import page
+from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.survival_figures import frontier_figure, reliability_figure
 from counterplan.experiments.tables import all_tables
 
@@ -79,6 +81,17 @@ def test_without_retrained_models_nothing_is_drawn() -> None:
     text = page({"options": {"seeds": [0]}}, rows, tables, made)
     assert "11. Plans that last" in text
     assert not any("trained again" in finding for finding in findings(rows))
+
+
+def test_rows_of_earlier_versions_are_read_without_judged_plans(tmp_path: Path) -> None:
+    rows = by_hand()
+    rows.write(tmp_path)
+    assert seed_records(ExperimentRows.read(tmp_path).survival) == seed_records(rows.survival)
+    (tmp_path / "survival.csv").unlink()
+    read = ExperimentRows.read(tmp_path)
+    assert len(read.survival) == 0
+    assert len(read.results) == len(rows.results)
+    assert all_tables(read)["survival"].sections == (("", ()),)
 
 
 def records(seeds: int = 3) -> list[dict[str, Any]]:
