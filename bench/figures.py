@@ -1,16 +1,24 @@
-"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F]`.
+"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F] …`.
 
 `--search` alone draws success and cost ratio against the budget; with `--guided` also the trade-off of planners;
-`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference.
+`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference; `--survival`, from
+`bench/survival.py --refits --program --frontier --limits --out …`, survival against cost, and stated against realised
+survival; several files are merged.
 """
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from counterplan.experiments.drawing import report_style
+from counterplan.experiments.frontier import ACCEPTED, COMMITTEE, ORACLE
+from counterplan.experiments.survival_figures import frontier_figure, reliability_figure
+from counterplan.survival.goal import WEIGHTS
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7", "taiwan": "#E69F00"}
@@ -104,10 +112,56 @@ def preferences(rows: Rows) -> None:
     save(figure, "preferences")
 
 
+ESTIMATES = {"survival": COMMITTEE, "refits": "refits", "margin": "margin", "at_least": "at_least", "oracle": ORACLE}
+"""Methods by their names in the frontiers of bench/survival.py."""
+
+
+def survival_records(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Records of `counterplan.experiments.frontier` from the results of bench/survival.py."""
+    for row in rows:
+        head, measured = {key: row[key] for key in ("benchmark", "seed")}, row["rows"]
+        yield head | {"method": ACCEPTED, "value": None, "held": row["accepted"], "ratio": None}
+        points = {
+            (ESTIMATES[name], point["weight"]): point
+            for name, curve in row.get("frontier", {}).items()
+            for point in curve
+        }
+        for goal, weight in WEIGHTS.items():
+            plans = measured.get(f"guided {goal}", measured[f"exact {goal}"])["pairs"]
+            points[COMMITTEE, weight] = measured[f"exact {goal}"] | {"plans": plans}
+            if f"refits {goal}" in measured:
+                points["refits", weight] = measured[f"refits {goal}"]
+        if any(method == ORACLE for method, _ in points):
+            points[ORACLE, 0.0] = measured["exact none"]
+        if "program" in measured:
+            points["program", WEIGHTS["balanced"]] = measured["program"]
+        for (method, value), point in points.items():
+            yield head | point | {"method": method, "value": value}
+
+
+def merged(parts: list[Rows]) -> Rows:
+    """Results of several runs of bench/survival.py: one row for each benchmark and seed. The first runs win."""
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in (row for part in parts for row in part):
+        known = rows.setdefault((row["benchmark"], row["seed"]), {"rows": {}, "frontier": {}})
+        for key, value in row.items():
+            known[key] = value | known[key] if isinstance(value, dict) else known.get(key, value)
+    return list(rows.values())
+
+
+def survival(parts: list[Rows]) -> None:
+    """Survival against cost by method, and the reliability diagram."""
+    records = list(survival_records(merged(parts)))
+    with report_style():
+        for draw, name in ((frontier_figure, "survival-frontier"), (reliability_figure, "survival-reliability")):
+            draw(records).savefig(FIGURES / f"{name}.png", dpi=200)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("search", "guided", "program"):
-        parser.add_argument(f"--{name}", type=lambda path: json.loads(Path(path).read_text()))
+    for name in ("search", "guided", "program", "survival"):
+        several = "+" if name == "survival" else None
+        parser.add_argument(f"--{name}", nargs=several, type=lambda path: json.loads(Path(path).read_text()))
     options = parser.parse_args()
     if options.search:
         search_budget(options.search)
@@ -115,6 +169,8 @@ def main() -> None:
         trade_off(options.search, options.guided)
     if options.program:
         preferences(options.program)
+    if options.survival:
+        survival(options.survival)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ each. A model that equals today's is not counted: the boosted trees of taiwan do
 share of judges that find the final state favourable, averaged over people; a person without a plan counts as 0. *Gap*
 is the stated survival minus that share. Every planner starts without cached answers. `--refits` plans with five more
 models of other seeds, `--program` with a program toward survival. `--frontier` adds cost and share for other weights,
-for margins alone, and for an oracle that plans with the judges themselves. `--total` adds the cost until a judge says
-yes: that of the plan and of the cheapest further plan from its end. `--validation` uses the seeds that settings were
-chosen on. `--fits DIR` saves what was fitted, for later runs.
+for margins alone, and for an oracle that plans with the judges themselves; `--limits` for the cheapest plans with at
+least a given survival. `--total` adds the cost until a judge says yes: that of the plan and of the cheapest further
+plan from its end. `--validation` uses the seeds that settings were chosen on. `--fits DIR` saves what was fitted, for
+later runs.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import pandas as pd
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.models import TrainedModel
+from counterplan.experiments.judges import JudgeOracle
 from counterplan.problem import People
 from counterplan.surrogate.score_link import ScoreLink
 from counterplan.survival.calibration import MARGIN_ONLY
@@ -42,6 +44,7 @@ REFITS = range(100, 105)
 """Numbers of the retrained models that planning may use; the judges have lower ones."""
 WEIGHTS = {"none": 0.0, "balanced": 4.0, "high": 8.0}
 FRONTIER = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+LIMITS = (0.5, 0.6, 0.7, 0.8, 0.9)
 TOTAL_JUDGES = 2
 """Of each variation, that further plans are searched for."""
 BARS = {
@@ -133,20 +136,6 @@ class Case:
         return {"back": float(np.mean(back)), "total": float(np.mean(totals)), "stuck": float(np.mean(stuck))}
 
 
-class JudgeOracle(SurvivalEstimator):
-    """The share of the judges themselves: an upper limit for every estimate."""
-
-    source: ClassVar[Source] = "refits"
-    portable = False
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-
-    def chance(self, problem: Problem, people: People, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """See `SurvivalEstimator.chance`."""
-        return self._case.votes(states).mean(axis=0) if len(states) else np.empty(0)
-
-
 class MarginAlone(SurvivalEstimator):
     """The margin of today's model alone."""
 
@@ -203,23 +192,32 @@ def one(case: Case, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         learned = recourse()
         learned.distil(benchmark.train, survival="balanced", seed=benchmark.seed)
         rows["program"] = case.measures(learned.recommend(case.people, "program", refused=True))
-    if options.frontier:
-        row["frontier"] = frontier(case, recourse().survival_)
+    row["frontier"] = frontier(case, recourse().survival_) if options.frontier else {}
+    if options.limits:
+        row["frontier"]["at_least"] = [
+            point(case, recourse().survival_, limit, survival_at_least=limit) for limit in LIMITS
+        ]
     return row
 
 
 def frontier(case: Case, estimator: SurvivalEstimator) -> dict[str, list[dict[str, float]]]:
     """The cost ratio and the share that holds, by method and weight, with exact search."""
-    methods = {"survival": estimator, "margin": MarginAlone(case), "oracle": JudgeOracle(case)}
-    points: dict[str, list[dict[str, float]]] = {}
-    for name, method in methods.items():
-        points[name] = []
-        for weight in FRONTIER:
-            planner = ExactPlanner(case.problem, BlackBox(case.benchmark.model))
-            planner.survival = method
-            found = case.measures(planner.plan(case.people, refused=True, survival=weight))
-            points[name].append({"weight": weight} | {key: found[key] for key in ("held", "ratio", "gap")})
-    return points
+    methods = {
+        "survival": estimator,
+        "margin": MarginAlone(case),
+        "oracle": JudgeOracle([judge for _, judge in case.judges]),
+    }
+    return {
+        name: [point(case, method, weight, survival=weight) for weight in FRONTIER] for name, method in methods.items()
+    }
+
+
+def point(case: Case, estimator: SurvivalEstimator, value: float, **goal: float) -> dict[str, float]:
+    """The cost ratio and the share that holds of plans by exact search for one goal, whose parameter is `value`."""
+    planner = ExactPlanner(case.problem, BlackBox(case.benchmark.model))
+    planner.survival = estimator
+    found = case.measures(planner.plan(case.people, refused=True, **goal))
+    return {"weight": value} | {key: found[key] for key in ("held", "ratio", "gap")}
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -245,7 +243,10 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
             )
             for i, point in enumerate(points)
         ]
-        lines.append(f"  {method:18} " + "  ".join(f"λ={w:g} {held:.3f} at {ratio:.2f}" for w, held, ratio in means))
+        sign = "≥" if method == "at_least" else "λ="
+        lines.append(
+            f"  {method:18} " + "  ".join(f"{sign}{w:g} {held:.3f} at {ratio:.2f}" for w, held, ratio in means)
+        )
     return "\n".join(lines)
 
 
@@ -263,6 +264,7 @@ def main() -> None:
     parser.add_argument("--refits", action="store_true", help="also with five refits")
     parser.add_argument("--program", action="store_true", help="also with a program")
     parser.add_argument("--frontier", action="store_true", help="also for other weights and estimates")
+    parser.add_argument("--limits", action="store_true", help="also for least chances")
     parser.add_argument("--total", action="store_true", help="also the cost until a judge says yes")
     parser.add_argument("--fits", type=Path, help="folder of fits")
     parser.add_argument("--out", type=Path)

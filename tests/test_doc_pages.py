@@ -1,4 +1,8 @@
-"""Code in the documentation: every Python block of these pages runs, and its output is the one on the page."""
+"""Code in the documentation: every Python block of these pages runs, and its output is the one on the page.
+
+Run as a script (`SOURCE_DATE_EPOCH=1794873600 python tests/test_doc_pages.py plans-that-last.md`), this file writes the
+outputs into pages.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -34,13 +40,30 @@ def test_pages_print_what_they_show(page: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     blocks = _BLOCK.findall((ROOT / "docs" / page).read_text("utf-8"))
     assert len(blocks) >= 2
+    for (code, output), printed in zip(blocks, outputs(code for code, _ in blocks), strict=True):
+        if output:
+            assert printed.strip() == output.strip(), f"{page}: {code}"
+
+
+def outputs(blocks: Iterator[str]) -> Iterator[str]:
+    """What each block of code prints, run one after the other with the same names."""
     names: dict[str, Any] = {"__name__": "page"}
-    for code, output in blocks:
+    for code in blocks:
         printed = StringIO()
         with redirect_stdout(printed):
             exec(code, names)
-        if output:
-            assert printed.getvalue().strip() == output.strip(), f"{page}: {code}"
+        yield printed.getvalue()
+
+
+def write_outputs(path: Path) -> None:
+    """Replace the outputs that a page shows by those of its code."""
+    text = path.read_text("utf-8")
+    found = list(_BLOCK.finditer(text))
+    replaced = list(zip(found, outputs(match[1] for match in found), strict=True))
+    for match, printed in reversed(replaced):
+        if match[2] is not None:
+            text = text[: match.start(2)] + printed.rstrip() + "\n" + text[match.end(2) :]
+    path.write_text(text, "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +107,8 @@ def test_the_notebook_runs(notebooks: ModuleType, tmp_path: Path) -> None:
 def test_a_cell_that_fails_raises(notebooks: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         notebooks.run(["print(1)", "1 / 0"], tmp_path)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        write_outputs(ROOT / "docs" / name)

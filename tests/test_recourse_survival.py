@@ -42,6 +42,8 @@ def balanced(fitted: Recourse) -> Plans:
 
 def test_the_outcome_column_gives_a_committee(fitted: Recourse, balanced: Plans) -> None:
     assert fitted.survival_.source == "committee"
+    assert repr(fitted.survival_).startswith("CommitteeEstimator(committee=Committee(problem=Problem(")
+    assert len(repr(fitted.survival_)) < 400, "no weights"
     cheapest = fitted.recommend(PEOPLE, "exact")
     assert (balanced.costs >= cheapest.costs).all()
     assert balanced.survivals.mean() > cheapest.survivals.mean() + 0.1

@@ -34,6 +34,8 @@ TINY = ExperimentSettings(
     guided_budgets=((0, 0.015), (2, 0.015)),
     search_budgets=(1, 3),
     exact_budgets=(1, 20),
+    judges=1,
+    weights=(0, 4),
     alone=1,
 )  # fmt: skip
 
@@ -104,7 +106,25 @@ def by_hand() -> ExperimentRows:
         {"benchmark": "german", "seed": 0, "method": "paper_program", "traces": 100, "got": 100, "leaves": 50},
     ]
     record = {"results": results, "curves": curves, "questions": questions, "timing": timing, "people": people}
+    record["survival"] = judged_by_hand()
     return ExperimentRows.collected([record, {"datasets": datasets, "programs": programs}])
+
+
+def judged_by_hand() -> list[dict[str, Any]]:
+    """Of four judges, the cheapest plans convince one or two, balanced ones three at twice the cost, or all four."""
+    outcomes = {("committee", 0): (10.0, 0.5, 1), ("committee", 4): (20.0, 0.8, 3), ("oracle", 0): (10.0, 0.25, 1),
+                ("oracle", 4): (15.0, 1.0, 4)}  # fmt: skip
+    rows = [
+        {"benchmark": "german", "seed": seed, "person": person, "method": method, "value": weight, "cost": cost,
+         "least_effort": 10.0, "stated": stated, "held": held + (weight == 0) * person, "judged": 4}
+        for (method, weight), (cost, stated, held) in outcomes.items() for seed in (0, 1) for person in (0, 1)
+    ]  # fmt: skip
+    infeasible = {"person": 2, "cost": None, "least_effort": None, "stated": None, "held": 0}
+    accepted = {"benchmark": "german", "person": 0, "method": "accepted", "judged": 4}
+    return [
+        *rows, *(rows[0] | infeasible | {"method": method, "value": weight} for method, weight in outcomes),
+        accepted | {"seed": 0, "held": 3}, accepted | {"seed": 1, "held": 4},
+    ]  # fmt: skip
 
 
 def with_paper() -> ExperimentRows:

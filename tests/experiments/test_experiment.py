@@ -59,6 +59,20 @@ def test_has_a_row_for_each_person_and_method(finished: Path) -> None:
     assert (limited["questions"] <= limited["value"]).all()
 
 
+def test_plans_are_judged_by_retrained_models(finished: Path) -> None:
+    rows = ExperimentRows.read(finished).survival
+    assert set(zip(rows["method"], rows["value"].fillna(-1), strict=True)) == {
+        ("committee", 0), ("committee", 4), ("oracle", 0), ("oracle", 4), ("accepted", -1),
+    }  # fmt: skip
+    assert len(rows) == 5 * 6
+    assert (rows["judged"] == 4).all()
+    planned = rows[rows["method"] != "accepted"].pivot_table("held", "method", "value", "sum")
+    assert planned.loc["oracle", 4] >= planned.loc["committee", 4]
+    assert (planned[4] >= planned[0]).all()
+    stated = rows[(rows["method"] == "oracle")]
+    assert (stated["stated"] * 4 == stated["held"]).all(), "the oracle knows the judges"
+
+
 def test_the_same_seed_gives_the_same_rows(finished: Path, tmp_path: Path) -> None:
     """The surrogate is learned and everybody planned for again, in one process instead of two."""
     again = tmp_path / "again"

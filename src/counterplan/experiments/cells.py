@@ -25,11 +25,13 @@ from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
 from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
+from counterplan.benchmarks.suite import TRAINING_RECIPES
 from counterplan.benchmarks.summary import describe
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import CounterplanError
 from counterplan.experiments.context import CellRecord, Context, trace_file
+from counterplan.experiments.judges import judge_plans
 from counterplan.experiments.methods import AGENT, IMITATION, METHODS, PAPER_AGENT, PROGRAM, SURROGATE, UNSEARCHED
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings, digest, learned_for, planner_class
 from counterplan.planners import ExactPlanner, GuidedPlanner
@@ -44,12 +46,12 @@ from counterplan.storage.json_files import read_json
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.acquisition import GuideSettings
 
-VERSION = 2
+VERSION = 3
 CELLS = "cells"
 PLAN = "plan-"
 """Prefix of the kinds of cells that plan; the method follows."""
 PACKAGES = ("numpy", "pandas", "scikit-learn", "jax", "jaxlib", "optax", "pymoo", "safetensors")
-PEOPLE = "people"
+PEOPLE, SURVIVAL = "people", "survival"
 POOL = 5_000
 """Maximal number of people whose traces are sampled for imitation."""
 
@@ -84,7 +86,13 @@ def needed_by(kind: str) -> tuple[str, ...]:
 def cells_of(options: ExperimentOptions) -> list[Cell]:
     """All cells of an experiment, in an order in which they can run."""
     kinds = [*_KINDS, *(f"{PLAN}{planner}" for planner in options.planners)]
-    return [Cell(name, seed, kind) for name in options.benchmarks for seed in options.seeds for kind in kinds]
+    return [
+        Cell(name, seed, kind)
+        for name in options.benchmarks
+        for seed in options.seeds
+        for kind in kinds
+        if kind != SURVIVAL or name in TRAINING_RECIPES
+    ]
 
 
 def estimate(cell: Cell) -> float:
@@ -357,8 +365,9 @@ _KINDS: dict[str, _Kind] = {
     "search-budgets": _Kind(_search_budgets, (AGENT,), (2, 5, 2, 5)),
     "guided-budgets": _Kind(_guided_budgets, (SURROGATE,), (2, 8, 2, 20)),
     "exact-budgets": _Kind(_exact_budgets, (PEOPLE,), (1, 4, 2, 8)),
+    SURVIVAL: _Kind(judge_plans, (SURROGATE,), (15, 30, 1, 1)),
 }
-"""Every kind of cell, in an order in which they can run."""
+"""Every kind of cell, in an order in which they can run. That of survival is for models that can be retrained."""
 
 
 def _kind(kind: str) -> _Kind:

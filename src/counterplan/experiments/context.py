@@ -62,6 +62,7 @@ class CellRecord:
     datasets: list[dict[str, Any]] = field(default_factory=list)
     people: list[dict[str, Any]] = field(default_factory=list)
     programs: list[dict[str, Any]] = field(default_factory=list)
+    survival: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
         """The rows by the names of the files that they are written to."""

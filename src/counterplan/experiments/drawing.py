@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,15 @@ class ReportFigure:
     caption: str
     png: bytes
     svg: str
+
+
+class FigureSpec(NamedTuple):
+    """A figure of the report: its caption may refer to `{intervals}`."""
+
+    key: str
+    title: str
+    caption: str
+    draw: Callable[[ExperimentRows], Figure]
 
 
 @dataclass(frozen=True)

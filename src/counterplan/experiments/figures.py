@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from counterplan.experiments.drawing import (
     INK,
     WIDE,
     DotPlot,
+    FigureSpec,
     ReportFigure,
     dot_plot,
     interval_note,
@@ -50,6 +51,7 @@ from counterplan.experiments.statistics import (
     similarity,
     summary,
 )
+from counterplan.experiments.survival_figures import SURVIVAL
 from counterplan.experiments.tables import PAIRS
 from counterplan.figures.style import GREY, new_figure
 
@@ -68,20 +70,11 @@ _EXTERNAL = ((SKY, "P"), (GREY, "X"))
 """Colours and markers of external benchmarks."""
 
 
-class FigureSpec(NamedTuple):
-    """A figure of the report: its caption may refer to `{intervals}`."""
-
-    key: str
-    title: str
-    caption: str
-    draw: Callable[[ExperimentRows], Figure]
-
-
 def all_figures(rows: ExperimentRows) -> dict[str, ReportFigure]:
-    """Every figure by its key."""
+    """Every figure with rows by its key."""
     with report_style():
         made = []
-        for spec in FIGURES:
+        for spec in FIGURES if len(rows.survival) else FIGURES[:-1]:
             figure = spec.draw(rows)
             made.append(rendered(spec.key, spec.title, caption_of(spec, rows, figure), figure))
     return {figure.key: figure for figure in made}
@@ -495,4 +488,6 @@ FIGURES: tuple[FigureSpec, ...] = (
         "infeasibility.",
         _groups,
     ),
+    SURVIVAL,
 )
+"""In the order of the report; the last one is left out if no plans were judged by retrained models."""

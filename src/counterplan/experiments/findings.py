@@ -9,10 +9,12 @@ import pandas as pd
 from counterplan.experiments.budgets import query_usage
 from counterplan.experiments.comparisons import AGAINST, TIMES, PairedComparison, paired_comparisons, targets_met
 from counterplan.experiments.formatting import number
+from counterplan.experiments.frontier import ACCEPTED, COMMITTEE, ORACLE, frontier_points, seed_records
 from counterplan.experiments.methods import label_of
 from counterplan.experiments.published import TARGETS, published_of
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.statistics import MethodStats, Summary, benchmarks_in, by_protected_group, summary
+from counterplan.survival.goal import WEIGHTS
 
 LARGE_GROUP = 30
 """Groups with fewer people are not compared."""
@@ -33,6 +35,7 @@ def findings(rows: ExperimentRows) -> list[str]:
         _targets(stats, names),
         *_comparisons(rows),
         _fairness(rows),
+        _survival(rows),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -254,6 +257,30 @@ def _fairness(rows: ExperimentRows) -> str:
     return (
         f"The largest difference in success between two protected groups of {LARGE_GROUP} people or more is "
         f"{100 * widest:.0f} points ({place}), search without a trained agent left out."
+    )
+
+
+def _survival(rows: ExperimentRows) -> str:
+    """Plans of least cost and balanced ones under retrained models."""
+    points = frontier_points(seed_records(rows.survival))
+    by_goal = {
+        goal: [point for point in points if (point.method, point.value) == goal]
+        for goal in (
+            (COMMITTEE, 0.0),
+            (COMMITTEE, WEIGHTS["balanced"]),
+            (ORACLE, WEIGHTS["balanced"]),
+            (ACCEPTED, None),
+        )
+    }
+    cheapest, balanced, oracle, accepted = by_goal.values()
+    if not (cheapest and balanced):
+        return ""
+    held = [_percent_range(point.held.mean for point in part) for part in by_goal.values()]
+    return (
+        f"Of the cheapest plans, {held[0]} hold when the model is trained again, of those that weigh survival against "
+        f"cost (λ = 4) {held[1]}, at {_range([point.ratio.mean for point in balanced], 2)} times the least cost"
+        + (f" (an oracle that knows the judges: {held[2]})" if oracle else "")
+        + (f"; of people who are accepted as they are, {held[3]} still are." if accepted else ".")
     )
 
 

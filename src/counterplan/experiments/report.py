@@ -58,8 +58,9 @@ SECTIONS = (
     ReportSection("trade-off", "8. Cost and queries", ("trade_off",), ()),
     ReportSection("failures", "9. Failures", ("failures",), ("failures", "failed_people")),
     ReportSection("groups", "10. Protected groups", ("groups",), ("groups",)),
+    ReportSection("survival", "11. Plans that last", ("survival",), ("survival",)),
 )
-TRACE_TITLE = "11. One person’s trace"
+TRACE_TITLE = "12. One person’s trace"
 MAX_TRACE = 2_000_000
 """Size of the largest drawing of a trace that is shown, in bytes."""
 FOLDED = ("failed_people", "groups", "traces", "in_common", "in_common_own")
@@ -87,6 +88,10 @@ COMPARABLE = (
     "cumulative already, and are left out.",
     "The published success of M_agent, .00 to .59, is not that of a trained agent: the published code for it never "
     "updates the hidden state of the LSTM, so that the agent does not know the steps it has taken. Here it does.",
+    "The paper does not measure whether plans hold when the model is trained again. Work on robust recourse does, such "
+    "as ROAR (Upadhyay, Joshi, Lakkaraju: Towards robust and reliable algorithmic recourse, 2021) and robust Bayesian "
+    "recourse (Nguyen and others, 2022), for counterfactual points without an order of actions, with other data, "
+    "models, costs and changes of the model. Their figures are not comparable with those here and are left out.",
     "Intervals are over seeds: another sample of people, another split, another trained model, another run of "
     "learning.",
 )
@@ -173,7 +178,9 @@ def page(
     css = files("counterplan.experiments").joinpath("report.css").read_text()
     contents = "".join(f'<li><a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
     body = "".join(
-        _section(part, [figures[name] for name in part.figures], [tables[name] for name in part.tables])
+        _section(
+            part, [figures[name] for name in part.figures if name in figures], [tables[name] for name in part.tables]
+        )
         for part in SECTIONS
     )
     if traces:
@@ -328,7 +335,8 @@ def _making(about: Mapping[str, Any]) -> str:
     settings = escape(json.dumps(about.get("settings", {}), indent=1))
     return (
         f'<section id="making"><h2>Reproducing the report</h2><dl class="methods">{listed}</dl>'
-        "<p>All rows are in results.csv, curves.csv, questions.csv, programs.csv, people.csv, datasets.csv and "
-        "timing.csv beside this page; the same seeds and versions give the same rows, except for times.</p>"
+        "<p>All rows are in results.csv, curves.csv, questions.csv, programs.csv, people.csv, datasets.csv, "
+        "survival.csv and timing.csv beside this page; the same seeds and versions give the same rows, except for "
+        "times.</p>"
         f"<details><summary>All settings</summary><pre>{settings}</pre></details></section>"
     )

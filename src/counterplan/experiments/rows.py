@@ -27,13 +27,18 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("benchmark", "seed", "rows", "favourable", "unfavourable", "features", "binary_features", "functions"),
         *("accuracy", "refused", "reachable", "unreachable", "optimal_cost", "optimal_length", "shortest", "longest"),
     ),
+    "survival": (*_PERSON, "value", "least_effort", "cost", "stated", "held", "judged"),
     "timing": ("benchmark", "seed", "method", "phase", "people", "cpu_seconds", "wall_seconds"),
 }
 """The columns of each file. All but `timing` are reproducible for the same seeds and versions.
 
 `least_effort` is the optimal cost of a person, `questions` counts queries, `rows` are queries sent to the model and
 `remembered` those answered from the cache, `knob` and `value` name a varied parameter, `got` is a number of traces.
+In `survival`, `value` is the weight λ, `stated` the stated chance, and `held` counts those of the `judged` retrained
+models that are favourable at the end of the plan.
 """
+_OPTIONAL = ("survival",)
+"""Files that earlier versions did not write."""
 FIELDS = {name: "queries" if name == "questions" else name for name in COLUMNS}
 """The attribute of `ExperimentRows` that holds each file."""
 
@@ -52,6 +57,8 @@ class ExperimentRows:
     people: pd.DataFrame
     """The protected groups of each person."""
     datasets: pd.DataFrame
+    survival: pd.DataFrame
+    """Plans for survival, judged by retrained models, and accepted people as they are."""
     timing: pd.DataFrame
 
     @classmethod
@@ -87,6 +94,9 @@ class ExperimentRows:
             except StorageError:
                 raise
             except FileNotFoundError:
+                if name in _OPTIONAL:
+                    tables[FIELDS[name]] = _typed(pd.DataFrame(columns=list(columns)))
+                    continue
                 raise StorageError(
                     f"{path}: there is no such file; run the experiment first, or continue it with --resume"
                 ) from None
@@ -134,13 +144,36 @@ _OPTIONAL_COUNTS = (
 )
 _COUNTS = (
     *_OPTIONAL_COUNTS,
-    *("seed", "person", "leaves", "favourable", "unfavourable", "features", "binary_features", "functions"),
+    *(
+        "seed",
+        "person",
+        "held",
+        "judged",
+        "leaves",
+        "favourable",
+        "unfavourable",
+        "features",
+        "binary_features",
+        "functions",
+    ),
     *("refused", "unreachable"),
 )
-_OPTIONAL_NUMBERS = ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length")
+_OPTIONAL_NUMBERS = ("cost", "least_effort", "rule_length", "optimal_cost", "optimal_length", "stated")
 _NUMBERS = (*_OPTIONAL_NUMBERS, "accuracy", "cpu_seconds", "wall_seconds")
 _WORDS = {"outcome": tuple(OUTCOMES), "reachable": ("yes", "no", "unknown")}
-_NEVER_EMPTY = ("benchmark", "seed", "person", "method", "phase", "feature", "success", "outcome", "reachable")
+_NEVER_EMPTY = (
+    "benchmark",
+    "seed",
+    "person",
+    "method",
+    "phase",
+    "feature",
+    "success",
+    "outcome",
+    "reachable",
+    "held",
+    "judged",
+)
 
 
 def _value(table: str, column: str, text: str) -> Any:

@@ -119,6 +119,10 @@ class ExperimentSettings:
     """Query budgets for each person, each with the smallest relative gain for which a query is sent."""
     search_budgets: tuple[int, ...] = (1, 2, 3, 5, 10, 20, 50)
     exact_budgets: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1_000)
+    judges: int = 2
+    """Retrained models of each variation, by which plans for survival are judged."""
+    weights: tuple[int, ...] = (0, 2, 4, 8, 16)
+    """Weights of survival, λ."""
     alone: int = 3
     """Number of people planned for one at a time, to measure the latency of a single person."""
 
@@ -150,6 +154,8 @@ class ExperimentSettings:
             guided_budgets=((0, 0.015), (1, 0.015), (5, 0.015)),
             search_budgets=(1, 5),
             exact_budgets=(1, 10, 100),
+            judges=1,
+            weights=(0, 4, 8),
             alone=1,
         )
 

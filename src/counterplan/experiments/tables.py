@@ -45,13 +45,14 @@ from counterplan.experiments.statistics import (
     similarity,
     summary,
 )
+from counterplan.experiments.survival_table import survival
 
 
 def all_tables(rows: ExperimentRows) -> dict[str, ReportTable]:
     """Every table by its key, in the order of the report."""
     makers: tuple[Callable[[ExperimentRows], ReportTable], ...] = (
         *(targets, against_baseline, datasets, everybody, in_common, in_common_own, ablation, totals, queries, traces),
-        *(similarities, timing, failures, failed_people, groups),
+        *(similarities, timing, failures, failed_people, groups, survival),
     )
     return {table.key: table for table in (make(rows) for make in makers)}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -104,11 +104,11 @@ class Committee:
     """
 
     problem: Problem
-    state_features: StateFeatures
-    linear: Params
-    networks: Params
-    forest: Trees
-    boosted: Trees
+    state_features: StateFeatures = field(repr=False)
+    linear: Params = field(repr=False)
+    networks: Params = field(repr=False)
+    forest: Trees = field(repr=False)
+    boosted: Trees = field(repr=False)
 
     @classmethod
     def fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from counterplan.errors import SettingError
@@ -32,7 +32,7 @@ class CommitteeEstimator(SurvivalEstimator):
     source: ClassVar[Source] = "committee"
     committee: Committee
     calibration: LogisticCalibration | MarginCalibration
-    surrogate: Surrogate | None = None
+    surrogate: Surrogate | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.calibration, MarginCalibration) and (self.surrogate is None or self.surrogate.link is None):
