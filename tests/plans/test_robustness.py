@@ -310,7 +310,7 @@ def test_no_text_states_more_than_the_chance(chance: float) -> None:
             "The cheapest plan would probably take about 9 instead of 16, but only about 4 in 10 would.",
         ),
         ((9.5, 0.02, True), "The cheapest plan takes 9.5 instead of 16, but fewer than 1 in 10 would."),
-        ((9.0, 0.85, True), "The cheapest plan takes 9 instead of 16, and about 8 in 10 would."),
+        ((9.0, 0.85, True), "The cheapest plan takes 9 instead of 16, and as many would."),
         ((9.0, None, True), "The cheapest plan takes 9 instead of 16."),
         ((16.0, 0.8, True), ""),
         ((15.99, 0.4, True), ""),
@@ -347,7 +347,7 @@ def test_models_are_counted_only_if_planning_did_not_use_them() -> None:
 
 def test_noise_in_doing_targets_and_unverified_plans() -> None:
     noisy = Robustness(0.8, basis=replace(COMMITTEE, execution=True))
-    assert words(noisy).endswith("About 8 in 10 retrained models would too, even if you fall a little short.")
+    assert words(noisy).endswith("About 8 in 10 retrained models would too, counting that you may fall a little short.")
     assert words(Robustness(0.8), target=("A", "B")).startswith("Today's model says A or B. About 8 in 10")
     loose = Plan(1, Status.FOUND, {}, STEPS, robustness=Robustness(0.8))
     assert str(loose).endswith("\nAbout 8 in 10 retrained models would say yes.")

@@ -159,7 +159,7 @@ def test_survival_is_the_mean_over_the_variants() -> None:
     assert estimator.chance(problem, people, ends, rows) == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert estimator.predicted(problem, people, ends, rows) == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert estimator.of_states(ends) is None
-    assert (estimator.source, estimator.queries, estimator.includes_execution) == ("margin", True, True)
+    assert (estimator.source, estimator.queries) == ("margin", True)
 
 
 def test_options_of_the_command_line() -> None:

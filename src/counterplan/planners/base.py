@@ -155,10 +155,13 @@ class Planner(ABC):
         if goal is None and members:
             goal = SurvivalGoal(NoEstimate("", ""))
         if goal is not None:
-            ignored = goal.changes_plans and not self.uses_survival
-            state_survival(self.problem, read, columns, goal, ignored=ignored, members=members)
+            state_survival(self.problem, read, columns, goal, ignored=self.ignores(goal), members=members)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
+
+    def ignores(self, goal: SurvivalGoal) -> bool:
+        """Whether plans do not take a survival goal into account although it demands that."""
+        return goal.changes_plans and not self.uses_survival
 
     def _goal(
         self,

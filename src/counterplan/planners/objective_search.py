@@ -133,8 +133,9 @@ class ObjectiveSearch:
         except QueryBudgetExceeded:
             self._spent = True
             return
-        if self.estimates_are_queries:
-            self.queries += np.bincount(person, minlength=len(self.rows))
+        if self.estimates_are_queries:  # states at the least cost were queried with the cheapest plan
+            new = person[cost > self.least[person] + self.frontier.unit / 2]
+            self.queries += np.bincount(new, minlength=len(self.rows))
         value = self.objective.values(cost, chance, self.least[person], self.ceiling[person])
         better = value < self._best_value[person]
         labels, value = labels.take(better), value[better]

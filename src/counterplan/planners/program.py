@@ -10,6 +10,7 @@ from counterplan.planners.base import NOT_WEIGHTED, PlanColumns, Planner, Planni
 from counterplan.problem import Problem
 from counterplan.program import Program
 from counterplan.program.recommendation import columns_of
+from counterplan.survival.goal import SurvivalGoal
 
 
 class ProgramPlanner(Planner):
@@ -35,6 +36,13 @@ class ProgramPlanner(Planner):
                 "again"
             )
         self.program = program
+
+    def ignores(self, goal: SurvivalGoal) -> bool:
+        """See `Planner.ignores`; a program that was distilled toward survival with the same weight does not."""
+        card = self.program.card
+        made_with = None if card is None else card.made_with
+        weight = None if made_with is None else made_with.get("survival")
+        return goal.changes_plans and (goal.at_least is not None or weight != goal.weight)
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""

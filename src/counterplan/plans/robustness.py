@@ -173,7 +173,7 @@ def _is_date(text: str) -> bool:
 
 def _check_share(name: str, share: float | None) -> None:
     """Raise a PlanError unless `share` is None or from 0 to 1."""
-    if share is not None and not 0 <= share <= 1:
+    if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
         raise PlanError(f"'{name}' should be a number from 0 to 1, not {share!r}")
 
 

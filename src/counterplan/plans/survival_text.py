@@ -50,7 +50,7 @@ def _own_chance(plan: Plan, survival: float, basis: SurvivalBasis | None) -> str
     share = f"only {share}" if survival < 0.5 and share.startswith("about") else share
     share = f"judging by its score alone, {share}" if basis is not None and basis.source == "margin" else share
     share = f"{share[0].upper()}{share[1:]}"
-    short = ", even if you fall a little short" if basis is not None and basis.execution else ""
+    short = ", counting that you may fall a little short" if basis is not None and basis.execution else ""
     if plan.verified:
         return f"Today's model says {answer}. {share} retrained models would too{short}."
     return f"{share} retrained models would say {answer}{short}."
@@ -69,7 +69,10 @@ def _comparison(plan: Plan, robustness: Robustness) -> Iterator[str]:
         yield f"{sentence}."
         return
     share = share_of_models(robustness.cheapest_survival)
-    fewer = share != share_of_models(robustness.survival) and robustness.cheapest_survival < robustness.survival
+    fewer = robustness.cheapest_survival < robustness.survival
+    if share == share_of_models(robustness.survival):
+        yield f"{sentence}, {'but a little fewer' if fewer else 'and as many'} would."
+        return
     only = "only " if share.startswith("about") else ""
     yield f"{sentence}, {f'but {only}' if fewer else 'and '}{share} would."
 

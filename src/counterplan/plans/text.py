@@ -82,7 +82,9 @@ def total_effort(plan: Plan) -> str:
     if plan.optimal:
         return f"effort {plan.cost:.1f}, the least possible"
     if plan.lower_bound:
-        return f"effort {plan.cost:.1f}; the least possible is at least {plan.lower_bound:.1f}"
+        cheapest = plan.robustness
+        known = cheapest is not None and cheapest.cheapest_verified and cheapest.cheapest_cost == plan.lower_bound
+        return f"effort {plan.cost:.1f}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
     return f"effort {plan.cost:.1f}"
 
 

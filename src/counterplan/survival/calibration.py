@@ -17,6 +17,18 @@ from counterplan.errors import SettingError
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.surrogate.surrogate import sigmoid
 
+_MAX_NUMBER = 1e6
+"""Largest absolute value of the parameters of a calibration."""
+
+
+def _check(slope: float, shift: float, overstatement: float) -> None:
+    """Raise a SettingError unless these are sensible parameters of a calibration."""
+    if not (0 <= slope <= _MAX_NUMBER and abs(shift) <= _MAX_NUMBER and 0 <= overstatement < 1):
+        raise SettingError(
+            f"a calibration has a slope from 0 to {_MAX_NUMBER:g}, a shift of at most that size, and an overstatement "
+            "from 0 to 1"
+        )
+
 
 @dataclass(frozen=True)
 class LogisticCalibration:
@@ -41,8 +53,7 @@ class LogisticCalibration:
     overstatement: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.slope, self.shift, self.overstatement]).all() or self.slope < 0:
-            raise SettingError("a calibration has three finite numbers, and its slope is not negative")
+        _check(self.slope, self.shift, self.overstatement)
 
     @classmethod
     def fit(cls, logits: Floats, answers: Bools, overstatement: float = 0.0) -> LogisticCalibration:
@@ -124,9 +135,9 @@ class MarginCalibration:
     overstatement: float = OVERSTATEMENT
 
     def __post_init__(self) -> None:
-        numbers = self.slope, self.shift, self.error, self.shared, self.overstatement
-        if not np.isfinite(numbers).all() or self.slope < 0 or self.error <= 0 or not 0 <= self.shared <= _MAX_SHARED:
-            raise SettingError("a calibration has finite numbers, a positive error and a shared part from 0 to 0.999")
+        _check(self.slope, self.shift, self.overstatement)
+        if not _MIN_ERROR <= self.error <= _MAX_NUMBER or not 0 <= self.shared <= _MAX_SHARED:
+            raise SettingError(f"a calibration has an error of at least {_MIN_ERROR} and a shared part below 1")
 
     @classmethod
     def fit(

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Floats, Ints
+from counterplan.problem.transitions import Bools, Floats, Ints
 
 Source = Literal["refits", "committee", "margin", ""]
 """What an estimate is based on; empty if there is none."""
@@ -28,15 +28,12 @@ class SurvivalEstimator(ABC):
         Whether the estimator can be sent to other processes.
     queries : bool
         Whether an estimate about a state is a query of the black box.
-    includes_execution : bool
-        Whether the chance includes that steps fall short.
     """
 
     source: ClassVar[Source]
     refits: tuple[str, ...] = ()
     portable: bool = True
     queries: bool = False
-    includes_execution: bool = False
 
     @abstractmethod
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
@@ -76,6 +73,10 @@ class SurvivalEstimator(ABC):
     def reason(self) -> str:
         """Why no chance is stated, as a sentence for applicants; empty if one is."""
         return ""
+
+    def falls_short(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Bools:
+        """Whether the chance of each of `states` [n, F] includes that changes fall short."""
+        return np.zeros(len(states), bool)
 
     @property
     def largest(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Floats, Ints, rounded
+from counterplan.problem.transitions import Bools, Floats, Ints, rounded
 from counterplan.problem.values import did_you_mean, listed
 from counterplan.survival.estimator import SurvivalEstimator
 
@@ -110,6 +110,10 @@ class ExecutionNoise:
         variants[1:] = [transitions.revise(states, variant) for variant in variants[1:]]
         return variants
 
+    def concerns(self, problem: Problem, starts: Floats, states: Floats) -> Bools:
+        """Whether some change from `starts` [n, F] to `states` [n, F] may fall short [n]."""
+        return np.asarray((self._missing(problem, starts, states) != 0).any(axis=1))
+
     def _missing(self, problem: Problem, starts: Floats, states: Floats) -> Floats:
         """The part [n, F] of the change of each feature that may be missing in the end."""
         change = np.nan_to_num(states - starts)
@@ -139,8 +143,6 @@ class ExecutionEstimator(SurvivalEstimator):
         How far people may fall short.
     """
 
-    includes_execution = True
-
     def __init__(self, inner: SurvivalEstimator, noise: ExecutionNoise) -> None:
         self.inner, self.noise = inner, noise
         self.source = inner.source  # type: ignore[misc]
@@ -163,6 +165,10 @@ class ExecutionEstimator(SurvivalEstimator):
     def predicted(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:
         """See `SurvivalEstimator.predicted`."""
         return self._mean(self.inner.predicted, problem, people, states, rows)
+
+    def falls_short(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Bools:
+        """See `SurvivalEstimator.falls_short`."""
+        return self.noise.concerns(problem, people.states[rows], states)
 
     def _mean(
         self,

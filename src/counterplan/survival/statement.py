@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from counterplan.plans import Coded, PlanColumns, RobustnessColumns, Status, SurvivalBasis
@@ -52,10 +54,9 @@ def state_survival(
         weight=goal.weight,
         at_least=goal.at_least,
         refits=(*estimator.refits, *members),
-        execution=estimator.includes_execution,
         ignored=ignored,
     )
     codes = np.full(len(columns), NO_CODE)
-    codes[rows] = 0
-    robustness.basis = Coded(codes, [basis])
+    codes[rows] = estimator.falls_short(problem, people, ends, rows)
+    robustness.basis = Coded(codes, [basis, replace(basis, execution=True)])
     columns.robustness = robustness
