@@ -92,7 +92,7 @@ def test_a_chance_that_is_demanded(fitted: Recourse) -> None:
     assert impossible.robustness.met is False
     assert "No plan within the rules reaches" in str(impossible)
     assert impossible.survival >= plans[0].survival
-    with pytest.raises(SettingError, match="largest chance that is ever stated"):
+    with pytest.raises(SettingError, match="committee never states more than 0.98"):
         fitted.recommend(PEOPLE, "exact", survival_at_least=1.0)
 
 

@@ -182,8 +182,8 @@ class Planner(ABC):
         prepared = estimator.prepare(people)
         if at_least is not None and at_least > prepared.largest + 1e-9:
             raise SettingError(
-                f"'survival_at_least' is {at_least:g}, and the largest chance that is ever stated is "
-                f"{prepared.largest:g}: something is subtracted from all of them, so that they are not too high"
+                f"'survival_at_least' is {at_least:g}, and the estimate by {prepared.source} never states more than "
+                f"{prepared.largest:g}"
             )
         return replace(goal, estimator=prepared if noise is None else ExecutionEstimator(prepared, noise))
 
