@@ -36,6 +36,8 @@ _LEAST_LABELLED = 0.6
 """Points with smaller values are too close together for labels."""
 _LEAST = "least cost"
 _LABEL_SIZE = 6.5
+_DISTANCE = 0.2
+"""How many covered things a label is moved away from, by one point."""
 _OFFSETS = (
     (5, -7),
     (-5, 7),
@@ -157,7 +159,8 @@ def _label_points(axis: Axes, points: Sequence[FrontierPoint]) -> None:
         side = -1 if point.method == ORACLE else 1
         offsets = [(side * x, side * y) for x, y in _OFFSETS]
         boxes = [_box(place + offset, *size) for offset in offsets]
-        best = int(np.argmin([_covered(box, taken, frame) for box in boxes]))
+        far = _DISTANCE * np.linalg.norm(offsets, axis=1)
+        best = int(np.argmin([_covered(box, taken, frame) for box in boxes] + far))
         taken.append(boxes[best])
         axis.annotate(
             text,
