@@ -92,7 +92,7 @@ def test_a_chance_that_is_demanded(fitted: Recourse) -> None:
     assert impossible.robustness.met is False
     assert "No plan within the rules reaches" in str(impossible)
     assert impossible.survival >= plans[0].survival
-    with pytest.raises(SettingError, match="committee never states more than 0.98"):
+    with pytest.raises(SettingError, match=r"committee never states more than 0\.98"):
         fitted.recommend(PEOPLE, "exact", survival_at_least=1.0)
 
 
@@ -257,3 +257,21 @@ def test_training_an_agent_keeps_the_committee(fitted: Recourse) -> None:
     committee = fitted._survival.committee
     fitted._survival.fit(GERMAN.problem.read(PEOPLE), 0, None)
     assert fitted._survival.committee is committee
+
+
+def test_refits_have_the_threshold_of_the_model() -> None:
+    strict = BlackBox(GERMAN.model, threshold=0.7)
+    recourse = Recourse(GERMAN.problem, strict, refits=iter(REFITS))
+    given = Recourse(GERMAN.problem, strict, refits=[BlackBox(model, threshold=0.7) for model in REFITS])
+    plans, same = (one.recommend(PEOPLE, "exact", survival="high") for one in (recourse, given))
+    np.testing.assert_array_equal(plans.survivals, same.survivals)
+    lenient = Recourse(GERMAN.problem, strict, refits=[BlackBox(model) for model in REFITS])
+    stated = [one.recommend(PEOPLE, "exact").survivals for one in (recourse, lenient)]
+    assert (stated[0] < stated[1]).all(), "black boxes keep their own rule"
+
+
+def test_a_cascade_without_a_planner_for_survival_says_so(fitted: Recourse) -> None:
+    program = fitted.distil(GERMAN.train, traces=300, rounds=1)
+    recourse = Recourse(GERMAN.problem, GERMAN.model, program=program)
+    plans = recourse.recommend(PEOPLE, "cascade", survival="high")
+    assert next(plan for plan in plans if plan.steps).robustness.basis.ignored

@@ -313,6 +313,22 @@ class BlackBox:
         parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
 
+    def wrap(self, model: object) -> BlackBox:
+        """Return a black box of another model with the same threshold, favourable outcomes and dtypes.
+
+        Parameters
+        ----------
+        model : object
+            A model; a `BlackBox` is returned unchanged.
+
+        Returns
+        -------
+        BlackBox
+        """
+        if isinstance(model, BlackBox):
+            return model
+        return BlackBox(model, self._favourable, threshold=self.threshold, dtypes=self._dtypes)
+
     def member_fingerprints(self, problem: Problem) -> tuple[str, ...]:
         """Return the fingerprints of the models that this black box is made of, if these are several."""
         return ()

@@ -23,6 +23,7 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.search.state_count import StateCount, count_states
 from counterplan.surrogate.acquisition import GuideSettings
+from counterplan.survival.goal import SurvivalGoal
 
 STATE_SECONDS = 1e-5
 """CPU time of exact search for one state, without the query."""
@@ -197,6 +198,11 @@ class AutoPlanner(Planner):
     def expect(self, people: int) -> None:
         """See `Planner.expect`; by default, those of each call are all."""
         self._expected = people
+
+    def ignores(self, goal: SurvivalGoal) -> bool:
+        """See `Planner.ignores`; a cascade of what was learned may."""
+        chosen = self.decision_ is not None and self.decision_.planner == "cascade"
+        return chosen and create_planner("cascade", self.problem, self.box, self.learned).ignores(goal)
 
     def _has(self, part: str) -> bool:
         return part in self.learned and self.learned[part]() is not None

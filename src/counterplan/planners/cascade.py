@@ -18,6 +18,7 @@ from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Ints
 from counterplan.search.orders import NO_ACTION, rollout
+from counterplan.survival.goal import SurvivalGoal
 
 
 class CascadePlanner(Planner):
@@ -69,6 +70,10 @@ class CascadePlanner(Planner):
             left = left[~done]
         task.progress(len(left))
         return columns
+
+    def ignores(self, goal: SurvivalGoal) -> bool:
+        """See `Planner.ignores`; a cascade does if each of its planners does."""
+        return all(planner.ignores(goal) for planner in self.planners)
 
     def _suited(self, task: PlanningTask) -> Sequence[Planner]:
         """The planners that plan with the cost weights and for the survival of `task`; all if there are none."""

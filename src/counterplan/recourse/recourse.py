@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from html import escape
@@ -84,8 +84,9 @@ class Recourse:
     dtypes : mapping of str to dtype, or DataFrame, optional
         Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
     refits : sequence of models, optional
-        The model trained again, with other seeds or on other samples of the data: anything that `BlackBox` accepts, or
-        black boxes. The survival of plans is estimated by them.
+        The model trained again, with other seeds or on other samples of the data: anything that `BlackBox` accepts,
+        which gets the threshold, favourable outcomes and dtypes of the black box; or black boxes, which keep their own.
+        The survival of plans is estimated by them.
     refit : callable, optional
         Returns a retrained model for a seed. It is called with the seeds 1 to 5, in place of `refits`.
 
@@ -129,7 +130,7 @@ class Recourse:
         surrogate: Surrogate | None = None,
         program: Program | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
-        refits: Sequence[object] | None = None,
+        refits: Iterable[object] | None = None,
         refit: Callable[[int], object] | None = None,
     ) -> None:
         self.problem = problem
@@ -151,8 +152,9 @@ class Recourse:
         if refits is not None and refit is not None:
             raise SettingError("pass 'refits', retrained models, or 'refit', a function that returns them, not both")
         if refit is not None:
-            refits = make_refits(refit)
-        self._survival = SurvivalParts(problem, self.box, None if refits is None else Refits(refits))
+            refits = make_refits(refit, wrap=self.box.wrap)
+        retrained = None if refits is None else Refits(refits, self.box.wrap)
+        self._survival = SurvivalParts(problem, self.box, retrained)
         self._parent: Recourse | None = None
         """For one target of another object: that object, which saves the answers and the surrogate."""
         self._by_target: dict[Target, Recourse] = {}
@@ -409,7 +411,8 @@ class Recourse:
         answers: bool = True,
         problem: Problem | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
-        refits: Sequence[object] | None = None,
+        refits: Iterable[object] | None = None,
+        refit: Callable[[int], object] | None = None,
     ) -> Self:
         """Load what `save` wrote, for use with a model.
 
@@ -428,7 +431,7 @@ class Recourse:
             model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
         dtypes : mapping or DataFrame, optional
             The types that the model expects, as for `Recourse`; they are not saved.
-        refits : sequence of models, optional
+        refits, refit : sequence of models, and callable, optional
             Retrained models, as for `Recourse`; they are not saved. Their calibration is, if they are the same.
 
         Returns
@@ -445,7 +448,7 @@ class Recourse:
         workspace = Workspace(folder)
         saved = workspace.load_problem()
         changed = problem is not None and problem.fingerprint != saved.fingerprint
-        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes, refits=refits)
+        recourse = cls(problem if problem is not None else saved, model, dtypes=dtypes, refits=refits, refit=refit)
         if problem is not None and changed:
             recourse.surrogate_ = load_surrogate_for(problem, workspace, saved)
             recourse._survival.load(workspace, recourse.surrogate_, saved)
@@ -475,7 +478,8 @@ class Recourse:
         model: BlackBox | object,
         method: str,
         *,
-        refits: Sequence[object] | None = None,
+        refits: Iterable[object] | None = None,
+        refit: Callable[[int], object] | None = None,
     ) -> Self:
         """Load the learned parts in a folder, if there are any, to continue with `fit(..., method, resume=True)`.
 
@@ -491,7 +495,7 @@ class Recourse:
             The model.
         method : {"guided", "search", "both"}
             The method that `fit` will use.
-        refits : sequence of models, optional
+        refits, refit : sequence of models, and callable, optional
             Retrained models, as for `Recourse`.
 
         Returns
@@ -503,7 +507,7 @@ class Recourse:
         StorageError
             If the folder was fitted to another problem.
         """
-        recourse, workspace = cls(problem, model, refits=refits), Workspace(folder)
+        recourse, workspace = cls(problem, model, refits=refits, refit=refit), Workspace(folder)
         if workspace.holds(AGENT[1], SURROGATE[1]):
             workspace.require_problem(problem)
             checkpoints = {"surrogate": ("guided", LEARNING[0]), "agent": ("search", TRAINING[0])}

@@ -27,6 +27,11 @@ _CHUNK = 65_536
 """States that are looked up, and queried, together."""
 
 
+def as_black_box(model: object) -> BlackBox:
+    """The model as a black box, with its own decision rule; a `BlackBox` unchanged."""
+    return model if isinstance(model, BlackBox) else BlackBox(model)
+
+
 class Refits:
     """Models that were trained again on such data, each queried once for each state.
 
@@ -35,6 +40,8 @@ class Refits:
     models : sequence of objects
         The retrained models: black boxes, which keep their threshold, dtypes and favourable outcomes, or anything that
         `BlackBox` accepts.
+    wrap : callable, optional
+        Makes a black box of a model, for instance `BlackBox.wrap` of today's model, with its threshold and dtypes.
 
     Attributes
     ----------
@@ -49,13 +56,13 @@ class Refits:
         If there is none.
     """
 
-    def __init__(self, models: Sequence[object]) -> None:
-        if isinstance(models, (str, bytes)) or not isinstance(models, Sequence) or not models:
+    def __init__(self, models: Iterable[object], wrap: Callable[[object], BlackBox] = as_black_box) -> None:
+        if isinstance(models, (str, bytes)) or not isinstance(models, Iterable) or not (models := list(models)):
             raise SettingError("'refits' must be a list of at least one retrained model")
         boxes = []
         for number, model in enumerate(models):
             try:
-                boxes.append(_uncached(model if isinstance(model, BlackBox) else BlackBox(model)))
+                boxes.append(_uncached(wrap(model)))
             except ModelError as error:
                 raise ModelError(f"refit {number + 1} of {len(models)}: {error}") from error
         self.boxes: tuple[BlackBox, ...] = tuple(boxes)
@@ -226,7 +233,9 @@ def _uncached(box: BlackBox) -> BlackBox:
     return fresh
 
 
-def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> list[BlackBox]:
+def make_refits(
+    refit: Callable[[int], object], count: int = DEFAULT_REFITS, wrap: Callable[[object], BlackBox] = as_black_box
+) -> list[BlackBox]:
     """Train the model again with the seeds 1 to `count`.
 
     Parameters
@@ -235,6 +244,8 @@ def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> 
         Takes a seed and returns a retrained model: a black box, or anything that `BlackBox` accepts.
     count : int, default=5
         Number of refits.
+    wrap : callable, optional
+        Makes a black box of a model, for instance `BlackBox.wrap` of today's model, with its threshold and dtypes.
 
     Returns
     -------
@@ -267,7 +278,7 @@ def make_refits(refit: Callable[[int], object], count: int = DEFAULT_REFITS) -> 
         if model is None:
             raise ModelError(f"refit({seed}) returned None instead of a model")
         try:
-            box = model if isinstance(model, BlackBox) else BlackBox(model)
+            box = wrap(model)
         except ModelError as error:
             raise ModelError(f"refit({seed}) did not return a model: {error}") from error
         same = seeds.setdefault(box.model_id, seed)
