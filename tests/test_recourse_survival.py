@@ -19,7 +19,7 @@ from counterplan import (
     benchmarks,
 )
 from counterplan.benchmarks import retrained
-from counterplan.errors import StorageError
+from counterplan.errors import ForeignAnswersWarning, StorageError
 from quick import FIT, SCORE_FIT
 
 GERMAN = benchmarks.load("german")
@@ -63,6 +63,9 @@ def test_survival_is_saved_and_loaded(fitted: Recourse, balanced: Plans, tmp_pat
     again = loaded.recommend(PEOPLE, "exact", survival="balanced")
     np.testing.assert_array_equal(again.survivals, balanced.survivals)
     np.testing.assert_array_equal(again.actions, balanced.actions)
+    with pytest.warns(ForeignAnswersWarning):
+        other = Recourse.load(tmp_path, REFITS[0])
+    assert other.survival_.source == "margin", "the committee was calibrated on another model"
     text = (tmp_path / "survival.json").read_text()
     (tmp_path / "survival.json").write_text(text.replace('"shared"', '"shred"'))
     with pytest.raises(StorageError, match=r"survival\.json.*damaged"):

@@ -196,6 +196,7 @@ class SurvivalParts:
         if self._margin_spread is not None:
             facts["margin_spread"] = self._margin_spread
         if facts:
+            facts["model"] = self.box.model_id
             save_artifact(workspace.folder, WHAT, VERSION, self.problem, arrays, facts)
         else:
             workspace.remove(*SURVIVAL)
@@ -207,7 +208,10 @@ class SurvivalParts:
             load_artifact(workspace.folder, WHAT, VERSION, saved or self.problem, self._restore)
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
-        """Restore saved parts; ValueError, KeyError or TypeError if they are invalid."""
+        """Restore saved parts, if they were calibrated on this model; ValueError, KeyError or TypeError if invalid."""
+        if not self.box.is_model(str(facts["model"]), self.problem):
+            _log.info("the saved estimate of survival is of another model, and is not used", extra={"notice": True})
+            return
         if (committee := facts.get("committee")) is not None:
             self.committee = CommitteeEstimator.from_arrays(self.problem, arrays, committee, self.surrogate)
         if "margin_spread" in facts:
