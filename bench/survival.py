@@ -87,7 +87,7 @@ class Case:
         return np.array([judge.favourable(states) for _, judge in self.judges])
 
     def accepted(self) -> float:
-        """The share of judges that accept a test person whom today's model accepts."""
+        """The share of judges that accept a test person that today's model accepts."""
         states = self.problem.read(self.benchmark.test).states
         return float(self.votes(states[self.benchmark.model.favourable(states)]).mean())
 
@@ -118,7 +118,7 @@ class Case:
     def total(self, plans: Plans) -> dict[str, float]:
         """The share of people who must come back, and the cost until a judge says yes, relative to the optimum.
 
-        Further plans are searched for exactly. People for whom a judge has none are `stuck`.
+        Further plans are searched for exactly. People without one are `stuck`.
         """
         ends, cost = plans.final_states, np.array([plan.cost for plan in plans])
         read, back, totals, stuck = self.problem.read(self.people), [], [], []

@@ -141,7 +141,7 @@ class IncomeEstimate(SurvivalEstimator):
     """1 from an income of 20,000 on, otherwise 0."""
 
     source: ClassVar = "margin"
-    queries = True
+    sends_queries = True
 
     def chance(self, problem: Problem, people: People, states: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return (states[:, problem.transitions.functions[2].target] >= 20_000).astype(float)
@@ -159,7 +159,7 @@ def test_survival_is_the_mean_over_the_variants() -> None:
     assert estimator.chance(problem, people, ends, rows) == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert estimator.predicted(problem, people, ends, rows) == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert estimator.of_states(ends) is None
-    assert (estimator.source, estimator.queries) == ("margin", True)
+    assert (estimator.source, estimator.sends_queries) == ("margin", True)
 
 
 def test_options_of_the_command_line() -> None:

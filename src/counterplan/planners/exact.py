@@ -114,7 +114,7 @@ class ExactPlanner(Planner):
             least,
             max_states=self.state_limit,
             max_queries=np.maximum(max_queries - columns.queries[rows], 0),
-            estimates_are_queries=task.goal.estimator.queries,
+            estimates_are_queries=task.goal.estimator.sends_queries,
         )
         ends = rollout(self.problem.transitions, starts, columns.actions[rows])[0]
         chance = objective.chance(ends, rows)

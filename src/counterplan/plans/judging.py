@@ -152,7 +152,7 @@ def _add(result: EndStatesOfPlans, plans: Sequence[Plan], rows: list[int], probl
 def judge(box: BlackBox, part: EndStates) -> tuple[Codes, str]:
     """Query a model about final states.
 
-    A call that fails is repeated for halves of the people, so that people whom the model does not accept do not prevent
+    A call that fails is repeated for halves of the people, so that people that the model does not accept do not prevent
     the others from being checked.
 
     Parameters

@@ -26,14 +26,14 @@ class SurvivalEstimator(ABC):
         Fingerprints of the retrained models that the estimate uses.
     portable : bool
         Whether the estimator can be sent to other processes.
-    queries : bool
+    sends_queries : bool
         Whether an estimate about a state is a query of the black box.
     """
 
     source: ClassVar[Source]
     refits: tuple[str, ...] = ()
     portable: bool = True
-    queries: bool = False
+    sends_queries: bool = False
 
     @abstractmethod
     def chance(self, problem: Problem, people: People, states: Floats, rows: Ints) -> Floats:

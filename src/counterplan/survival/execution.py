@@ -146,7 +146,7 @@ class ExecutionEstimator(SurvivalEstimator):
     def __init__(self, inner: SurvivalEstimator, noise: ExecutionNoise) -> None:
         self.inner, self.noise = inner, noise
         self.source = inner.source  # type: ignore[misc]
-        self.refits, self.portable, self.queries = inner.refits, inner.portable, inner.queries
+        self.refits, self.portable, self.sends_queries = inner.refits, inner.portable, inner.sends_queries
 
     @property
     def reason(self) -> str:

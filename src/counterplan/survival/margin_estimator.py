@@ -54,7 +54,7 @@ class MarginEstimator(SurvivalEstimator):
         self._box = box
         self._scale = 1.0 if spread is None else min(1.0, _MAX_SPREAD / max(spread, _MAX_SPREAD))
         self._surrogate = surrogate if surrogate is not None and surrogate.link is not None else None
-        self.queries = self._surrogate is None
+        self.sends_queries = self._surrogate is None
 
     @property
     def reason(self) -> str:

@@ -190,7 +190,7 @@ class _Sessions:
         self.members = [box.session(problem, people, scores=True) for box in boxes]
         description = ModelDescription("refits", columns_of_any(boxes))
         self.keys = BlackBox(description).session(problem, people).keys
-        """Keys that tell all people apart whom some model may tell apart."""
+        """Keys by all columns that some of the models may use."""
 
 
 class _KnownMargins:
