@@ -223,7 +223,8 @@ LAZY: dict[str, set[str]] = {
     "planners": {"planners"},
     "plans": {"blackbox"},
     "program": {"blackbox", "program"},
-    "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate"},
+    "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate", "survival"},
+    "survival": {"surrogate", "survival"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""
 

@@ -30,7 +30,7 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import Program, ProgramCard
 from counterplan.program.card import WithoutFunction
 from counterplan.program.export.card_summary import used
-from counterplan.search.objective import lasting_odds
+from counterplan.search.odds import lasting_odds
 from counterplan.search.synthetic import synthesize
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate import Surrogate

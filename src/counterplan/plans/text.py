@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from dataclasses import dataclass
 from datetime import date
@@ -83,7 +84,12 @@ def total_effort(plan: Plan) -> str:
         return f"effort {plan.cost:.1f}, the least possible"
     if plan.lower_bound:
         cheapest = plan.robustness
-        known = cheapest is not None and cheapest.cheapest_verified and cheapest.cheapest_cost == plan.lower_bound
+        known = (
+            cheapest is not None
+            and cheapest.cheapest_verified
+            and cheapest.cheapest_cost is not None
+            and math.isclose(cheapest.cheapest_cost, plan.lower_bound, abs_tol=1e-6)
+        )
         return f"effort {plan.cost:.1f}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
     return f"effort {plan.cost:.1f}"
 

@@ -220,7 +220,7 @@ class Recourse:
     @property
     def survival_(self) -> SurvivalEstimator:
         """The estimator of the survival of plans; one that states none if nothing is known."""
-        self._survival.surrogate = self.surrogate_
+        self._survival.surrogate = self.surrogate_ if hasattr(self.surrogate_, "link") else None  # not a function
         return self._survival.estimator
 
     @property

@@ -18,18 +18,17 @@ from counterplan.storage.arrays import require_number
 from counterplan.storage.serialization import load_artifact, save_artifact
 from counterplan.storage.workspace import SURVIVAL, Workspace
 from counterplan.survival.calibration import LogisticCalibration
-from counterplan.survival.committee import Committee
-from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
-from counterplan.survival.estimator import NoEstimate, Source, SurvivalEstimator
+from counterplan.survival.estimator import REMEDY, UNKNOWN, NoEstimate, Source, SurvivalEstimator
 from counterplan.survival.goal import WEIGHTS
 from counterplan.survival.leaving_out import INITIAL, exchange_roles, leave_one_out
-from counterplan.survival.margin_estimator import REMEDY, UNKNOWN, MarginEstimator
+from counterplan.survival.margin_estimator import MarginEstimator
 from counterplan.survival.plan_ends import FrontierEnds
 from counterplan.survival.refits import RefitEstimator, Refits
 
 if TYPE_CHECKING:
     from counterplan.surrogate import Surrogate
     from counterplan.surrogate.active_learning import ActiveLearner
+    from counterplan.survival.committee_estimator import CommitteeEstimator
 
 WHAT, VERSION = "survival", 1
 _MIN_ANSWERS = 40
@@ -155,6 +154,9 @@ class SurvivalParts:
         if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
             _log.info("no committee is fitted for survival: too few answers are known to calibrate it")
             return
+        from counterplan.survival.committee import Committee
+        from counterplan.survival.committee_estimator import CommitteeEstimator
+
         try:
             committee = Committee.fit(self.problem, people.states[rows], favourable[rows], seed)
         except SettingError as reason:
@@ -209,6 +211,8 @@ class SurvivalParts:
 
     def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
         """Restore saved parts, if they were calibrated on this model; ValueError, KeyError or TypeError if invalid."""
+        from counterplan.survival.committee_estimator import CommitteeEstimator, read_calibration
+
         if not self.box.is_model(str(facts["model"]), self.problem):
             _log.info("the saved estimate of survival is of another model, and is not used", extra={"notice": True})
             return

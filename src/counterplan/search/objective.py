@@ -13,27 +13,6 @@ _TOLERANCE = 1e-9
 """A chance this much below the one demanded still meets it."""
 _PRECISION = 0.01
 """Chances that differ by less count as equal, if none is sufficient."""
-_SMALLEST = 1e-9
-
-
-def lasting_odds(odds: Floats, chance: Floats, power: float = 1.0) -> Floats:
-    """Log odds [n] that states are favourable and stay so.
-
-    Parameters
-    ----------
-    odds : array of shape [n]
-        Log odds that they are favourable.
-    chance : array of shape [n]
-        The chance that favourable ones stay so.
-    power : float, default=1.0
-        Exponent of the chance.
-
-    Returns
-    -------
-    array of shape [n]
-    """
-    both = -np.logaddexp(0, -odds) + power * np.log(np.maximum(chance, _SMALLEST))
-    return np.asarray(both - np.log(np.maximum(-np.expm1(both), _SMALLEST)))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
 from counterplan.search.frontier import Frontier, Labels
-from counterplan.search.objective import Objective, lasting_odds
+from counterplan.search.objective import Objective
+from counterplan.search.odds import lasting_odds
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
 from counterplan.surrogate.belief import Answers, ErrorModel

@@ -17,6 +17,7 @@ from counterplan.problem.targets import Target, TargetLike, read_target
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import describe_target
 from counterplan.search.change_sets import Hints
+from counterplan.search.odds import sigmoid as sigmoid
 from counterplan.search.orders import NO_ACTION
 from counterplan.storage.arrays import require_integer, require_number, with_prefix
 from counterplan.storage.serialization import artifact_files, load_artifact, save_artifact
@@ -337,12 +338,6 @@ def _difference(one: Problem, other: Problem) -> str:
         if parts[0] != parts[1]:
             return f"the feature '{feature.name}'"
     return "" if one.query_fingerprint == other.query_fingerprint else "the outcome"
-
-
-def sigmoid(logits: Floats) -> Floats:
-    """Probabilities of logits."""
-    probability: Floats = 0.5 * (np.tanh(0.5 * logits) + 1)
-    return probability
 
 
 def folds_of(states: Floats, folds: int) -> Ints:

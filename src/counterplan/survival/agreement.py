@@ -16,7 +16,7 @@ from counterplan.models.identity import digest_of
 from counterplan.models.protocol import ModelDescription
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats
-from counterplan.surrogate.surrogate import sigmoid
+from counterplan.search.odds import sigmoid
 from counterplan.survival.margins import favourable_of, score_margins
 
 

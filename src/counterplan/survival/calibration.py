@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from counterplan.errors import SettingError
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.surrogate.surrogate import sigmoid
+from counterplan.search.odds import sigmoid
 
 _MAX_NUMBER = 1e6
 """Largest absolute value of the parameters of a calibration."""
@@ -178,6 +177,8 @@ class MarginCalibration:
 
     def chance(self, logits: Floats, margins: Floats | None = None) -> Floats:
         """The chance [n] of `logits` [n], where today's model has the `margins` [n], if these are known."""
+        from scipy.special import ndtr  # imported on use: programs do without it
+
         expected, shared = self.slope * logits + self.shift, 0.0
         if margins is not None:
             shared = self.shared

@@ -13,6 +13,13 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 
 Source = Literal["refits", "committee", "margin", ""]
 """What an estimate is based on; empty if there is none."""
+UNKNOWN = "Whether the model would still say yes after it is trained again is not known."
+"""Sentence on plans whose survival is not stated."""
+REMEDY = (
+    "pass refits=[…] (--refit) with retrained models to Recourse, or fit with people whose table has the column of the "
+    "outcome"
+)
+"""How to get a better estimate."""
 
 
 class SurvivalEstimator(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,18 +11,12 @@ from counterplan.blackbox import Answer, BlackBox
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints
-from counterplan.surrogate.score_link import ScoreLink
-from counterplan.surrogate.surrogate import Surrogate
 from counterplan.survival.calibration import MARGIN_ONLY
-from counterplan.survival.estimator import Source, SurvivalEstimator
+from counterplan.survival.estimator import REMEDY, UNKNOWN, Source, SurvivalEstimator
 
-UNKNOWN = "Whether the model would still say yes after it is trained again is not known."
-"""Sentence on plans whose survival is not stated."""
-REMEDY = (
-    "pass refits=[…] (--refit) with retrained models to Recourse, or fit with people whose table has the column of the "
-    "outcome"
-)
-"""How to get a better estimate."""
+if TYPE_CHECKING:
+    from counterplan.surrogate.surrogate import Surrogate
+
 MAX_STATED = 0.8
 """The largest chance that is stated: margins of different models are hardly comparable."""
 _MAX_SPREAD = 3.0
@@ -96,12 +90,16 @@ class MarginEstimator(SurvivalEstimator):
     def _margins(self, problem: Problem, answers: Sequence[Answer | None]) -> Floats:
         """Margins [n] of answers; NaN where the score is unknown, or it is not a probability and has no known scale."""
         scores = np.array([np.nan if one is None or one.score is None else one.score for one in answers], float)
+        if np.isnan(scores).all():
+            return scores
         if self._surrogate is not None and self._surrogate.link is not None:
             link = self._surrogate.link
             return link.margin(scores) / link.unit
         cutoff = self._box.decision(problem).cutoff_of(self._box.model)
         if not 0 < cutoff < 1 or (scores < 0).any() or (scores > 1).any():
             return np.full(len(scores), np.nan)
+        from counterplan.surrogate.score_link import ScoreLink
+
         return ScoreLink(cutoff, probability=True).margin(scores)
 
     def of_states(self, states: Floats) -> Floats | None:
