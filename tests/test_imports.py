@@ -224,7 +224,7 @@ LAZY: dict[str, set[str]] = {
     "plans": {"blackbox"},
     "program": {"blackbox", "program"},
     "recourse": {"agent", "distillation", "explanation", "recourse", "surrogate", "survival"},
-    "survival": {"surrogate", "survival"},
+    "survival": {"surrogate"},
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""
 

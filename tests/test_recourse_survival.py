@@ -278,3 +278,19 @@ def test_a_cascade_without_a_planner_for_survival_says_so(fitted: Recourse) -> N
     recourse = Recourse(GERMAN.problem, GERMAN.model, program=program)
     plans = recourse.recommend(PEOPLE, "cascade", survival="high")
     assert next(plan for plan in plans if plan.steps).robustness.basis.ignored
+
+
+def test_a_committee_costs_no_query(fitted: Recourse) -> None:
+    bare = GERMAN.train.drop(columns=[GERMAN.problem.outcome.column])
+    without = Recourse(GERMAN.problem, GERMAN.model).fit(bare, settings=QUICK, quality=False)
+    assert without.survival_.source == "margin"
+    assert without.n_queries_ == fitted.n_queries_
+
+
+def test_programs_toward_survival_last_longer(fitted: Recourse) -> None:
+    people, stated = GERMAN.refused_test.head(60), []
+    for weight in ("none", 16):
+        fitted.distil(GERMAN.train, traces=600, rounds=1, survival=weight)
+        plans = fitted.recommend(people, "program")
+        stated.append(float(plans.survivals[plans.lengths > 0].mean()))
+    assert stated[1] > stated[0] + 0.03

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from counterplan import SettingError
-from counterplan.survival import LogisticCalibration, MarginCalibration
+from counterplan.survival.calibration import LogisticCalibration, MarginCalibration
 
 
 def test_logistic_recovers_chances() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 import worlds
 from counterplan import Problem, SettingError
-from counterplan.survival import Committee, CommitteeSettings
-from counterplan.survival.committee import MIN_OUTCOMES
+from counterplan.survival.committee import MIN_OUTCOMES, Committee, CommitteeSettings
 
 SMALL = CommitteeSettings(trees=8, forests=2, boosted_trees=6, networks=2, steps=60)
 

@@ -12,7 +12,7 @@ import pytest
 import grades
 from counterplan import Agreement, BlackBox, ModelError, People, Recourse, SettingError, benchmarks
 from counterplan.benchmarks import retrained
-from counterplan.survival import LogisticCalibration
+from counterplan.survival.calibration import LogisticCalibration
 from counterplan.survival.leaving_out import exchange_roles, leave_one_out
 from counterplan.survival.plan_ends import FrontierEnds
 from counterplan.survival.refits import RefitEstimator, Refits, make_refits

@@ -78,7 +78,7 @@ class ReliabilityBin(NamedTuple):
 def seed_records(survival: pd.DataFrame) -> list[dict[str, Any]]:
     """Records from rows of an experiment: one for each benchmark, seed, method and value.
 
-    People whom exact search proved infeasible are left out.
+    People that exact search proved infeasible are left out.
     """
     known = survival[survival["least_effort"].notna() | (survival["method"] == ACCEPTED)]
     records = []

@@ -258,7 +258,7 @@ SURVIVAL = FigureSpec(
     "Survival against cost",
     "Share of retrained models under which plans hold, against their cost. Numbers at the points are weights λ; the "
     "objective of a plan is cost ÷ least cost + λ · (1 − survival). The oracle plans with the judges themselves, which "
-    "no planner can. Dotted: test people whom the model accepts, as they are. Means over seeds; the table has "
+    "no planner can. Dotted: test people that the model accepts, as they are. Means over seeds; the table has "
     "intervals.",
     _of_experiment,
 )
