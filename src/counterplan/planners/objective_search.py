@@ -63,8 +63,7 @@ class ObjectiveSearch:
         self.max_states, self.max_queries = max_states, max_queries
         self.estimates_are_queries = estimates_are_queries
         count = len(rows)
-        most = frontier.costs.most()[:, :-1].max(axis=1, initial=0.0) * frontier.problem.max_actions
-        self.ceiling: Floats = np.broadcast_to(most, count) + 1.0
+        self.ceiling = frontier.costs.ceiling(count, frontier.problem.max_actions)
         self.queries = np.zeros(count, np.intp)
         self.proved = np.zeros(count, bool)
         self.improved = np.zeros(count, bool)

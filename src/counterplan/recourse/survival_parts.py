@@ -130,7 +130,6 @@ class SurvivalParts:
         """
         if self.refits is not None:
             self._refit_calibration = None
-            self.surrogate = None if learner is None else learner.surrogate
             self.calibrated(people)
         if learner is None and self.committee is not None:
             return
@@ -141,14 +140,7 @@ class SurvivalParts:
             return
         favourable, known = recorded_outcomes(self.problem.outcome, people.outcomes)
         if not known.any():
-            seen = listed([repr(value) for value in people.outcomes.dropna().unique()[:5].tolist()])
-            expected = (
-                self.problem.outcome.describe()
-                if self.problem.outcome.score
-                else listed([repr(native) for native in self.problem.outcome.natives])
-            )
-            notice = "the column '%s' is not used to estimate survival: it has %s, and the outcomes are %s"
-            _log.info(notice, self.problem.outcome.column, seen, expected, extra={"notice": True})
+            self._report_unknown(people)
             return
         rows = np.flatnonzero(known)
         if min(answers.sum(), (~answers).sum()) < _MIN_ANSWERS // 4 or len(answers) < _MIN_ANSWERS:
@@ -163,6 +155,15 @@ class SurvivalParts:
             _log.info("no committee is fitted for survival: %s", reason)
             return
         self.committee = CommitteeEstimator.fit(committee, states, answers, scores, self.surrogate)
+
+    def _report_unknown(self, people: People) -> None:
+        """Log that the recorded outcomes of `people` are not those of the problem."""
+        outcome, column = self.problem.outcome, people.outcomes
+        assert column is not None
+        seen = listed([repr(value) for value in column.dropna().unique()[:5].tolist()])
+        expected = outcome.describe() if outcome.score else listed([repr(native) for native in outcome.natives])
+        notice = "the column '%s' is not used to estimate survival: it has %s, and the outcomes are %s"
+        _log.info(notice, outcome.column, seen, expected, extra={"notice": True})
 
     def _spread(self, scores: Floats) -> float | None:
         """Standard deviation of the margins of `scores` [n]; None if the surrogate is not one of scores."""

@@ -41,3 +41,8 @@ class ActionCosts:
         """Upper bound [B, A] or [1, A] on the cost of each action in any state."""
         most = self.transitions.most_costs[None]
         return most if self.weights is None else most * self.weights
+
+    def ceiling(self, people: int, max_actions: int) -> Floats:
+        """A number [B] above the cost of any plan of each of so many `people`."""
+        most = self.most()[:, :-1].max(axis=1, initial=0.0) * max_actions
+        return np.broadcast_to(most, people) + 1.0

@@ -289,8 +289,7 @@ class _GuidedSearch:
         """[B] with an objective, the estimated least cost of a favourable state, and its chance to stay favourable."""
         self.dropped = np.full(count, np.inf)
         """[B] least cost of the states that were removed from the pool without a query."""
-        most = frontier.costs.most()[:, :-1].max(axis=1, initial=0.0) * problem.max_actions
-        self.ceiling: Floats = np.broadcast_to(most, count) + 1.0
+        self.ceiling = frontier.costs.ceiling(count, problem.max_actions)
         self.best_value = np.zeros(count)
         """[B] largest acquisition value in the pool: by how much the least index is below the target."""
         self.bound = np.zeros(count)
