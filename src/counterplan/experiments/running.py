@@ -20,6 +20,8 @@ from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 from counterplan.parallel import leave_interrupts_to_parent, single_thread
 
+_WAKE_SECONDS = 0.5
+"""Longest uninterrupted wait: a signal that another thread receives does not end a wait of the main thread."""
 _PRIOR_SECONDS = 10.0
 """Weight of the prior estimates, in seconds of experience."""
 
@@ -111,7 +113,7 @@ class ExperimentRun:
                 self._report(pending, running)
             if not running:
                 break  # all pending cells depend on one that failed
-            for future in wait(running, return_when=FIRST_COMPLETED, timeout=None).done:
+            for future in wait(running, return_when=FIRST_COMPLETED, timeout=_WAKE_SECONDS).done:
                 cell = running.pop(future)
                 try:
                     self.seconds[cell] = future.result()

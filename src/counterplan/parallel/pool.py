@@ -37,6 +37,8 @@ SINGLE_THREAD = {
 """Small arrays are slower on several threads, and the order of sums, and so their rounding, may differ."""
 
 _POLL_SECONDS = 0.002
+_WAKE_SECONDS = 0.5
+"""Longest uninterrupted wait: a signal that another thread receives does not end a wait of the main thread."""
 
 T = TypeVar("T")
 Context = TypeVar("Context")
@@ -182,7 +184,7 @@ class WorkerTeam:
                 connection.send_bytes(packed)
             self._busy.append(connection)
 
-    def _communicate(self, timeout: float | None = None) -> None:
+    def _communicate(self, timeout: float = _WAKE_SECONDS) -> None:
         """Receive messages of workers, and reply to requests."""
         for connection in wait(self._busy, timeout):
             assert isinstance(connection, Connection)
