@@ -40,10 +40,10 @@ def one(benchmark: Benchmark, recourse: Recourse, refused: Refused | None, trace
     start = time.process_time()
     program = recourse.distil(benchmark.refused_train, preset="paper", traces=traces, seed=benchmark.seed)
     row: dict[str, Any] = {"benchmark": benchmark.name, "seed": benchmark.seed, "traces": traces}
-    row |= {"distil_cpu": time.process_time() - start, "leaves": program.card.leaves}
-    row |= {"queries": program.card.queries, "rule": program.card.rule_length_mean}
+    row |= {"distil_cpu": time.process_time() - start, "leaves": program.model_card.leaves}
+    row |= {"queries": program.model_card.queries, "rule": program.model_card.rule_length_mean}
     if refused is None:
-        return row | {"success": program.card.success, "ratio": program.card.cost_ratio}
+        return row | {"success": program.model_card.success, "ratio": program.model_card.cost_ratio}
     people = benchmark.problem.read(refused.feasible)
     found = measures(program.recommend(people), refused.optimum, benchmark.problem, benchmark.model)
     return row | {"people": len(people), "rule": mean_rule_length(program, program.run(people.states))} | found

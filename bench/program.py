@@ -69,9 +69,9 @@ def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distill
     row |= {"rule": mean_rule_length(program, run), "longest": longest_rule(program, run), "leaves": count(program)}
     row |= {
         "card": {
-            "success": program.card.success,
-            "cost_ratio": program.card.cost_ratio,
-            "questions": program.card.queries,
+            "success": program.model_card.success,
+            "cost_ratio": program.model_card.cost_ratio,
+            "questions": program.model_card.queries,
         }
     }
     if recourse.surrogate_ is not None:

@@ -64,5 +64,5 @@ def test_a_copied_program_recommends_the_same(copied: Copy) -> None:
     other = copied(program)
     assert other.recommend(people) == expected
     assert other.to_text() == program.to_text()
-    assert other.card == program.card
+    assert other.model_card == program.model_card
     assert pickled(expected) == expected, "reasons included"

@@ -151,7 +151,7 @@ def test_decisions_alone_state_nothing() -> None:
 
 def test_a_planner_that_cannot_plan_for_it_says_so(fitted: Recourse) -> None:
     program = fitted.distil(GERMAN.train, traces=300, rounds=1, survival="balanced")
-    assert program.card.made_with["survival"] == 4
+    assert program.model_card.made_with["survival"] == 4
     found = next(plan for plan in fitted.recommend(PEOPLE, "program", survival="balanced") if plan.steps)
     assert not found.robustness.basis.ignored, "it was distilled toward this weight"
     found = next(plan for plan in fitted.recommend(PEOPLE, "program", survival="high") if plan.steps)

@@ -413,7 +413,7 @@ def test_there_is_one_program_for_each_target(fitted: Recourse, tmp_path: Path) 
     for target, program in programs.items():
         assert fitted.for_target(target).program_ is program
         assert program.problem.outcome.favourable == frozenset(target)
-        assert program.card.favourable == (target,)
+        assert program.model_card.favourable == (target,)
     assert "should be A now" in figure(programs["A"])
     assert '"goal":"B"' in to_html(programs["B"])
     alone = next(plan for plan in programs["B"].recommend(people) if plan.steps)

@@ -151,7 +151,7 @@ print(program)
 # Its card describes how it was made, and its performance on held-out people, by the model itself.
 
 # %%
-print(f"success {program.card.success:.0%}, cost ratio {program.card.cost_ratio:.2f}")
+print(f"success {program.model_card.success:.0%}, cost ratio {program.model_card.cost_ratio:.2f}")
 print(program.verify(applicants[model.predict(applicants[features]) == "refused"], model))
 
 # %% [markdown]

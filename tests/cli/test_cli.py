@@ -310,8 +310,8 @@ def test_distils_shows_and_exports_a_program(run, folder: Path) -> None:
     assert "to fit: 5" in ran.out
     assert "INTERVENE" not in ran.out
     program = Program.load(folder / "learned" / "program.json")
-    assert program.card.made_with["prefer"] == "short"
-    assert program.card.made_with["distilling"]["tree"]["max_conditions"] == 3
+    assert program.model_card.made_with["prefer"] == "short"
+    assert program.model_card.made_with["distilling"]["tree"]["max_conditions"] == 3
     shown = run("show", "learned").out
     assert shown.startswith(program.to_text())
     assert "what it cannot do" in shown
@@ -343,7 +343,7 @@ def test_distils_the_papers_program_with_and_without_protected_features(run, fol
     for words, hidden in (((), False), (("--no-protected",), True)):
         ran = run("distil", "learned", "--preset", "paper", "--traces", 15, *words)
         assert ran.code == 0, ran.err
-        card = Program.load(folder / "learned" / "program.json").card
+        card = Program.load(folder / "learned" / "program.json").model_card
         assert bool(card.protected_avoided) == hidden
         assert card.made_with["agent"]["numbers"] is False, "the paper's agent sees binary features only"
 

@@ -21,10 +21,10 @@ from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.trial import ProgramOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError, SettingError
 from counterplan.problem import Encoding
-from counterplan.program import INTERVENE, ProgramCard, leaves
-from counterplan.program.card_text import card_text
+from counterplan.program import INTERVENE, ModelCard, leaves
 from counterplan.program.export import to_html, to_python
 from counterplan.program.io import to_json
+from counterplan.program.model_card_text import card_text
 from counterplan.storage.settings import settings_to_dict
 from program import programs
 from program.random_programs import random_program
@@ -59,7 +59,7 @@ def program(recourse: Recourse) -> Program:
 
 
 def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, program: Program) -> None:
-    card: Any = program.card
+    card: Any = program.model_card
     assert not card.extra
     assert card.seed == 0
     assert card.made_with["distilling"]["rounds"] == 1
@@ -84,7 +84,7 @@ def test_the_card_says_how_it_was_made_and_how_it_does(recourse: Recourse, progr
 def test_success_is_what_the_model_says(program: Program) -> None:
     """The card is about people held back; on others the program does about as well."""
     check = program.verify(SYN.refused_test.head(150), SYN.model)
-    assert abs(check.share - program.card.success) < 0.25
+    assert abs(check.share - program.model_card.success) < 0.25
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_clearly_unequal_groups_are_told_of_in_words(men: int, women: int, faili
     card = card_of(program, trial, origin(states))
     assert [line for line in card.limitations or () if line.startswith("Its plans work")] == ([told] if told else [])
     if told:
-        shown = replace(program, card=card)
+        shown = replace(program, model_card=card)
         assert told in " ".join(card_text(card).split())
         assert told in html.unescape(to_html(shown))
         assert told in ast.get_docstring(ast.parse(to_python(shown)))  # type: ignore[operator]
 
 
 def test_ways_are_counted(program: Program) -> None:
-    ways = program.card.transitions or {}
+    ways = program.model_card.transitions or {}
     out = sum(count for way, count in ways.items() if way.startswith("INTERVENE>"))
     stops = sum(count for way, count in ways.items() if way.endswith(">STOP"))
-    assert out == stops <= sum(program.card.people or ())
+    assert out == stops <= sum(program.model_card.people or ())
     for node in program.nodes[1:]:
         inside = sum(count for way, count in ways.items() if way.endswith(f">{node}"))
         outside = sum(count for way, count in ways.items() if way.startswith(f"{node}>"))
@@ -129,9 +129,9 @@ def test_ways_are_counted(program: Program) -> None:
 
 
 def test_examples_are_nobodys_own_data(recourse: Recourse, program: Program) -> None:
-    assert program.card.examples
+    assert program.model_card.examples
     real = {state.tobytes() for state in SYN.problem.read(PEOPLE).states}
-    states = np.stack([SYN.problem.state(person) for person in program.card.examples or ()])
+    states = np.stack([SYN.problem.state(person) for person in program.model_card.examples or ()])
     assert not any(state.tobytes() in real for state in states)
     assert program.run(states).stopped.all()
 
@@ -188,18 +188,18 @@ def test_reasons_hold_when_something_is_forbidden(recourse: Recourse, program: P
 
 
 def test_the_card_tells_how_plans_hold_without_each_function(program: Program) -> None:
-    without = program.card.without or {}
+    without = program.model_card.without or {}
     assert len(without) > 1
-    everybody = sum(program.card.tried_on or ())
+    everybody = sum(program.model_card.tried_on or ())
     for tried in without.values():
         assert 0 <= tried.hold <= tried.plans <= tried.people <= everybody
         assert tried.people > 0
     people, plans, hold = map(sum, zip(*without.values(), strict=True))
-    assert 0 < (program.card.queries or {})["its_plans_without_something"] <= plans, "one about each end, once"
+    assert 0 < (program.model_card.queries or {})["its_plans_without_something"] <= plans, "one about each end, once"
     told = f"without each function in turn, {plans} of {people} people got another plan, and {hold} worked."
-    assert any(line.endswith(told) for line in program.card.limitations or ())
+    assert any(line.endswith(told) for line in program.model_card.limitations or ())
     name = next(name for name in without if without[name].plans)
-    assert f"{name}: people {without[name].people}, plans" in card_text(program.card)
+    assert f"{name}: people {without[name].people}, plans" in card_text(program.model_card)
 
 
 @pytest.mark.parametrize("budget", [None, 3])
@@ -243,14 +243,14 @@ def test_a_program_knows_the_model_it_was_made_for(program: Program) -> None:
     other = program.verify(REFUSED, lambda frame: np.full(len(frame), "refused"))
     assert not other.same_model
     assert str(other).endswith("The program was made for another model, or for an earlier state of it.")
-    assert replace(program, card=ProgramCard()).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
+    assert replace(program, model_card=ModelCard()).verify(REFUSED, SYN.model).same_model, "as far as the card tells"
 
 
 def test_a_program_knows_the_threshold_it_was_made_for(recourse: Recourse) -> None:
     box = BlackBox(SYN.model, threshold=0.9)
     program = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL)
-    assert (program.card.threshold, program.card.favourable) == (0.9, tuple(SYN.problem.outcome.favourable))
-    assert "favourable from a score of" in card_text(program.card)
+    assert (program.model_card.threshold, program.model_card.favourable) == (0.9, tuple(SYN.problem.outcome.favourable))
+    assert "favourable from a score of" in card_text(program.model_card)
     assert program.verify(REFUSED, SYN.model) == program.verify(REFUSED, box)
     assert program.verify(REFUSED, SYN.model).same_model
     assert "has labels without a threshold" in str(program.verify(REFUSED, BlackBox(SYN.model)))
@@ -323,7 +323,7 @@ def test_everybody_is_in_a_group_of_a_protected_number(bins: list[int] | None) -
 @pytest.mark.parametrize("budget", [10, 60])
 def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recourse, budget: int) -> None:
     box = BlackBox(SYN.model, budget=budget)
-    card: Any = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL).card
+    card: Any = Recourse(SYN.problem, box, surrogate=recourse.surrogate_).distil(PEOPLE, **SMALL).model_card
     assert box.queries == budget
     assert card.queries["people_as_they_are"] + card.queries["its_plans"] <= budget
     assert card.tried_on.with_plan <= budget
@@ -334,8 +334,8 @@ def test_whom_the_model_was_not_asked_about_is_not_on_the_card(recourse: Recours
 def test_protected_features_are_tested_only_if_wished(recourse: Recourse) -> None:
     mine = Recourse(SYN.problem, SYN.model, surrogate=recourse.surrogate_)
     made = mine.distil(PEOPLE, **SMALL, protected=True)
-    assert made.card.protected_avoided == ()
-    assert made.card.protected_tested == made.tests_protected()
+    assert made.model_card.protected_avoided == ()
+    assert made.model_card.protected_tested == made.tests_protected()
 
 
 def test_what_is_missing_is_named(recourse: Recourse) -> None:
@@ -362,7 +362,7 @@ def test_the_papers_program_imitates_what_the_agent_does(recourse: Recourse) -> 
     mine = Recourse(SYN.problem, box, agent=recourse.agent_)
     people = SYN.refused_train.head(300)
     made = mine.distil(people, preset="paper", traces=60, progress=lambda what, done, total: seen.append((what, done)))
-    card: Any = made.card
+    card: Any = made.model_card
     assert list(dict.fromkeys(what for what, _ in seen)) == ["sampling", "trying"]
     assert max(done for what, done in seen if what == "sampling") == card.made_with["traces"] <= 60
     assert sum(card.people) == card.made_with["traces"]
@@ -394,7 +394,7 @@ def test_the_papers_program_sees_protected_features_by_default(
     recourse: Recourse, protected: bool | None, avoided: bool
 ) -> None:
     mine = Recourse(SYN.problem, SYN.model, agent=recourse.agent_)
-    card = mine.distil(SYN.refused_train.head(200), preset="paper", traces=20, protected=protected).card
+    card = mine.distil(SYN.refused_train.head(200), preset="paper", traces=20, protected=protected).model_card
     hidden = tuple(feature.name for feature in SYN.problem.features if feature.protected)
     assert card.protected_avoided == (hidden if avoided else ())
     assert not (avoided and card.protected_tested)
@@ -402,7 +402,7 @@ def test_the_papers_program_sees_protected_features_by_default(
 
 def test_synthetic_people_are_added_if_there_are_few(recourse: Recourse) -> None:
     mine = Recourse(SYN.problem, SYN.model, agent=recourse.agent_)
-    card: Any = mine.distil(SYN.refused_train.head(40), preset="paper", traces=60).card
+    card: Any = mine.distil(SYN.refused_train.head(40), preset="paper", traces=60).model_card
     assert card.made_with["traces"] == 60
     assert 0 < card.people.real <= 32
     assert card.people.synthetic == 60 - card.people.real
@@ -411,6 +411,6 @@ def test_synthetic_people_are_added_if_there_are_few(recourse: Recourse) -> None
 def test_traces_end_with_the_budget(recourse: Recourse) -> None:
     box = BlackBox(SYN.model, budget=360)
     mine = Recourse(SYN.problem, box, agent=recourse.agent_)
-    card: Any = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60).card
+    card: Any = mine.distil(SYN.refused_train.head(300), preset="paper", traces=60).model_card
     assert 0 < card.made_with["traces"] < 60
     assert box.queries == 360

@@ -15,7 +15,7 @@ from counterplan.distillation.policy_search import PolicySearch, PolicySearchSet
 from counterplan.planners import ExactPlanner
 from counterplan.problem import People, Problem
 from counterplan.problem.parts import STOP
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test, Tree
 from counterplan.search.orders import NO_ACTION
 
 
@@ -51,7 +51,7 @@ def imitated(name: str = "german", people: int = 80, depth: int = 4) -> Program:
         "transitions": transited,
         "examples": examples,
     }
-    return Program(problem, trees, ProgramCard.from_data(card))
+    return Program(problem, trees, ModelCard.from_data(card))
 
 
 class Knows:
@@ -81,7 +81,7 @@ def distilled(name: str, people: int = 250, rounds: int = 2) -> Program:
     )
     functions = [function.name for function in problem.transitions.functions]
     tried = {name: {"people": 50, "plans": 40 - place, "hold": 30} for place, name in enumerate(functions)}
-    return Program(problem, search.run(), ProgramCard.from_data({"without": tried})).simplified()
+    return Program(problem, search.run(), ModelCard.from_data({"without": tried})).simplified()
 
 
 def transited_to(transited: dict[str, int]) -> set[str]:

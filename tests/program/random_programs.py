@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import worlds
 from counterplan.problem import Feature, Problem
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree, leaves
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test, Tree, leaves
 
 
 def random_program(problem: Problem, seed: int | Random, depth: int = 3, stops: float = 0.0) -> Program:
@@ -21,7 +21,7 @@ def random_program(problem: Problem, seed: int | Random, depth: int = 3, stops: 
     spare = {name for name in functions if random.random() < 0.5}
     trees = {name: _tree(problem, random, depth, stops) for name in (INTERVENE, *functions)}
     spare -= _led_to(problem, trees)
-    return Program(problem, {name: tree for name, tree in trees.items() if name not in spare}, ProgramCard(seed=0))
+    return Program(problem, {name: tree for name, tree in trees.items() if name not in spare}, ModelCard(seed=0))
 
 
 def _led_to(problem: Problem, trees: dict[str, Tree]) -> set[str]:

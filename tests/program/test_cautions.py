@@ -11,7 +11,7 @@ import pytest
 from counterplan import BlackBox, CounterplanError, Plans, benchmarks
 from counterplan.planners import CascadePlanner, ExactPlanner, ProgramPlanner
 from counterplan.plans import Coded, PlanColumns
-from counterplan.program import Program, ProgramCard
+from counterplan.program import ModelCard, Program
 from program.programs import imitated
 
 GERMAN = benchmarks.load("german")
@@ -21,7 +21,7 @@ LESS = f"{MADE}where something cannot be changed, its plans are less certain."
 
 
 def tried(without: Any) -> Program:
-    return replace(imitated(), card=ProgramCard.from_data({"without": without}))
+    return replace(imitated(), model_card=ModelCard.from_data({"without": without}))
 
 
 def cautions(program: Program, forbid: Any) -> set[str]:

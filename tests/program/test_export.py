@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 import worlds
 from counterplan.errors import PeopleError, SettingError, StorageError
 from counterplan.problem import Problem
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program
 from counterplan.program import export as exporting
-from counterplan.program.card_text import card_text
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
 from counterplan.program.io import to_json
+from counterplan.program.model_card_text import card_text
 from program import programs
 from program.random_programs import random_program
 
@@ -143,7 +143,7 @@ def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
     assert imported <= {"__future__", "difflib", "math", "re", "collections.abc", "typing"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "__import__", "open"}
-    person = programs.imitated().card.to_data()["examples"][0]
+    person = programs.imitated().model_card.to_data()["examples"][0]
     code = f"import german; print(german.recommend({person!r})['status'], german.__doc__)"
     ran = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = ['.']; {code}"], cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip  # noqa: E501
     assert ran.stdout.startswith("found What would turn the decision around: German Credit.")
@@ -153,7 +153,7 @@ def test_python_needs_nothing_but_python_39(tmp_path: Path) -> None:
 def test_python_says_what_is_wrong_with_a_person() -> None:
     program = programs.imitated()
     recommend = module_of(program).recommend
-    person = program.card.to_data()["examples"][0]
+    person = program.model_card.to_data()["examples"][0]
     for wrong, told in (
         ({"job": "mangaer"}, "job is one of"),
         ({"age": None}, "age is not known"),
@@ -179,7 +179,7 @@ def test_python_takes_the_rows_that_the_program_takes() -> None:
     """A column more is no matter; one that is absent is told, with the name it may have been given by mistake."""
     program = programs.imitated()
     recommend = module_of(program).recommend
-    person = program.card.to_data()["examples"][0]
+    person = program.model_card.to_data()["examples"][0]
     more = person | {"risk": "bad", "jobs": "many", 7: None}
     assert answered(recommend(more)) == answered(recommend(person)) == expected(program, pd.DataFrame([more]))[0]
     numpys = pd.DataFrame([person]).iloc[0].map(lambda value: np.int64(value) if isinstance(value, int) else value)
@@ -266,7 +266,7 @@ def hostile() -> Program:
     read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
     program = random_program(read, 5, stops=0.8)
     card = {HOSTILE: HOSTILE, "cannot": [HOSTILE, '"""'], "made_with": '\\"""'}
-    return dataclasses.replace(program, card=ProgramCard.from_data(card))
+    return dataclasses.replace(program, model_card=ModelCard.from_data(card))
 
 
 def test_no_text_breaks_out() -> None:
@@ -295,17 +295,17 @@ def test_page_asks_nobody() -> None:
 def test_any_card_can_be_shown(odd: Any) -> None:
     """A card is plain data that anybody may write: nothing on it stops an export."""
     program = programs.imitated(people=20, depth=1)
-    usual = program.card.to_data()
+    usual = program.model_card.to_data()
     keys = [*usual, "tried_on", "rule_length_mean", "leaves", "protected_tested", "seed"]
     for card in (dict.fromkeys(keys, odd), *({**usual, key: odd} for key in keys)):
         for write in exporting.FORMATS.values():
-            assert write(dataclasses.replace(program, card=ProgramCard.from_data(card)))
-        assert card_text(ProgramCard.from_data(card))
+            assert write(dataclasses.replace(program, model_card=ModelCard.from_data(card)))
+        assert card_text(ModelCard.from_data(card))
 
 
 def test_odd_figures_on_a_card_can_be_shown() -> None:
     program = programs.imitated()
-    usual = program.card.to_data()
+    usual = program.model_card.to_data()
     ways = usual["transitions"]
     for card in (
         {**usual, "transitions": dict.fromkeys(ways, -1)},
@@ -314,9 +314,9 @@ def test_odd_figures_on_a_card_can_be_shown() -> None:
         {"cannot": ["\x1b[2Jall", "\u202eall"], "note": "\x1b[31m"},
     ):
         for write in exporting.FORMATS.values():
-            text = write(dataclasses.replace(program, card=ProgramCard.from_data(card)))
+            text = write(dataclasses.replace(program, model_card=ModelCard.from_data(card)))
             assert "\u202e" not in text or write is to_json
-        assert not {"\x1b", "\u202e"} & set(card_text(ProgramCard.from_data(card)))
+        assert not {"\x1b", "\u202e"} & set(card_text(ModelCard.from_data(card)))
 
 
 def test_a_notebook_shows_the_drawing_and_the_card_and_no_text_breaks_out() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import CounterplanError, Problem, ProblemError, StorageError
 from counterplan.errors import SettingError
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test, Tree
 from counterplan.program.io import DEEPEST, from_data, from_json, to_data, to_json
 from program.random_programs import programs, random_program
 
@@ -47,7 +47,7 @@ PROGRAM = Program(
         INTERVENE: Split(Test(1, at_least=2.0), Leaf((Choice(1),)), Leaf((Choice(4), Choice(0, reach=24.5)))),
         "CHANGE_PURPOSE": STOP,
     },
-    ProgramCard.from_data({"b": [1, {"z": None, "a": 0.1}], "a": "ä"}),
+    ModelCard.from_data({"b": [1, {"z": None, "a": 0.1}], "a": "ä"}),
 )
 
 
@@ -103,10 +103,10 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     PROGRAM.save(path)
     back = Program.load(path)
     assert back.trees["CHANGE_JOB"] == PROGRAM.trees["CHANGE_JOB"]
-    assert back.card == PROGRAM.card
+    assert back.model_card == PROGRAM.model_card
     back.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
-    card = ProgramCard.from_data(dict(reversed(PROGRAM.card.to_data().items())))
+    card = ModelCard.from_data(dict(reversed(PROGRAM.model_card.to_data().items())))
     shuffled = Program(LOAN, dict(reversed(PROGRAM.trees.items())), card)
     assert to_json(shuffled) == path.read_text("utf-8")
     with pytest.raises(StorageError, match="cannot be written"):
@@ -135,7 +135,7 @@ def test_benchmarks_come_back(benchmark_problem: Problem) -> None:
 @pytest.mark.parametrize("card", [{"a": math.nan}, {"a": {1, 2}}, {1: 2}, {"a": object()}])
 def test_a_card_holds_plain_data(card: Any) -> None:
     with pytest.raises(SettingError, match="plain data only"):
-        to_json(Program(LOAN, PROGRAM.trees, ProgramCard.from_data(card)))
+        to_json(Program(LOAN, PROGRAM.trees, ModelCard.from_data(card)))
 
 
 def deep(levels: int) -> Tree:

@@ -16,7 +16,7 @@ import pytest
 
 import worlds
 from counterplan.problem import Problem
-from counterplan.program import Choice, Leaf, Program, ProgramCard, Split, Test, leaves
+from counterplan.program import Choice, Leaf, ModelCard, Program, Split, Test, leaves
 from counterplan.program.export import export
 from counterplan.program.export.html import page_data
 from program import programs
@@ -188,7 +188,7 @@ def test_plan_switch_and_no_plan(opened: Open) -> None:
 
 
 def example_table(program: Program) -> Any:
-    return pd.DataFrame([(program.card.examples or ())[0]])
+    return pd.DataFrame([(program.model_card.examples or ())[0]])
 
 
 def test_keyboard_alone_is_enough(opened: Open) -> None:
@@ -309,13 +309,13 @@ def test_numbers_beyond_what_the_program_knows_are_remarked_on(opened: Open) -> 
 def test_the_card_is_told_in_order(opened: Open) -> None:
     """How well the program does comes first, groups are a table, settings are folded away."""
     program = programs.imitated()
-    card = program.card.to_data() | {
+    card = program.model_card.to_data() | {
         "people": {"invented": 30, "real": 50},
         "made_with": {"method": "a test", "tree": {"leaf_price": 0.0003}},
         "protected_avoided": ["sex"],
         "questions": {"to_fit": 1200, "its_plans": 50},
     }
-    page = opened(replace(program, card=ProgramCard.from_data(card)))
+    page = opened(replace(program, model_card=ModelCard.from_data(card)))
     shown = page.locator("section.wide").inner_text()
     names = page.locator("section.wide > .columns dt").all_inner_texts()
     assert names[:2] == ["People it was made from", "Plans that worked, of people with a known plan"]
@@ -372,7 +372,7 @@ def ratio_program(**card: Any) -> Program:
     tree = Split(Test(2, at_least=50.0), Leaf((names["PAY=-5000"],)), Leaf((names["PAY=-1000"],)))
     person = {"limit": 20000, "bill": 12000, "share": 7, "age": 40, "town": "here", "distance": 5}
     trees = {"INTERVENE": tree, "PAY": Leaf((names["STOP"],))}
-    return Program(problem, trees, ProgramCard.from_data({"examples": [person]} | card))
+    return Program(problem, trees, ModelCard.from_data({"examples": [person]} | card))
 
 
 def test_derived_features_are_computed_and_not_asked(opened: Open) -> None:

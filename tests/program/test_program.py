@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, Plans, Problem, SettingError, Status, benchmarks
 from counterplan.problem import Transitions, transitions
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test
 from counterplan.search.orders import NO_ACTION, rollout
 from program.random_programs import programs, random_program, reference
 
@@ -130,10 +130,10 @@ def test_verification_decides_as_the_program_was_made_for(tmp_path: Path) -> Non
     def score(frame: pd.DataFrame) -> np.ndarray:
         return frame["income"].to_numpy() / 100
 
-    card = ProgramCard(favourable=("yes",), threshold=0.5)
-    replace(PROGRAM, card=card).save(tmp_path / "program.json")
+    card = ModelCard(favourable=("yes",), threshold=0.5)
+    replace(PROGRAM, model_card=card).save(tmp_path / "program.json")
     program = Program.load(tmp_path / "program.json")
-    assert program.card == card
+    assert program.model_card == card
     found = program.verify(table, score)
     assert (found.plans, found.hold, found.difference) == (
         3,
@@ -147,7 +147,7 @@ def test_verification_decides_as_the_program_was_made_for(tmp_path: Path) -> Non
     assert "but this black box has labels without a threshold" in str(labels)
     other = program.verify(table, BlackBox(score, "no", threshold=0.5))
     assert str(other).endswith("was made for the favourable outcomes yes, but this black box has no.")
-    old = replace(PROGRAM, card=ProgramCard()).verify(table, BlackBox(score, threshold=0.25))
+    old = replace(PROGRAM, model_card=ModelCard()).verify(table, BlackBox(score, threshold=0.25))
     assert old.difference == "", "cards of earlier versions do not have them"
 
 

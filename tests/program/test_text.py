@@ -16,8 +16,8 @@ import worlds
 from counterplan.distillation.demonstrations import DemonstrationSettings
 from counterplan.distillation.options import DistillOptions
 from counterplan.problem import Problem
-from counterplan.program import INTERVENE, Choice, Leaf, Program, ProgramCard, Split, Test, Tree, leaves
-from counterplan.program.card_text import card_text
+from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test, Tree, leaves
+from counterplan.program.model_card_text import card_text
 from counterplan.program.text import WIDTH
 from counterplan.storage.settings import settings_to_dict
 from program.listings import Listing
@@ -33,7 +33,7 @@ STOP = Leaf((ACTIONS["STOP"],))
 def test_the_page_on_reading_shows_a_program_made_with_todays_settings() -> None:
     docs = Path(__file__).parents[2] / "docs"
     page = " ".join((docs / "reading-a-program.md").read_text("utf-8").split())
-    card = Program.load(docs / "examples" / "german-reading.json").card
+    card = Program.load(docs / "examples" / "german-reading.json").model_card
     assert "counterplan show docs/examples/german-reading.json" in page
     assert "`counterplan fit german --out learned` and `counterplan distil learned --prefer short`" in page
     now = DistillOptions(prefer="short")
@@ -220,7 +220,7 @@ def test_the_card() -> None:
         "fair": True,
         "note": None,
     }
-    assert card_text(ProgramCard.from_data(card)).splitlines() == [
+    assert card_text(ModelCard.from_data(card)).splitlines() == [
         "success                94.3%",
         "effort / least effort  1.284",
         "questions asked        surrogate: 1,234",
@@ -236,7 +236,7 @@ def test_the_card() -> None:
         "fair                   yes",
         "note                   unknown",
     ]
-    long = card_text(ProgramCard.from_data({"cannot": ["word " * 60]}))
+    long = card_text(ModelCard.from_data({"cannot": ["word " * 60]}))
     assert max(map(len, long.splitlines())) <= WIDTH
-    assert card_text(ProgramCard()) == "Nothing is written on the card."
-    assert card_text(ProgramCard.from_data({"cannot": []})) == "what it cannot do  none"
+    assert card_text(ModelCard()) == "Nothing is written on the card."
+    assert card_text(ModelCard.from_data({"cannot": []})) == "what it cannot do  none"

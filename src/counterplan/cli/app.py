@@ -33,7 +33,7 @@ COMMANDS = {
     "recommend": Command("recommending", "recommend", "Compute plans: which actions would overturn the decision."),
     "survival": Command("surviving", "survival", "Check plans with retrained models: which of them still hold."),
     "distil": Command("programs", "distil", "Distil a program: rules that people can read, and that need no model."),
-    "show": Command("programs", "show", "Print a program, rule by rule, and its card."),
+    "show": Command("programs", "show", "Print a program, rule by rule, and its model card."),
     "export": Command("programs", "export", "Write a program as a page, a module, a drawing or a file; draw a trace."),
     "benchmarks": Command("benchmarking", "benchmarks_table", "Describe the five benchmark problems."),
     "experiment": Command("experimenting", "experiment", "Repeat the paper's evaluation, and ours."),

@@ -26,8 +26,8 @@ from counterplan.errors import SettingError
 from counterplan.inputs import folder_or_file, people_of_program, resolve
 from counterplan.plans.progress import progress_bar, stage_display
 from counterplan.program import Program
-from counterplan.program.card_text import card_text
 from counterplan.program.io import to_json as program_json
+from counterplan.program.model_card_text import card_text
 from counterplan.recourse import load_program
 from counterplan.storage.files import require_writable, write_whole
 from counterplan.storage.workspace import PROGRAM, Workspace
@@ -107,13 +107,13 @@ def show(
     target: TargetName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program's file instead.")] = False,
 ) -> None:
-    """Print a program, rule by rule, and its card."""
+    """Print a program, rule by rule, and its model card."""
     program = _program(folder, target)
     if as_json:
         emit(program_json(program).rstrip("\n"))
         return
     echo(program.to_text())
-    echo(f"\nThe card:\n{_card(program)}")
+    echo(f"\nIts model card:\n{_card(program)}")
 
 
 def export(
@@ -161,5 +161,5 @@ def _program(name: str, target: str | None) -> Program:
 
 
 def _card(program: Program) -> str:
-    """A program's card, without the parts that are meant for drawings and forms."""
-    return card_text(program.card)
+    """A program's model card, without the parts that are meant for drawings and forms."""
+    return card_text(program.model_card)

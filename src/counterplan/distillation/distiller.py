@@ -27,9 +27,9 @@ from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPla
 from counterplan.plans import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.program import Program, ProgramCard
-from counterplan.program.card import WithoutFunction
-from counterplan.program.export.card_summary import used
+from counterplan.program import ModelCard, Program
+from counterplan.program.export.model_card_summary import used
+from counterplan.program.model_card import WithoutFunction
 from counterplan.search.odds import lasting_odds
 from counterplan.search.synthetic import synthesize
 from counterplan.storage.settings import settings_to_dict
@@ -252,7 +252,7 @@ class ProgramDistiller:
         )
         card = json.loads(json.dumps(card_of(made.program, trial, origin).to_data()))  # as it is read from a file
         self.progress("trying", 1, 1)
-        return replace(made.program, card=ProgramCard.from_data(card))
+        return replace(made.program, model_card=ModelCard.from_data(card))
 
     def try_program(self, program: Program, people: People, refused: bool) -> Trial:
         """Query the final state of each person's plan, and search for the least cost."""

@@ -17,7 +17,7 @@ from counterplan.problem.encoding import quantile_cuts
 from counterplan.problem.parts import STOP, Feature
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.program import Program, ProgramRun, leaves
-from counterplan.program.card import GroupOutcome, ProgramCard, SourcePeople, TrialPeople, WithoutFunction
+from counterplan.program.model_card import GroupOutcome, ModelCard, SourcePeople, TrialPeople, WithoutFunction
 from counterplan.program.rule_lengths import longest_rule, mean_rule_length
 from counterplan.search.orders import NO_ACTION, rollout
 
@@ -110,7 +110,7 @@ class ProgramOrigin:
     threshold: float | None = None
 
 
-def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCard:
+def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ModelCard:
     """The card of a program."""
     problem, hopeful = program.problem, trial.hopeful
     _, cost, _ = rollout(problem.transitions, trial.states, trial.run.actions)
@@ -120,7 +120,7 @@ def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ProgramCar
         "cost_ratio": _mean(cost[both] / np.minimum(trial.least_cost, cost)[both]),
     }
     groups = group_outcomes(problem, trial, cost)
-    return ProgramCard(
+    return ModelCard(
         made_with=_without_none(origin.made_with),
         model=origin.model or None,
         favourable=origin.favourable,

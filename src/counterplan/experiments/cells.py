@@ -289,7 +289,7 @@ def _distilled(context: Context, record: CellRecord, kind: str, program: Program
 
     People are known to be refused, so that the query about their own state does not count.
     """
-    queries = program.card.queries or {}
+    queries = program.model_card.queries or {}
     context.count_queries(record, kind, "distillation", queries.get("traces", 0), **point)
     trial = sum(queries.get(purpose, 0) for purpose in ("its_plans", "least_effort", "its_plans_without_something"))
     context.count_queries(record, kind, "trial", trial, **point)
@@ -298,7 +298,7 @@ def _distilled(context: Context, record: CellRecord, kind: str, program: Program
 def _size(context: Context, program: Program, method: str, traces: int | None) -> dict[str, Any]:
     """The row of a program's size."""
     count = sum(1 for tree in program.trees.values() for _ in leaves(tree))
-    traces_used = (program.card.made_with or {}).get("traces")
+    traces_used = (program.model_card.made_with or {}).get("traces")
     return context.head | {"method": method, "traces": traces, "got": traces_used, "leaves": count}
 
 

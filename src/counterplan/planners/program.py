@@ -39,7 +39,7 @@ class ProgramPlanner(Planner):
 
     def ignores(self, goal: SurvivalGoal) -> bool:
         """See `Planner.ignores`; a program that was distilled toward survival with the same weight does not."""
-        card = self.program.card
+        card = self.program.model_card
         made_with = None if card is None else card.made_with
         weight = None if made_with is None else made_with.get("survival")
         return goal.changes_plans and (goal.at_least is not None or weight != goal.weight)

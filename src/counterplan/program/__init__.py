@@ -5,8 +5,8 @@ They import no model, agent, surrogate or planner; `verification` alone imports 
 May import: errors, bounded_json, drawing, problem, blackbox, storage, search, plans.
 """
 
-from counterplan.program.card import ProgramCard
 from counterplan.program.interpreter import ProgramRun
+from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, decide, leaves
 from counterplan.program.program import Program
 
@@ -14,8 +14,8 @@ __all__ = [
     "INTERVENE",
     "Choice",
     "Leaf",
+    "ModelCard",
     "Program",
-    "ProgramCard",
     "ProgramRun",
     "Split",
     "Test",

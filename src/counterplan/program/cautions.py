@@ -29,7 +29,7 @@ class Cautions(NamedTuple):
 
 def cautions(program: ProgramLike) -> Cautions:
     """The sentences of a program, with the figures of its card."""
-    trials = program.card.to_data().get("without")
+    trials = program.model_card.to_data().get("without")
     trials = trials if isinstance(trials, Mapping) else {}
     made = "This program was made for people who can change everything"
     otherwise = f"{made}; where something cannot be changed, its plans are less certain."

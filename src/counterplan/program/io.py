@@ -15,7 +15,7 @@ from counterplan.errors import SettingError, StorageError
 from counterplan.problem import Feature, Problem
 from counterplan.problem.source import Location, format_location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
-from counterplan.program.card import ProgramCard
+from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, leaves, node_names
 from counterplan.program.protocol import ProgramParts
 from counterplan.storage.files import MissingFileError, write_whole
@@ -36,7 +36,7 @@ class StoredProgram(NamedTuple):
 
     problem: Problem
     trees: dict[str, Tree]
-    card: ProgramCard
+    model_card: ModelCard
 
 
 def save(program: ProgramParts, path: str | Path) -> None:
@@ -73,7 +73,7 @@ def to_json(program: ProgramParts) -> str:
     except SettingError:
         raise
     except (TypeError, ValueError) as error:
-        raise SettingError(f"the card of a program holds plain data only: {error}") from None
+        raise SettingError(f"the model card of a program holds plain data only: {error}") from None
     for marker in _INFINITE.values():
         text = text.replace(json.dumps(marker), marker[2 if "+" in marker else 1 :])
     return text + "\n"
@@ -93,7 +93,7 @@ def to_data(program: ProgramParts) -> dict[str, Any]:
         "counterplan_program": VERSION,
         "problem": _finite(problem.to_dict()),
         "nodes": {name: _tree(problem, trees[name]) for name in nodes if name in trees},
-        "card": _sorted(program.card.to_data()),
+        "card": _sorted(program.model_card.to_data()),
     }
 
 
@@ -170,7 +170,7 @@ def _sorted(data: Any) -> Any:
     """`data` with sorted keys, so that equal data give equal texts."""
     if isinstance(data, Mapping):
         if not all(isinstance(key, str) for key in data):
-            raise SettingError("the card of a program holds plain data only: keys are strings")
+            raise SettingError("the model card of a program holds plain data only: keys are strings")
         return {key: _sorted(data[key]) for key in sorted(data)}
     return [_sorted(item) for item in data] if isinstance(data, (list, tuple)) else data
 
@@ -243,7 +243,7 @@ class _Reader:
         trees = {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}
         for node, missing in _dangling(self.problem, trees):
             self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
-        return StoredProgram(self.problem, trees, ProgramCard.from_data(card))
+        return StoredProgram(self.problem, trees, ModelCard.from_data(card))
 
     def tree(self, data: Any, place: Location) -> Tree:
         if len(place) > DEEPEST + 2:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import io
-from counterplan.program.card import ProgramCard
 from counterplan.program.interpreter import Decisions, ProgramRun, decide_actions, run_program
+from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import Tree, leaves, node_names, tested_features
 from counterplan.program.recommendation import recommend
 from counterplan.program.rules import Rule, RuleExtractor
@@ -37,7 +37,7 @@ class Program:
     problem : Problem
     trees : mapping of str to Tree
         A tree for INTERVENE, and one for each function that some choice names.
-    card : ProgramCard, optional
+    model_card : ModelCard, optional
         How the program was made, how it performed and its limitations.
 
     Attributes
@@ -53,7 +53,7 @@ class Program:
 
     problem: Problem
     trees: Mapping[str, Tree]
-    card: ProgramCard = field(default_factory=ProgramCard)
+    model_card: ModelCard = field(default_factory=ModelCard)
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Program:
         StorageError
             If the file cannot be written.
         SettingError
-            If a node that some choice leads to has no tree, or the card holds something other than plain data.
+            If a node that some choice leads to has no tree, or the model card holds something other than plain data.
         """
         io.save(self, path)
 

@@ -7,14 +7,14 @@ from typing import Protocol
 
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats
-from counterplan.program.card import ProgramCard
 from counterplan.program.interpreter import ProgramRun
+from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import Tree
 from counterplan.program.rules import Rule
 
 
 class ProgramParts(Protocol):
-    """A problem, a tree for each node and a card."""
+    """A problem, a tree for each node and a model card."""
 
     @property
     def problem(self) -> Problem:
@@ -25,7 +25,7 @@ class ProgramParts(Protocol):
         """The trees by the name of their node."""
 
     @property
-    def card(self) -> ProgramCard:
+    def model_card(self) -> ModelCard:
         """How the program was made, and how it performed."""
 
 

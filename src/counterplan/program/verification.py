@@ -13,7 +13,7 @@ import numpy as np
 from counterplan.plans import Forbid, allowed_actions, label_of
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.values import listed
-from counterplan.program.card import ProgramCard
+from counterplan.program.model_card import ModelCard
 from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
 
@@ -72,7 +72,7 @@ def verify(program: ProgramLike, people: PeopleTable | People, model: object, fo
     """Query `model`, a BlackBox or anything that it wraps, about the program's plans; see `Program.verify`."""
     from counterplan.blackbox import BlackBox
 
-    card, problem = program.card, program.problem
+    card, problem = program.model_card, program.problem
     read = problem.read(people)
     run = program.run(read.states, allowed_actions(problem, read, forbid))
     rows = np.flatnonzero((run.actions[:, 0] != NO_ACTION) & run.stopped)
@@ -83,7 +83,7 @@ def verify(program: ProgramLike, people: PeopleTable | People, model: object, fo
     return Verification(len(read), len(rows), failing, same, _difference(card, box, problem))
 
 
-def _difference(card: ProgramCard, box: BlackBox, problem: Problem) -> str:
+def _difference(card: ModelCard, box: BlackBox, problem: Problem) -> str:
     """How the decisions of `box` are made differently from those that a program was made for, as a sentence."""
     if card.favourable is None:  # cards before version 0.3
         return ""

@@ -939,7 +939,7 @@ class Recourse:
     ) -> Program:
         """Distil a program: an automaton with a decision tree in each node. Same seed and people, same program.
 
-        Some of the people are held out to evaluate the program with queries; the results are in `program_.card`.
+        Some of the people are held out to evaluate the program with queries; the results are in `program_.model_card`.
 
         Parameters
         ----------

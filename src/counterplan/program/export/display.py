@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from counterplan.drawing import image_tag
-from counterplan.program.export.card_summary import limits, summary
+from counterplan.program.export.model_card_summary import limits, summary
 from counterplan.program.export.resolved import title
 from counterplan.program.export.svg import to_svg
 from counterplan.program.protocol import ProgramLike

@@ -36,7 +36,7 @@ def drawing(program: ProgramLike) -> Drawing:
             edges_of_leaf = [(name, transitions.actions[choice.action].function) for choice in leaf.choices]
             first.update(edges_of_leaf[:1])
             first.update(dict.fromkeys(edges_of_leaf[1:], 0))
-    counted = program.card.to_data().get("transitions")
+    counted = program.model_card.to_data().get("transitions")
     seen = (
         {edge: n for edge, n in counted.items() if isinstance(n, int) and n >= 0}
         if isinstance(counted, Mapping)

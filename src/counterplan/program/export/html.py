@@ -15,8 +15,8 @@ from counterplan.errors import CounterplanError
 from counterplan.problem.parts import Feature
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import visible
-from counterplan.program.export.card_summary import counted, groups, limits, listed, making, summary, used
 from counterplan.program.export.drawing import drawing
+from counterplan.program.export.model_card_summary import counted, groups, limits, listed, making, summary, used
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import derived, resolved, title
 from counterplan.program.export.svg import drawing_style, figure
@@ -124,7 +124,7 @@ def _capital(text: str) -> str:
 def _examples(program: ProgramLike) -> list[Floats]:
     """The examples of the card that match the problem."""
     found = []
-    stored = program.card.to_data().get("examples")
+    stored = program.model_card.to_data().get("examples")
     for person in stored if isinstance(stored, list | tuple) else ():
         try:
             found.append(program.problem.state(person))
@@ -157,7 +157,7 @@ def _range(program: ProgramLike, feature: Feature, examples: list[Floats]) -> tu
     marks = [example[feature.index] for example in examples if not math.isnan(example[feature.index])]
     for tree in program.trees.values():
         marks += _thresholds(tree, feature.index)
-    known = (program.card.ranges or {}).get(feature.name)
+    known = (program.model_card.ranges or {}).get(feature.name)
     marks += known or [edge for edge in feature.bins or () if math.isfinite(edge)]
     marks += [edge for edge in (feature.low, feature.high) if math.isfinite(edge)]
     low, high = (min(marks), max(marks)) if marks else (0.0, 100.0)

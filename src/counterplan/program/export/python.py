@@ -10,8 +10,8 @@ from typing import Any
 
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.program.cautions import cautions
-from counterplan.program.export.card_summary import limits, summary
 from counterplan.program.export.expressions import Resolver, number, numbers, python
+from counterplan.program.export.model_card_summary import limits, summary
 from counterplan.program.export.reasons import reasons
 from counterplan.program.export.resolved import bases, title
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Test, Tree

@@ -39,7 +39,7 @@ def title(problem: Problem) -> str:
 
 def derived(program: ProgramLike) -> list[Cause]:
     """One consequence for each feature that follows from others: all of the problem, or those that the card names."""
-    problem, names = program.problem, program.card.derived
+    problem, names = program.problem, program.model_card.derived
     return [c for c in problem.transitions.derived if names is None or problem.features[c.target].name in names]
 
 

@@ -1,7 +1,7 @@
-"""The card of a program: how it was made, how it performed on people held out, and its limitations.
+"""The model card of a program: how it was made, how it performed on people held out, and its limitations.
 
-Cards are stored as plain data in program.json. A key that is not known, or whose value does not have the expected form,
-is preserved as it is: it is written back unchanged.
+Model cards are stored as plain data in program.json. A key that is not known, or whose value does not have the expected
+form, is preserved as it is: it is written back unchanged.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WithoutFunction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProgramCard:
+class ModelCard:
     """How a program was made, how it performed on people held out, and its limitations.
 
     Parameters
@@ -97,7 +97,7 @@ class ProgramCard:
 
     Examples
     --------
-    >>> card = ProgramCard.from_data({"success": 0.93, "people": {"real": 80, "invented": 20}, "note": "draft"})
+    >>> card = ModelCard.from_data({"success": 0.93, "people": {"real": 80, "invented": 20}, "note": "draft"})
     >>> card.success, card.people.synthetic, card.extra
     (0.93, 20, {'note': 'draft'})
     >>> card.to_data()
@@ -138,7 +138,7 @@ class ProgramCard:
 
         Returns
         -------
-        ProgramCard
+        ModelCard
         """
         known: dict[str, Any] = {}
         extra: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from counterplan.problem.parts import format_number
 from counterplan.problem.values import visible
-from counterplan.program.card import ProgramCard
+from counterplan.program.model_card import ModelCard
 from counterplan.program.text import WIDTH
 
 DRAWN = ("transitions", "examples", "ranges", "derived")
@@ -35,7 +35,7 @@ _TITLES = {
 }
 
 
-def card_text(card: ProgramCard) -> str:
+def card_text(card: ModelCard) -> str:
     """The card as text: known entries first, in a fixed order, then the others; those in `DRAWN` are omitted."""
     data = card.to_data()
     known = [key for key in _TITLES if key in data]

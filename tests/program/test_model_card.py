@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterplan.program import ProgramCard
-from counterplan.program.card import GroupOutcome, WithoutFunction
+from counterplan.program import ModelCard
+from counterplan.program.model_card import GroupOutcome, WithoutFunction
 
 FULL: dict[str, Any] = {
     "made_with": {"method": "policy search on a surrogate", "teaching": {"sure": [0.5, 0.9]}},
@@ -36,7 +36,7 @@ FULL: dict[str, Any] = {
 
 
 def test_every_entry_is_an_attribute() -> None:
-    card: Any = ProgramCard.from_data(FULL)
+    card: Any = ModelCard.from_data(FULL)
     assert not card.extra
     assert card.people.synthetic == 2
     assert card.tried_on.without_plan == 1
@@ -60,9 +60,9 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*FULL, "note"]), JSON | st.sampled_from([*FULL.values()])))
 def test_no_entry_of_a_file_is_lost(data: dict[str, Any]) -> None:
-    card = ProgramCard.from_data(data)
+    card = ModelCard.from_data(data)
     assert card.to_data() == data
-    assert ProgramCard.from_data(card.to_data()) == card
+    assert ModelCard.from_data(card.to_data()) == card
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_no_entry_of_a_file_is_lost(data: dict[str, Any]) -> None:
     ],
 )
 def test_an_entry_of_another_form_is_preserved_but_not_typed(key: str, value: Any) -> None:
-    card = ProgramCard.from_data(FULL | {key: value})
+    card = ModelCard.from_data(FULL | {key: value})
     assert getattr(card, "limitations" if key == "cannot" else key) is None
     assert card.extra == {key: value}
     assert card.to_data() == FULL | {key: value}

@@ -9,10 +9,10 @@ from typing import Any
 
 from counterplan.problem.parts import Feature
 from counterplan.problem.values import visible
-from counterplan.program.card_text import DRAWN, say_shortly
 from counterplan.program.cautions import spoken
 from counterplan.program.export.drawing import drawing
 from counterplan.program.export.resolved import derived
+from counterplan.program.model_card_text import DRAWN, say_shortly
 from counterplan.program.parts import tested_features
 from counterplan.program.protocol import ProgramLike
 
@@ -40,7 +40,7 @@ _HEADINGS = {
 
 def summary(program: ProgramLike) -> list[tuple[str, str]]:
     """The main entries of the card as titles and texts: performance first."""
-    card = program.card.to_data()
+    card = program.model_card.to_data()
     return [(title, _entry_text(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
 
 
@@ -48,7 +48,7 @@ def counted(program: ProgramLike) -> str:
     """What the numbers in the drawing count, with the number of synthetic people, if the card has it."""
     if not drawing(program).people:
         return "rules"
-    people = program.card.people
+    people = program.model_card.people
     if people is None or not people.synthetic:
         return "people that the program was made from"
     return f"people that the program was made from: {people.real:,} real and {people.synthetic:,} invented"
@@ -56,7 +56,7 @@ def counted(program: ProgramLike) -> str:
 
 def making(program: ProgramLike) -> list[tuple[str, str]]:
     """The other entries of the card, such as settings; nested ones are named by their path."""
-    card = program.card.to_data()
+    card = program.model_card.to_data()
     others = {key: value for key, value in card.items() if key not in _TITLES and key not in _ELSEWHERE}
     queries = card.get("questions")
     return list(_entries(others | ({"questions": queries} if isinstance(queries, Mapping) else {}), ""))
@@ -64,7 +64,7 @@ def making(program: ProgramLike) -> list[tuple[str, str]]:
 
 def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]:
     """Tables by protected feature and by forbidden function: a name, headings and rows, each with its group first."""
-    card = program.card.to_data()
+    card = program.model_card.to_data()
     labels = {feature.name: feature.label for feature in program.problem.features}
     every: list[tuple[str, Any, Callable[[str], str]]] = []
     for name, inside in _items(card.get("groups")):
@@ -167,7 +167,7 @@ def limits(program: ProgramLike) -> list[str]:
         sentences.append(
             f"It needs {listed(needed)} only to know which steps are possible, and how much effort they take."
         )
-    more = program.card.to_data().get("cannot", ())
+    more = program.model_card.to_data().get("cannot", ())
     return [*sentences, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
 
 
