@@ -26,7 +26,7 @@ FACADE = "counterplan"
 
 _WORLD = {"errors", "bounded_json", "drawing", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
-_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "survival", "agent", "program"}
+_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "survival", "agent", "program", "scorecard"}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -44,6 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "survival": {*_METERED, "models", "parallel", "plans", "surrogate"},
     "agent": {*_METERED, "parallel"},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},
+    "scorecard": {*_WORLD, "storage", "search", "plans", "program"},
     "plugins": {"errors", "models"},
     "planners": {*_PLANNING, "plugins"},
     "distillation": {*_PLANNING, "planners"},
@@ -192,6 +193,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "io",
             "protocol",
         },
+    },
+    "scorecard": {
+        "scorecard": set(),
     },
     "distillation": {
         "candidate_tests": set(),

@@ -1,0 +1,10 @@
+"""Scorecards: integers by feature and value that plan without a model, and that fit one page.
+
+They import no model, agent, surrogate or planner.
+
+May import: errors, bounded_json, drawing, problem, storage, search, plans, program.
+"""
+
+from counterplan.scorecard.scorecard import CardFeature, Scorecard
+
+__all__ = ["CardFeature", "Scorecard"]
