@@ -238,7 +238,7 @@ class _Writer(AbstractContextManager[None]):
 
 
 class _PlansWriter(_Writer):
-    """Collects all plans, adds reasons if there is a program, and writes them as JSON, CSV and text.
+    """Collects all plans, adds reasons if there is a program or a surrogate, and writes them as JSON, CSV and text.
 
     A file that cannot be written, because the disk is full, does not prevent the other output.
     """
@@ -269,10 +269,10 @@ class _PlansWriter(_Writer):
             raise StorageError("\n".join(map(str, errors)))
 
     def explained(self, plans: Plans) -> Plans:
-        """The plans with reasons if there is a program; a damaged program does not prevent plans."""
+        """The plans with reasons if there is a program or a surrogate; damaged ones do not prevent plans."""
         try:
             parts = [self.recourse.for_target(frozenset(one)) if one else self.recourse for one in {*plans.targets}]
-            if all(part.program_ is None for part in parts):
+            if all(part.program_ is None and part.surrogate_ is None for part in parts):
                 return plans
             return self.recourse.explain(plans)
         except CounterplanError as error:
