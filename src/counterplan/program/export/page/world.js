@@ -1,50 +1,40 @@
-// Runs a program for one person. A state is a list of numbers, one for each feature: a category is the rank of its
-// value, NaN is not known. The same rules, in the same order of arithmetic, as the program in Python.
+// How a person's state changes. A state is a list of numbers, one for each feature: a category is the rank of its value,
+// NaN is not known. The same rules, in the same order of arithmetic, as the problem in Python.
 "use strict";
 
-function makeEngine(program) {
-  const { features, functions, causes, nodes, reasons, cautions, longest, derived } = program;
-  const STOP = functions.length + 1;
-  const consequences = causes.filter((cause) => cause.table || cause.formula !== null);
+function makeWorld({ features, functions, causes, derived, longest }) {
+  const conditions = functions.map((doing) => compiled(doing.when));
+  const formulas = causes.map((cause) => (cause.formula === null ? null : compiled(cause.formula)));
+  const consequences = causes.map((_, index) => index).filter((index) => causes[index].table || formulas[index]);
 
-  function evaluate(node, state, x) {
-    if (!Array.isArray(node)) return node;
+  // An expression as a function of a state and the argument of an action.
+  function compiled(node) {
+    if (!Array.isArray(node)) return () => node;
     const [op, ...args] = node;
-    const value = (i) => evaluate(args[i], state, x);
+    if (op === "at") return (state) => state[args[0]];
+    if (op === "argument") return (_, x) => x;
+    const parts = (op === "in" || op === "base" ? args.slice(0, 1) : args).map(compiled);
+    const [a, b] = parts;
     switch (op) {
-      case "at": return state[args[0]];
-      case "argument": return x;
-      case "and": return args.every((arg) => evaluate(arg, state, x));
-      case "or": return args.some((arg) => evaluate(arg, state, x));
-      case "not": return !value(0);
-      case "missing": return Number.isNaN(value(0));
-      case "in": return args[1].includes(value(0));
-      case "base": { const rank = value(0); return Number.isNaN(rank) ? 0 : args[1][rank]; }
-      case "negate": return -value(0);
-      case "+": return value(0) + value(1);
-      case "-": return value(0) - value(1);
-      case "*": return value(0) * value(1);
-      case "/": { const by = value(1); return by === 0 ? NaN : value(0) / by; }
-      case "==": return value(0) === value(1);
-      case "!=": return value(0) !== value(1);
-      case "<": return value(0) < value(1);
-      case "<=": return value(0) <= value(1);
-      case ">": return value(0) > value(1);
-      case ">=": return value(0) >= value(1);
+      case "and": return (state, x) => parts.every((part) => part(state, x));
+      case "or": return (state, x) => parts.some((part) => part(state, x));
+      case "not": return (state, x) => !a(state, x);
+      case "missing": return (state, x) => Number.isNaN(a(state, x));
+      case "in": return (state, x) => args[1].includes(a(state, x));
+      case "base": return (state, x) => { const rank = a(state, x); return Number.isNaN(rank) ? 0 : args[1][rank]; };
+      case "negate": return (state, x) => -a(state, x);
+      case "+": return (state, x) => a(state, x) + b(state, x);
+      case "-": return (state, x) => a(state, x) - b(state, x);
+      case "*": return (state, x) => a(state, x) * b(state, x);
+      case "/": return (state, x) => { const by = b(state, x); return by === 0 ? NaN : a(state, x) / by; };
+      case "==": return (state, x) => a(state, x) === b(state, x);
+      case "!=": return (state, x) => a(state, x) !== b(state, x);
+      case "<": return (state, x) => a(state, x) < b(state, x);
+      case "<=": return (state, x) => a(state, x) <= b(state, x);
+      case ">": return (state, x) => a(state, x) > b(state, x);
+      case ">=": return (state, x) => a(state, x) >= b(state, x);
       default: throw new Error(`unknown operation ${op}`);
     }
-  }
-
-  // Halves go to the even neighbour.
-  function whole(number) {
-    const below = Math.floor(number), rest = number - below;
-    if (!Number.isFinite(number) || rest === 0) return number;
-    return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
-  }
-
-  // To nine decimals, so that two ways to one value give one value.
-  function rounded(number) {
-    return Math.abs(number) < 2 ** 53 / 1e9 ? whole(number * 1e9) / 1e9 : number;
   }
 
   function within(feature, number) {
@@ -52,49 +42,53 @@ function makeEngine(program) {
     return Number.isFinite(number) && number >= (feature.low ?? -Infinity) && number <= (feature.high ?? Infinity);
   }
 
-  function legal(doing, which, state) {
-    const now = state[doing.target], x = doing.arguments[which];
+  // Functions are numbered, and so are their arguments.
+  function legal(index, which, state) {
+    const doing = functions[index], now = state[doing.target], x = doing.arguments[which];
     if (doing.adds) {
       const feature = features[doing.target], after = rounded(now + x);
       if (!(after >= (feature.low ?? -Infinity) && after <= (feature.high ?? Infinity)) || after === now) return false;
     } else if (now === x) return false;
-    if (!evaluate(doing.when, state, x)) return false;
+    if (!conditions[index](state, x)) return false;
     if (!doing.bounded.length) return true;
-    const after = apply(doing, which, state);
+    const after = apply(index, which, state);
     return doing.bounded.every((target) => within(features[target], after[target]));
   }
 
-  function apply(doing, which, state) {
-    const after = state.slice();
-    const x = doing.arguments[which];
+  function apply(index, which, state) {
+    const doing = functions[index], after = state.slice(), x = doing.arguments[which];
     after[doing.target] = doing.adds ? rounded(state[doing.target] + x) : x;
-    for (const cause of consequences) {
+    for (const place of consequences) {
+      const cause = causes[place];
       if (Object.is(state[cause.source] + 0, after[cause.source] + 0)) continue;
-      const value = consequence(cause, after);
+      const value = consequence(place, after);
       if (!cause.table || !Number.isNaN(value)) after[cause.target] = value;
     }
     return after;
   }
 
-  function consequence({ source, target, table, formula }, state) {
+  function consequence(place, state) {
+    const { source, target, table } = causes[place];
     if (table) return Number.isNaN(state[source]) ? NaN : table[state[source]] ?? NaN;
-    const value = evaluate(formula, state);
+    const value = formulas[place](state);
     return features[target].integer ? whole(value) : rounded(value);
   }
 
   // The state with the features that follow from others.
   function derive(state) {
     const after = state.slice();
-    for (const index of derived) after[causes[index].target] = consequence(causes[index], after);
+    for (const place of derived) after[causes[place].target] = consequence(place, after);
     return after;
   }
 
-  function effort(doing, which, state) {
+  // The effort as the problem defines it, not yet rounded.
+  function cost(index, which, state) {
+    const doing = functions[index];
     let scale = 1;
     for (const cause of causes) {
       if (cause.target === doing.target) scale *= easier(cause, state[cause.source]);
     }
-    return rounded(doing.surcharge[which] + doing.base[which] * scale);
+    return doing.surcharge[which] + doing.base[which] * scale;
   }
 
   function easier({ by_value, intervals }, number) {
@@ -106,77 +100,8 @@ function makeEngine(program) {
     return 1;
   }
 
-  function passes({ at, least, among }, state) {
-    if (least !== undefined) return state[at] >= least;
-    return among ? among.includes(state[at]) : Number.isNaN(state[at]);
-  }
-
-  function leafOf(tree, state) {
-    while (tree.if) tree = passes(tree.if, state) ? tree.then : tree.else;
-    return tree;
-  }
-
-  // Which argument of a choice is taken, by number; -1 if none can be.
-  function pick({ argument, reach, function: index }, state, cannot) {
-    const doing = functions[index];
-    const can = (i) => !cannot.has(doing.actions[i]) && legal(doing, i, state);
-    if (cannot.has(doing.name)) return -1;
-    if (reach === undefined) return can(argument) ? argument : -1;
-    const way = doing.arguments.every((x) => x < 0) ? -1 : 1;
-    const after = doing.arguments.map((x) => way * rounded(state[doing.target] + x));
-    const possible = after.map((_, i) => i).filter(can);
-    const enough = possible.filter((i) => after[i] >= way * reach);
-    if (enough.length) return enough.reduce((best, i) => (after[i] < after[best] ? i : best));
-    return possible.length ? possible.reduce((best, i) => (after[i] > after[best] ? i : best)) : -1;
-  }
-
-  function recommend(start, cannot = new Set()) {
-    const plan = run(start, cannot);
-    return { ...plan, caution: plan.steps.length && cannot.size ? caution(plan, run(start, new Set()), cannot) : "" };
-  }
-
-  // What is to be said of a plan that would be another one if nothing were forbidden.
-  function caution(plan, freely, cannot) {
-    if (plan.taken.join() === freely.taken.join()) return "";
-    const off = functions.map((doing) => doing.actions.map((action) => cannot.has(doing.name) || cannot.has(action)));
-    const touched = functions.map((_, i) => i).filter((i) => off[i].includes(true));
-    return touched.length === 1 && !off[touched[0]].includes(false) ? cautions.without[touched[0]] : cautions.otherwise;
-  }
-
-  function run(start, cannot) {
-    let state = start, node = 0;
-    const steps = [], ways = [], taken = [];
-    while (nodes[node]) {
-      const leaf = leafOf(nodes[node], state);
-      let rank = -1, which = -1;
-      for (const [i, choice] of leaf.do.entries()) {
-        if (choice.function === undefined) which = steps.length ? 0 : -1;
-        else which = steps.length < longest ? pick(choice, state, cannot) : -1;
-        if (which >= 0) { rank = i; break; }
-      }
-      if (rank < 0) break;
-      const reason = reasons[node][leaf.leaf][rank];
-      const doing = functions[leaf.do[rank].function];
-      const next = doing ? leaf.do[rank].function + 1 : STOP;
-      ways.push([node, next]);
-      if (!doing) {
-        const cost = rounded(steps.reduce((sum, step) => sum + step.cost, 0));
-        return { status: "found", steps, cost, ways, taken, reason };
-      }
-      const after = apply(doing, which, state);
-      steps.push({
-        function: doing.name, argument: doing.natives[which], cost: effort(doing, which, state),
-        text: say(doing, which, state, after), reason,
-      });
-      taken.push(doing.actions[which]);
-      state = after;
-      node = next;
-    }
-    return { status: "not_found", steps: [], cost: null, ways, taken: [], tried: steps };
-  }
-
-  function say(doing, which, before, after) {
-    const feature = features[doing.target], x = doing.arguments[which];
+  function say(index, which, before, after) {
+    const doing = functions[index], feature = features[doing.target], x = doing.arguments[which];
     const words = {
       argument: inWords(feature, x), amount: inWords(feature, Math.abs(x)),
       before: inWords(feature, before[doing.target]), after: inWords(feature, after[doing.target]),
@@ -184,7 +109,19 @@ function makeEngine(program) {
     return doing.phrase.replace(/\{(argument|amount|before|after)\}/g, (_, word) => words[word]);
   }
 
-  return { recommend, within, derive };
+  return { features, functions, longest, legal, apply, cost, derive, within, say };
+}
+
+// Halves go to the even neighbour.
+function whole(number) {
+  const below = Math.floor(number), rest = number - below;
+  if (!Number.isFinite(number) || rest === 0) return number;
+  return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
+}
+
+// To nine decimals, so that two ways to one value give one value.
+function rounded(number) {
+  return Math.abs(number) < 2 ** 53 / 1e9 ? whole(number * 1e9) / 1e9 : number;
 }
 
 function inWords(feature, number) {
