@@ -165,7 +165,11 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "protocol",
         },
         "export.display": {"export.model_card_summary", "export.resolved", "export.svg", "protocol"},
+        "export.form": {"export.resolved", "protocol"},
+        "export.document": {"export.form", "export.resolved"},
         "export.html": {
+            "export.document",
+            "export.form",
             "export.model_card_summary",
             "export.drawing",
             "export.reasons",
@@ -199,6 +203,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "scorecard": {
         "scorecard": set(),
+        "export": set(),
+        "wording": {"scorecard"},
+        "export.html": {"scorecard", "wording"},
     },
     "distillation": {
         "candidate_tests": set(),
