@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,7 +36,6 @@ from counterplan.scorecard.io import is_card
 from counterplan.scorecard.io import to_json as card_json
 from counterplan.storage.files import MissingFileError, require_writable, write_whole
 from counterplan.storage.workspace import CARD, PROGRAM, Workspace
-
 
 FORMS = {"program": PROGRAM, "card": CARD}
 """What can be distilled, and its file in a folder."""
@@ -99,21 +98,16 @@ def distil(
     )
     recourse = load_recourse(workspace, inputs.box, refits=inputs.refits or None)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:
-        made = recourse.distil(  # type: ignore[call-overload]
-            inputs.people(),
-            form=form,
-            target=chosen,
-            traces=traces,
-            rounds=rounds,
-            max_conditions=max_conditions,
-            prefer=prefer,
-            preset=preset,
-            protected=protected,
-            survival=read_survival_option(survival),
-            seed=seed,
-            jobs=jobs,
-            progress=stage_display(bar),
-        )
+        common: dict[str, Any] = {"target": chosen, "traces": traces, "protected": protected, "seed": seed}
+        common |= {"jobs": jobs, "progress": stage_display(bar)}
+        for_programs: dict[str, Any] = {"rounds": rounds, "max_conditions": max_conditions, "prefer": prefer}
+        for_programs |= {"preset": preset, "survival": read_survival_option(survival)}
+        made: Program | Scorecard
+        if form == "card":
+            given = {name: value for name, value in for_programs.items() if value not in (None, "default")}
+            made = recourse.distil(inputs.people(), form="card", **common, **given)
+        else:
+            made = recourse.distil(inputs.people(), **common, **for_programs)
     save = recourse.save_program if form == "program" else recourse.save_card
     saved = save(path, target=chosen)
     option = ("" if form == "program" else " --form card") + ("" if target is None else f" --target '{target}'")
@@ -157,7 +151,10 @@ def export(
     target: TargetName = None,
 ) -> None:
     """Write a program or a card as a page, a module, a drawing or a file, or draw the trace of one person."""
+    from counterplan.program.export import export as export_program
     from counterplan.program.export import trace_svg
+    from counterplan.scorecard.export import export as export_card
+    from counterplan.scorecard.export import to_html
 
     if person is None and (people is not None or forbid):
         raise SettingError("--people and --forbid are for the trace of one person; give --person as well")
@@ -171,9 +168,11 @@ def export(
         row = people_of_program(folder, exported.problem, people).take([person]).people()
         write_whole(to, trace_svg(exported, row, forbid=forbid or ()).encode("utf-8", "replace"))
     elif to.suffix.lower() == ".html" and form is None and (both := _both(folder, target)) is not None:
-        write_page(to, *both)
+        write_whole(to, to_html(*both).encode("utf-8", "replace"))
+    elif isinstance(exported, Program):
+        export_program(exported, to)
     else:
-        exported.export(to)
+        export_card(exported, to)
     echo(f"Wrote {to}.")
 
 

@@ -70,7 +70,7 @@ def load_card(folder: str | Path, problem: Problem | None = None, *, target: Tar
         If there is no card, it is damaged, or it is about another problem.
     """
     path = _distilled(CARD, "card", " --form card", folder, problem, target)
-    return _checked(read_card(path, follow_links=False), path, "card", problem, target)
+    return _checked(Scorecard(*read_card(path, follow_links=False)), path, "card", problem, target)
 
 
 def _distilled(
@@ -86,7 +86,8 @@ def _distilled(
     path = workspace.path(file)
     if not path.exists():
         option = "" if target is None else " --target OUTCOME"
-        raise MissingFileError(f"{path}: there is no {what} yet; make one with 'counterplan distil {folder}{form}{option}'")
+        command = f"counterplan distil {folder}{form}{option}"
+        raise MissingFileError(f"{path}: there is no {what} yet; make one with '{command}'")
     return path
 
 

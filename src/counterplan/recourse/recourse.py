@@ -459,8 +459,7 @@ class Recourse:
             queried again.
         problem : Problem, optional
             Another problem over the same features and outcome, with other costs, limits or actions. The surrogate, a
-            model of the black box, is reused; the agent, the program and the card, which belong to the saved problem, are
-            not.
+            model of the black box, is reused; the agent, program and card, which belong to the saved problem, are not.
         dtypes : mapping or DataFrame, optional
             The types that the model expects, as for `Recourse`; they are not saved.
         refits, refit : sequence of models, and callable, optional
@@ -956,11 +955,36 @@ class Recourse:
 
     @overload
     def distil(
-        self, people: PeopleTable | People, *, form: Literal["program"] = "program", **options: Any
+        self,
+        people: PeopleTable | People,
+        *,
+        form: Literal["program"] = "program",
+        target: TargetLike | None = None,
+        traces: int | None = None,
+        rounds: int | None = None,
+        max_conditions: int | None = None,
+        prefer: str | None = None,
+        preset: str = "default",
+        protected: bool | None = None,
+        survival: SurvivalLike | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+        progress: DistilProgress | bool | None = None,
     ) -> Program: ...
 
     @overload
-    def distil(self, people: PeopleTable | People, *, form: Literal["card"], **options: Any) -> Scorecard: ...
+    def distil(
+        self,
+        people: PeopleTable | People,
+        *,
+        form: Literal["card"],
+        target: TargetLike | None = None,
+        traces: int | None = None,
+        protected: bool | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+        progress: DistilProgress | bool | None = None,
+    ) -> Scorecard: ...
 
     def distil(
         self,
