@@ -955,8 +955,9 @@ class Recourse:
             Maximum number of rounds of policy search.
         max_conditions : int, optional
             Maximum number of features that a rule tests.
-        prefer : {"success", "effort", "short"}, optional
-            Objective to favour: success, low cost, or short rules. Default: a balance of the three.
+        prefer : {"short", "balanced", "success", "effort"}, optional
+            "short" (default): a program of about a page. The others have hundreds of rules and cheaper plans:
+            "success" favours plans that hold, "effort" cheap ones, "balanced" neither.
         preset : {"default", "paper"}, default="default"
             "default" searches for the program with the best expected result on the surrogate, without queries;
             "paper" imitates plans that the agent finds with the paper's search (train it with the paper's settings:
