@@ -63,7 +63,8 @@ def add_fallbacks(
             continue
         tree = result[node]
         first = {node: _with_leaves(tree, iter([Leaf(leaf.choices[:1]) for _, leaf in leaves(tree)]))}
-        stuck = at_node.take(np.flatnonzero(evaluator.decide(first, at_node) == NO_ACTION))
+        given = np.array([bool(leaf.choices) for _, leaf in leaves(tree)])[decide(tree, at_node.states)]
+        stuck = at_node.take(np.flatnonzero(given & (evaluator.decide(first, at_node) == NO_ACTION)))
         sampled, weight = sample_stuck(stuck, settings, random)
         open_ = order.open_choices(node, list(evaluator.choices))
         outcome = evaluator.outcomes(result, sampled, open_)
@@ -147,6 +148,8 @@ class LeafContext:
         Its own ones save at least the penalty of a leaf each, or the shared ones mostly fail for people who cannot use
         some function.
         """
+        if not leaf.choices:
+            return leaf
         first = self.choices.index(leaf.choices[0])
         own = self.fallbacks(leaf.choices[1:], stuck)
         order = [number for number in shared if number != first]

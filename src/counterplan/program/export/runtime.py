@@ -94,7 +94,8 @@ def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> 
     for name in cannot:
         if name not in actions and not any(name in names for names in actions.values()):
             raise ValueError(f"there is no function or action {name!r}; there are {', '.join(world.functions)}")
-    plan, caution = _run(world, state, cannot), ""
+    plan = _run(world, state, cannot)
+    caution = plan.pop("given_up", "")
     unrestricted = _run(world, state, ()) if cannot and plan["steps"] else plan
     if _actions(plan) != _actions(unrestricted):
         forbidden = {name: names if name in cannot else names & cannot for name, names in actions.items()}
@@ -125,7 +126,8 @@ def _run(world: _World, state: State, cannot: Collection[str]) -> dict[str, Any]
         value, text = world.functions[node].values[which], _step_text(world, node, which, state, after)
         steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
         state = after
-    return {"status": "not_found", "steps": [], "cost": None, "reason": None}
+    given_up = {} if steps or choices else {"given_up": world.because[node][rule][0]}
+    return {"status": "not_found", "steps": [], "cost": None, "reason": None, **given_up}
 
 
 def _choose(
