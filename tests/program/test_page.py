@@ -18,7 +18,8 @@ import worlds
 from counterplan.problem import Problem
 from counterplan.program import Choice, Leaf, ModelCard, Program, Split, Test, leaves
 from counterplan.program.export import export
-from counterplan.program.export.html import page_data
+from counterplan.program.export.document import page_data
+from counterplan.program.export.html import program_part
 from program import programs
 from program.random_programs import random_program
 from program.test_export import answered, expected, hostile, some_forbidden, wishes
@@ -31,8 +32,13 @@ pytestmark = pytest.mark.skipif(
 QUIET = [f"--{word}" for word in ("disable-background-networking", "disable-component-update", "disable-sync")]
 ASK = """([states, cannot]) => {
   const started = performance.now();
-  const plans = states.map((state) => counterplan.recommend(state.map((number) => number ?? NaN), new Set(cannot)));
+  const { recommend } = counterplan.parts.program;
+  const plans = states.map((state) => recommend(state.map((number) => number ?? NaN), new Set(cannot)));
   return [plans, performance.now() - started];
+}"""
+LOAD = """(data) => {
+  const world = makeWorld(data.world);
+  counterplan.parts.program.recommend = makeRules(world, data.program).recommend;
 }"""
 SCREENS = os.environ.get("COUNTERPLAN_SCREENSHOTS")
 """A folder for pictures, for people to look at."""
@@ -141,7 +147,7 @@ def test_script_agrees_in_many_worlds(opened: Open) -> None:
         problem = Problem.from_dict(worlds.random_problem(seed))
         program = random_program(problem, seed, depth=2, stops=0.8)
         people = worlds.random_people(problem, seed, 10)
-        page.evaluate("(data) => { counterplan.recommend = makeEngine(data).recommend; }", page_data(program))
+        page.evaluate(LOAD, page_data([program_part(program)]))
         assert ask(page, problem.read(people).states, [])[0] == expected(program, people), f"world {seed}"
 
 
@@ -152,9 +158,9 @@ def test_plan_switch_and_no_plan(opened: Open) -> None:
     assert [text.strip() for text in page.locator(".timeline .what").all_inner_texts()][:-1] == [
         step.text for step in wanted.steps
     ]
-    assert f"because {wanted.steps[0].reason}" in page.locator("#result").inner_text()
+    assert f"because {wanted.steps[0].reason}" in page.locator("#program-result").inner_text()
     assert page.locator(".node.lit").count() == len(wanted.steps) + 2
-    assert "Not checked with the model that decides. Have it checked" in page.locator("#result").inner_text()
+    assert "Not checked with the model that decides. Have it checked" in page.locator("#program-result").inner_text()
     shoot(page, "desktop-light")
 
     age = page.get_by_label("Your age", exact=True)
@@ -170,7 +176,7 @@ def test_plan_switch_and_no_plan(opened: Open) -> None:
     for switch in page.get_by_role("switch").all():
         switch.check()
     playwright.expect(page.locator("#said")).to_have_text("No plan")
-    told = page.locator("#result").inner_text()
+    told = page.locator("#program-result").inner_text()
     assert "No plan" in told
     assert "does not prove that there is none" in told
     shoot(page, "no-plan")
@@ -184,7 +190,10 @@ def test_plan_switch_and_no_plan(opened: Open) -> None:
     shown = [text.strip() for text in page.locator(".timeline .what").all_inner_texts()][:-1]
     assert shown == [step.text for step in other.steps]
     assert other.caution
-    assert f"Not checked with the model that decides. {other.caution} Have it" in page.locator("#result").inner_text()
+    assert (
+        f"Not checked with the model that decides. {other.caution} Have it"
+        in page.locator("#program-result").inner_text()
+    )
 
 
 def example_table(program: Program) -> Any:
@@ -273,10 +282,10 @@ def test_whatever_is_entered_gets_an_answer(opened: Open) -> None:
         for typed in ("1e999", "-1e300", "999999999999", "0", "-0", "1.5", "e", ""):
             field.fill("")
             field.press_sequentially(typed)
-            told = page.locator("#result").inner_text()
+            told = page.locator("#program-result").inner_text()
             assert "effort" in told or "No plan" in told or "as soon as this is corrected" in told, typed
             finite = page.evaluate(
-                "counterplan.program && !document.getElementById('result').innerText.match(/NaN|Infin/)"
+                "counterplan.data && !document.getElementById('program-result').innerText.match(/NaN|Infin/)"
             )
             assert finite, typed
         field.fill("")
@@ -296,8 +305,8 @@ def test_numbers_beyond_what_the_program_knows_are_remarked_on(opened: Open) -> 
         age.fill(typed)
         assert "Is that right? Most people have" in odd.inner_text(), typed
         assert age.get_attribute("aria-invalid") == "false"
-        assert page.locator("#result").inner_text().strip()
-        assert "as soon as this is corrected" not in page.locator("#result").inner_text()
+        assert page.locator("#program-result").inner_text().strip()
+        assert "as soon as this is corrected" not in page.locator("#program-result").inner_text()
     assert page.evaluate(CONTRAST) == []
     for typed in (str(low), str(high), "40"):
         age.fill(typed)
@@ -409,7 +418,7 @@ def test_features_that_people_contradict_are_asked(opened: Open) -> None:
 )
 def test_sliders_follow_bounds_and_people(card: dict[str, Any], limit: Any, bill: Any) -> None:
     """A bound of the problem, else the range of the people, widened to what the examples have."""
-    fields = {field["feature"]: field for field in page_data(ratio_program(**card))["fields"]}
+    fields = {field["feature"]: field for field in page_data([program_part(ratio_program(**card))])["fields"]}
     assert (fields[0]["low"], fields[0]["high"]) == limit
     assert fields[1]["low"] <= bill[0]
     assert fields[1]["high"] >= bill[1]

@@ -1,4 +1,4 @@
-"""Protocols of programs, for functions that `Program` calls; `Program` implements both."""
+"""Protocols of programs, for functions that `Program` calls; `Program` implements all of them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from counterplan.program.parts import Tree
 from counterplan.program.rules import Rule
 
 
-class ProgramParts(Protocol):
-    """A problem, a tree for each node and a model card."""
+class Artefact(Protocol):
+    """Something distilled from a model: a program or a scorecard."""
 
     @property
     def problem(self) -> Problem:
-        """The problem that the program was made for."""
+        """The problem that it was made for."""
+
+    @property
+    def model_card(self) -> ModelCard:
+        """How it was made, and how it performed."""
+
+
+class ProgramParts(Artefact, Protocol):
+    """A problem, a tree for each node and a model card."""
 
     @property
     def trees(self) -> Mapping[str, Tree]:
         """The trees by the name of their node."""
-
-    @property
-    def model_card(self) -> ModelCard:
-        """How the program was made, and how it performed."""
 
 
 class ProgramLike(ProgramParts, Protocol):

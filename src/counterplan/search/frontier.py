@@ -98,7 +98,7 @@ class Frontier:
         self.keys = StateKeys(problem, starts)
         self.mutable = self.transitions.mutable
         self.costs = ActionCosts(self.transitions, cost_weights)
-        self.unit = _unit(self.costs, problem.max_actions)
+        self.unit = cost_unit(self.costs, problem.max_actions)
         least = self.costs.least()[:, :-1].min(axis=1, initial=np.inf) / self.unit
         widths = np.where(np.isfinite(least), np.maximum(1, np.floor(least)), 1).astype(np.int64)
         self.width: Longs = np.broadcast_to(widths, len(starts))
@@ -371,7 +371,7 @@ class Frontier:
         return np.lexsort((*words, labels.depth, labels.cost))
 
 
-def _unit(costs: ActionCosts, max_actions: int) -> float:
+def cost_unit(costs: ActionCosts, max_actions: int) -> float:
     """The unit of integer costs: 1e-9, smaller if some unweighted action costs less, larger if costs are very large."""
     least = costs.least()
     positive = least[least > 0]

@@ -14,7 +14,7 @@ from counterplan.program.export.drawing import drawing
 from counterplan.program.export.resolved import derived
 from counterplan.program.model_card_text import DRAWN, say_shortly
 from counterplan.program.parts import tested_features
-from counterplan.program.protocol import ProgramLike
+from counterplan.program.protocol import Artefact, ProgramLike
 
 _TITLES = {
     "people": "people it was made from",
@@ -38,9 +38,9 @@ _HEADINGS = {
 }
 
 
-def summary(program: ProgramLike) -> list[tuple[str, str]]:
+def summary(artefact: Artefact) -> list[tuple[str, str]]:
     """The main entries of the card as titles and texts: performance first."""
-    card = program.model_card.to_data()
+    card = artefact.model_card.to_data()
     return [(title, _entry_text(key, card[key])) for key, title in _TITLES.items() if card.get(key) is not None]
 
 
@@ -54,18 +54,18 @@ def counted(program: ProgramLike) -> str:
     return f"people that the program was made from: {people.real:,} real and {people.synthetic:,} invented"
 
 
-def making(program: ProgramLike) -> list[tuple[str, str]]:
+def making(artefact: Artefact) -> list[tuple[str, str]]:
     """The other entries of the card, such as settings; nested ones are named by their path."""
-    card = program.model_card.to_data()
+    card = artefact.model_card.to_data()
     others = {key: value for key, value in card.items() if key not in _TITLES and key not in _ELSEWHERE}
     queries = card.get("questions")
     return list(_entries(others | ({"questions": queries} if isinstance(queries, Mapping) else {}), ""))
 
 
-def groups(program: ProgramLike) -> list[tuple[str, list[str], list[list[str]]]]:
+def groups(artefact: Artefact) -> list[tuple[str, list[str], list[list[str]]]]:
     """Tables by protected feature and by forbidden function: a name, headings and rows, each with its group first."""
-    card = program.model_card.to_data()
-    labels = {feature.name: feature.label for feature in program.problem.features}
+    card = artefact.model_card.to_data()
+    labels = {feature.name: feature.label for feature in artefact.problem.features}
     every: list[tuple[str, Any, Callable[[str], str]]] = []
     for name, inside in _items(card.get("groups")):
         every.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from counterplan.problem import Problem
@@ -12,24 +12,29 @@ from counterplan.problem.values import text_of
 from counterplan.program.cautions import cautions, spoken
 from counterplan.program.export.expressions import Resolver
 from counterplan.program.parts import Choice, Leaf, Test, Tree
-from counterplan.program.protocol import ProgramLike
+from counterplan.program.protocol import Artefact, ProgramLike
 
 
-def resolved(program: ProgramLike) -> dict[str, Any]:
-    """Features, functions, causes and trees as JSON data; null is a missing value or an infinite bound."""
-    problem = program.problem
+def problem_data(problem: Problem, derived: Sequence[Cause]) -> dict[str, Any]:
+    """Features, functions and causes as JSON data; null is a missing value or an infinite bound.
+
+    `derived` holds the causes of features that are computed from others.
+    """
     transitions = problem.transitions
     return {
         "name": problem.name,
         "title": title(problem),
         "longest": problem.max_actions,
         "features": [_feature(feature) for feature in problem.features],
-        "functions": [_function(problem, function) for function in transitions.functions],
+        "functions": [_function(problem, index) for index in range(len(transitions.functions))],
         "causes": [_cause(problem, cause) for cause in transitions.causes],
-        "derived": [transitions.causes.index(cause) for cause in derived(program)],
-        "nodes": [_node(program, name) for name in program.nodes],
-        "cautions": cautions(program)._asdict(),
+        "derived": [transitions.causes.index(cause) for cause in derived],
     }
+
+
+def program_data(program: ProgramLike) -> dict[str, Any]:
+    """The trees of a program and its cautions as JSON data."""
+    return {"nodes": [_node(program, name) for name in program.nodes], "cautions": cautions(program)._asdict()}
 
 
 def title(problem: Problem) -> str:
@@ -37,9 +42,9 @@ def title(problem: Problem) -> str:
     return str(problem.to_dict().get("title") or problem.name)
 
 
-def derived(program: ProgramLike) -> list[Cause]:
+def derived(artefact: Artefact) -> list[Cause]:
     """One consequence for each feature that follows from others: all of the problem, or those that the card names."""
-    problem, names = program.problem, program.model_card.derived
+    problem, names = artefact.problem, artefact.model_card.derived
     return [c for c in problem.transitions.derived if names is None or problem.features[c.target].name in names]
 
 
@@ -69,7 +74,9 @@ def _feature(feature: Feature) -> dict[str, Any]:
     }
 
 
-def _function(problem: Problem, function: Function) -> dict[str, Any]:
+def _function(problem: Problem, index: int) -> dict[str, Any]:
+    transitions, function = problem.transitions, problem.transitions.functions[index]
+    span, follows = transitions.spans[index], transitions.in_order[index, : transitions.stop]
     resolve = Resolver(problem.features, function, bases(problem, function))
     return {
         "name": function.name,
@@ -83,7 +90,11 @@ def _function(problem: Problem, function: Function) -> dict[str, Any]:
         "base": function.base.tolist(),
         "surcharge": function.surcharge.tolist(),
         "phrase": function.phrase,
-        "bounded": [cause.target for cause in problem.transitions.followers_of(function)],
+        "bounded": [cause.target for cause in transitions.followers_of(function)],
+        "changes": sorted(transitions.changed_by(function)),
+        "skips": sorted({int(other) for other in transitions.function_of[:-1][~follows]}),
+        "least": transitions.least_costs[span].tolist(),
+        "most": transitions.most_costs[span].tolist(),
     }
 
 

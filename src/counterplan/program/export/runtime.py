@@ -1,6 +1,7 @@
-"""What a program written as Python needs to run: the text of this file, from the line below, goes into the module.
+"""What a program or card written as Python needs to run: the text of this file, from the line below, goes into modules.
 
-It uses nothing but the standard library of Python 3.9, and knows nothing of counterplan.
+Reading people, and legality, costs, effects and words of actions. It uses nothing but the standard library of
+Python 3.9, and knows nothing of counterplan.
 """
 
 from __future__ import annotations
@@ -51,111 +52,26 @@ class _Cause(NamedTuple):
     formula: Callable[[State], float] | None = None
 
 
-class _Choice(NamedTuple):
-    function: str
-    argument: Any = None
-    goal: float | None = None
-
-
-def do(function: str, argument: Any) -> _Choice:
-    """A function with this argument."""
-    return _Choice(function, argument)
-
-
-def reach(function: str, goal: float) -> _Choice:
-    """A function with the smallest change that brings its feature to `goal` or beyond, or else the largest."""
-    return _Choice(function, goal=goal)
-
-
-stop = _Choice("STOP")
-
-
 class _World(NamedTuple):
     longest: int
     features: Mapping[str, _Feature]
     functions: Mapping[str, _Function]
     causes: Sequence[_Cause]
-    nodes: Mapping[str, Callable[[State], tuple[int, Sequence[_Choice]]]]
-    """Each gives the number of a rule, and what it would do, the best first."""
-    because: Mapping[str, Sequence[Sequence[str]]]
-    """Why, in words: of each rule of each node, for each thing it would do."""
-    without: Mapping[str, str]
-    """What is to be said of other plans than usual, where one function is forbidden."""
-    otherwise: str
-    """And where anything else is."""
 
 
-def _plan(world: _World, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
-    state = _read(world, person)
-    cannot = {cannot} if isinstance(cannot, str) else set(cannot or ())
-    actions = {
-        name: {f"{name}={_text_of(value)}" for value in function.values} for name, function in world.functions.items()
-    }
-    for name in cannot:
-        if name not in actions and not any(name in names for names in actions.values()):
+def _actions_of(world: _World, name: str) -> list[str]:
+    """The names of the actions of a function."""
+    return [f"{name}={_text_of(value)}" for value in world.functions[name].values]
+
+
+def _names(world: _World, given: Collection[str]) -> set[str]:
+    """Names of functions and actions as a set; one alone may be given as text."""
+    names = {given} if isinstance(given, str) else set(given or ())
+    known = {*world.functions, *(action for name in world.functions for action in _actions_of(world, name))}
+    for name in names:
+        if name not in known:
             raise ValueError(f"there is no function or action {name!r}; there are {', '.join(world.functions)}")
-    plan = _run(world, state, cannot)
-    caution = plan.pop("given_up", "")
-    unrestricted = _run(world, state, ()) if cannot and plan["steps"] else plan
-    if _actions(plan) != _actions(unrestricted):
-        forbidden = {name: names if name in cannot else names & cannot for name, names in actions.items()}
-        affected = [name for name in actions if forbidden[name]]
-        alone = len(affected) == 1 and forbidden[affected[0]] == actions[affected[0]]
-        caution = world.without[affected[0]] if alone else world.otherwise
-    return {**plan, "caution": caution}
-
-
-def _actions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(step["function"], _text_of(step["argument"])) for step in plan["steps"]]
-
-
-def _run(world: _World, state: State, cannot: Collection[str]) -> dict[str, Any]:
-    node = "INTERVENE"
-    steps: list[dict[str, Any]] = []
-    while node in world.nodes:
-        rule, choices = world.nodes[node](state)
-        chosen = _choose(world, state, choices, cannot, len(steps))
-        if chosen is None:
-            break
-        rank, which = chosen
-        reason, node = world.because[node][rule][rank], choices[rank].function
-        if node == "STOP":
-            cost = round(math.fsum(step["cost"] for step in steps), 9)
-            return {"status": "found", "steps": steps, "cost": cost, "reason": reason}
-        cost, after = _cost(world, node, which, state), _apply(world, node, which, state)
-        value, text = world.functions[node].values[which], _step_text(world, node, which, state, after)
-        steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
-        state = after
-    given_up = {} if steps or choices else {"given_up": world.because[node][rule][0]}
-    return {"status": "not_found", "steps": [], "cost": None, "reason": None, **given_up}
-
-
-def _choose(
-    world: _World, state: State, choices: Sequence[_Choice], cannot: Collection[str], done: int
-) -> tuple[int, int] | None:
-    """The number of the first choice that is possible, and the place of its argument."""
-    for rank, choice in enumerate(choices):
-        name = choice.function
-        if name == "STOP" and done:
-            return rank, 0
-        if name == "STOP" or name in cannot or done == world.longest:
-            continue
-        function, goal = world.functions[name], choice.goal
-        possible = [
-            i
-            for i, value in enumerate(function.values)
-            if f"{name}={_text_of(value)}" not in cannot and _legal(world, name, i, state)
-        ]
-        if goal is None:
-            which = [i for i in possible if _text_of(function.values[i]) == _text_of(choice.argument)]
-        else:
-            sign = -1 if all(argument < 0 for argument in function.arguments) else 1
-            after = [sign * _rounded(state[function.target] + argument) for argument in function.arguments]
-            enough = [i for i in possible if after[i] >= sign * goal]
-            which = sorted(enough, key=after.__getitem__) or sorted(possible, key=lambda i: -after[i])
-        if which:
-            return rank, which[0]
-    return None
+    return names
 
 
 def _legal(world: _World, name: str, which: int, state: State) -> bool:
@@ -178,11 +94,15 @@ def _within(feature: _Feature, number: float) -> bool:
 
 
 def _cost(world: _World, name: str, which: int, state: State) -> float:
+    return round(_exact_cost(world, name, which, state), 9)
+
+
+def _exact_cost(world: _World, name: str, which: int, state: State) -> float:
     function, scale = world.functions[name], 1.0
     for cause in world.causes:
         if cause.target == function.target and cause.scale is not None:
             scale *= cause.scale(state[cause.source])
-    return round(function.surcharge[which] + function.base[which] * scale, 9)
+    return function.surcharge[which] + function.base[which] * scale
 
 
 def _apply(world: _World, name: str, which: int, state: State) -> State:

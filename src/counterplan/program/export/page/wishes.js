@@ -1,0 +1,109 @@
+// What a person cannot do and, where plans are made for one's own effort, how hard the rest is.
+"use strict";
+
+const HARD = [
+  [0.25, "much easier for me: a quarter of the effort"], [0.35, "much easier for me: about a third of the effort"],
+  [0.5, "easier for me: half the effort"], [0.7, "a little easier for me"], [1, "as hard as for most people"],
+  [1.4, "a little harder for me"], [2, "harder for me: twice the effort"],
+  [2.8, "much harder for me: about three times the effort"], [4, "much harder for me: four times the effort"],
+];
+const USUAL = 4;
+
+function makeWishes(data, world, answer) {
+  const { features, functions } = world;
+  const cannot = new Set(), weights = {};
+  const shown = functions.map((_, index) => index).filter((index) => data.reached[index]);
+  const same = (doing) => shown.filter((index) => functions[index].target === doing.target);
+  const changed = (doing) => (same(doing).length > 1 ? doing.spoken : features[doing.target].label);
+  const boxes = functions.map((doing, index) => {
+    const box = make("input", { type: "checkbox", id: `cannot-${index}` });
+    box.addEventListener("change", () => { set(index, box.checked); answer(); });
+    return box;
+  });
+  const rows = new Map();
+  let refresh = () => {};
+
+  function set(index, off) {
+    boxes[index].checked = off;
+    rows.get(index)?.classList.toggle("off", off);
+    if (off) cannot.add(functions[index].name);
+    else cannot.delete(functions[index].name);
+    refresh();
+  }
+
+  function allow(names) {
+    functions.forEach((doing, index) => { if (names.includes(doing.name)) set(index, false); });
+  }
+
+  const title = (text) => make("legend", { text });
+  const note = (text) => make("p", { className: "note", text });
+
+  // A switch for each function.
+  function switches() {
+    const all = shown.map((index) => {
+      const doing = functions[index];
+      boxes[index].setAttribute("role", "switch");
+      const more = same(doing).length > 1 ? [make("small", { text: doing.spoken })] : [];
+      return make("label", { className: "switch" }, make("span", {}, capital(features[doing.target].label), ...more), boxes[index]);
+    });
+    return [title("What I cannot change"), note("Switch on what has to stay as it is. The plan then avoids it."), ...all];
+  }
+
+  // A slider and a box for each function; a box for all functions that change the same thing.
+  function efforts() {
+    const reset = make("button", { type: "button", id: "reset", text: "Reset" });
+    const sliders = new Map(), wholes = [];
+    function one(index) {
+      const { name, spoken } = functions[index];
+      const heading = make("span", { className: "name", id: `doing-${index}`, text: spoken });
+      const slider = make("input", { type: "range", id: `hard-${index}`, min: 0, max: HARD.length - 1, step: 1, value: USUAL });
+      const words = make("span", { className: "how", "aria-hidden": "true" });
+      slider.setAttribute("aria-labelledby", `doing-${index}`);
+      const told = () => {
+        const [weight, text] = HARD[slider.value];
+        words.textContent = text;
+        slider.setAttribute("aria-valuetext", text);
+        if (weight === 1) delete weights[name];
+        else weights[name] = weight;
+      };
+      told();
+      slider.addEventListener("input", () => { told(); answer(); });
+      sliders.set(index, () => { slider.value = USUAL; told(); });
+      boxes[index].setAttribute("aria-describedby", heading.id);
+      const row = make("div", { className: "doing" }, heading,
+        make("label", { className: "cannot" }, boxes[index], "I cannot do this"),
+        make("span", { className: "ends" }, make("span", { text: "easier" }), slider, make("span", { text: "harder" })), words);
+      rows.set(index, row);
+      return row;
+    }
+    function keep(label, own) {
+      const box = make("input", { type: "checkbox" });
+      box.addEventListener("change", () => { const off = box.checked; own.forEach((index) => set(index, off)); answer(); });
+      wholes.push(() => {
+        const off = own.filter((index) => boxes[index].checked).length;
+        box.checked = off === own.length;
+        box.indeterminate = off > 0 && off < own.length;
+      });
+      return make("label", { className: "cannot keep" }, box, `Keep ${label} as it is`);
+    }
+    const groups = [...new Set(shown.map((index) => functions[index].target))].map((target) => {
+      const own = shown.filter((index) => functions[index].target === target);
+      return make("div", { className: "together" }, ...(own.length > 1 ? [keep(features[target].label, own)] : []), ...own.map(one));
+    });
+    refresh = () => {
+      wholes.forEach((told) => told());
+      shown.forEach((index) => { byId(`hard-${index}`).disabled = boxes[index].checked; });
+    };
+    reset.addEventListener("click", () => {
+      sliders.forEach((again) => again());
+      shown.forEach((index) => set(index, false));
+      answer();
+    });
+    return [title("How hard is this for you?"),
+      make("div", { className: "row" }, note("Move a slider if something is easier or harder for you than for most people. The plan follows at once."), reset),
+      ...groups];
+  }
+
+  byId("doing").append(...(data.card ? efforts() : switches()));
+  return { cannot, weights, allow, changed };
+}

@@ -1,0 +1,154 @@
+// How a person's state changes. A state is a list of numbers, one for each feature: a category is the rank of its value,
+// NaN is not known. The same rules, in the same order of arithmetic, as the problem in Python.
+"use strict";
+
+function makeWorld({ features, functions, causes, derived, longest }) {
+  const conditions = functions.map((doing) => compiled(doing.when));
+  const formulas = causes.map((cause) => (cause.formula === null ? null : compiled(cause.formula)));
+  const consequences = causes.map((_, index) => index).filter((index) => causes[index].table || formulas[index]);
+
+  // An expression as a function of a state and the argument of an action.
+  function compiled(node) {
+    if (!Array.isArray(node)) return () => node;
+    const [op, ...args] = node;
+    if (op === "at") return (state) => state[args[0]];
+    if (op === "argument") return (_, x) => x;
+    const parts = (op === "in" || op === "base" ? args.slice(0, 1) : args).map(compiled);
+    const [a, b] = parts;
+    switch (op) {
+      case "and": return (state, x) => parts.every((part) => part(state, x));
+      case "or": return (state, x) => parts.some((part) => part(state, x));
+      case "not": return (state, x) => !a(state, x);
+      case "missing": return (state, x) => Number.isNaN(a(state, x));
+      case "in": return (state, x) => args[1].includes(a(state, x));
+      case "base": return (state, x) => { const rank = a(state, x); return Number.isNaN(rank) ? 0 : args[1][rank]; };
+      case "negate": return (state, x) => -a(state, x);
+      case "+": return (state, x) => a(state, x) + b(state, x);
+      case "-": return (state, x) => a(state, x) - b(state, x);
+      case "*": return (state, x) => a(state, x) * b(state, x);
+      case "/": return (state, x) => { const by = b(state, x); return by === 0 ? NaN : a(state, x) / by; };
+      case "==": return (state, x) => a(state, x) === b(state, x);
+      case "!=": return (state, x) => a(state, x) !== b(state, x);
+      case "<": return (state, x) => a(state, x) < b(state, x);
+      case "<=": return (state, x) => a(state, x) <= b(state, x);
+      case ">": return (state, x) => a(state, x) > b(state, x);
+      case ">=": return (state, x) => a(state, x) >= b(state, x);
+      default: throw new Error(`unknown operation ${op}`);
+    }
+  }
+
+  function within(feature, number) {
+    if (Number.isNaN(number)) return feature.missing;
+    return Number.isFinite(number) && number >= (feature.low ?? -Infinity) && number <= (feature.high ?? Infinity);
+  }
+
+  // Functions are numbered, and so are their arguments.
+  function legal(index, which, state) {
+    const doing = functions[index], now = state[doing.target], x = doing.arguments[which];
+    if (doing.adds) {
+      const feature = features[doing.target], after = rounded(now + x);
+      if (!(after >= (feature.low ?? -Infinity) && after <= (feature.high ?? Infinity)) || after === now) return false;
+    } else if (now === x) return false;
+    if (!conditions[index](state, x)) return false;
+    if (!doing.bounded.length) return true;
+    const after = apply(index, which, state);
+    return doing.bounded.every((target) => within(features[target], after[target]));
+  }
+
+  function apply(index, which, state) {
+    const doing = functions[index], after = state.slice(), x = doing.arguments[which];
+    after[doing.target] = doing.adds ? rounded(state[doing.target] + x) : x;
+    for (const place of consequences) {
+      const cause = causes[place];
+      if (Object.is(state[cause.source] + 0, after[cause.source] + 0)) continue;
+      const value = consequence(place, after);
+      if (!cause.table || !Number.isNaN(value)) after[cause.target] = value;
+    }
+    return after;
+  }
+
+  function consequence(place, state) {
+    const { source, target, table } = causes[place];
+    if (table) return Number.isNaN(state[source]) ? NaN : table[state[source]] ?? NaN;
+    const value = formulas[place](state);
+    return features[target].integer ? whole(value) : rounded(value);
+  }
+
+  // The state with the features that follow from others.
+  function derive(state) {
+    const after = state.slice();
+    for (const place of derived) after[causes[place].target] = consequence(place, after);
+    return after;
+  }
+
+  // The effort as the problem defines it, not yet rounded.
+  function cost(index, which, state) {
+    const doing = functions[index];
+    let scale = 1;
+    for (const cause of causes) {
+      if (cause.target === doing.target) scale *= easier(cause, state[cause.source]);
+    }
+    return doing.surcharge[which] + doing.base[which] * scale;
+  }
+
+  function easier({ by_value, intervals }, number) {
+    if (by_value) return by_value[Number.isNaN(number) ? by_value.length - 1 : number];
+    for (const [low, lowIn, high, highIn, scale] of intervals ?? []) {
+      const from = low ?? -Infinity, to = high ?? Infinity;
+      if ((lowIn ? number >= from : number > from) && (highIn ? number <= to : number < to)) return scale;
+    }
+    return 1;
+  }
+
+  function say(index, which, before, after) {
+    const doing = functions[index], feature = features[doing.target], x = doing.arguments[which];
+    const words = {
+      argument: inWords(feature, x), amount: inWords(feature, Math.abs(x)),
+      before: inWords(feature, before[doing.target]), after: inWords(feature, after[doing.target]),
+    };
+    return doing.phrase.replace(/\{(argument|amount|before|after)\}/g, (_, word) => words[word]);
+  }
+
+  return { features, functions, longest, legal, apply, cost, derive, within, say };
+}
+
+// Halves go to the even neighbour.
+function whole(number) {
+  const below = Math.floor(number), rest = number - below;
+  if (!Number.isFinite(number) || rest === 0) return number;
+  return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
+}
+
+// To nine decimals, so that two ways to one value give one value.
+function rounded(number) {
+  return Math.abs(number) < 2 ** 53 / 1e9 ? whole(number * 1e9) / 1e9 : number;
+}
+
+function inWords(feature, number) {
+  if (Number.isNaN(number)) return "unknown";
+  if (feature.kind !== "number") return feature.labels[number];
+  return numberInWords(number) + (feature.unit ? ` ${feature.unit}` : "");
+}
+
+// With thousands set apart and no more than four decimals that matter.
+function numberInWords(number) {
+  if (Number.isInteger(number)) return grouped(BigInt(number).toString());
+  const size = Math.abs(number);
+  if (size < 0.01) {
+    if (size >= 0.0001) return String(Number(number.toPrecision(4)));
+    const [digits, power] = number.toExponential(3).split("e");
+    return `${Number(digits)}e-${power.slice(1).padStart(2, "0")}`;
+  }
+  let fixed = size.toFixed(4);
+  if ((size * 32) % 2 === 1) { // just between two: to the even one
+    const below = Math.floor(size * 1e4);
+    fixed = ((below + (below % 2)) / 1e4).toFixed(4);
+  }
+  const [front, decimals] = fixed.split(".");
+  const end = decimals.replace(/0+$/, "");
+  return (number < 0 ? "-" : "") + grouped(front) + (end ? `.${end}` : "");
+}
+
+function grouped(digits) {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
