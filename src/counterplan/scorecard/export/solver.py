@@ -82,22 +82,12 @@ class _Step(NamedTuple):
 class _Task:
     """The search for one person: their state, the actions that they may take, and the weights of these."""
 
-    def __init__(
-        self,
-        card: _Card,
-        start: State,
-        allowed: Mapping[str, Sequence[int]],
-        weights: Mapping[str, Sequence[float]] | None,
-    ) -> None:
+    def __init__(self, card: _Card, start: State, allowed: Mapping[str, Sequence[int]], weights: Mapping[str, Sequence[float]] | None) -> None:
         self.card, self.start, self.weights = card, start, weights
         self.unit = card.unit if weights is None else 1e-9
         relevant = _relevant(card, allowed)
-        self.functions = [
-            (name, first, allowed[name]) for name, first in _first_actions(card.world) if name in relevant
-        ]
-        self.mutable = [
-            name for name in card.world.features if any(name in card.changes[f] for f, _, _ in self.functions)
-        ]
+        self.functions = [(name, first, allowed[name]) for name, first in _first_actions(card.world) if name in relevant]
+        self.mutable = [name for name in card.world.features if any(name in card.changes[f] for f, _, _ in self.functions)]
         self.bound = _Bound(self)
         self.steps_from: dict[tuple[float, ...], list[_Step]] = {}
 
@@ -167,11 +157,7 @@ class _Bound:
             for name in names
         }
         self.reading = {
-            name: [
-                f
-                for f in task.mutable
-                if f in card.changes[name] or any(f == source for source, *_ in self.scales[name])
-            ]
+            name: [f for f in task.mutable if f in card.changes[name] or any(f == source for source, *_ in self.scales[name])]
             for name in names
         }
         """By function, the features that its ways depend on."""
@@ -212,11 +198,7 @@ class _Bound:
             scale *= min([factor(state[source]), *map(factor, self.reachable(source, state, numbers))])
         cost = {i: self.task.units(name, i, function.surcharge[i] + function.base[i] * scale) for i in allowed}
         own = function.target
-        gains = {
-            feature: self.gains(name, feature, state, allowed)
-            for feature in self.card.changes[name]
-            if feature in self.card.entries
-        }
+        gains = {feature: self.gains(name, feature, state, allowed) for feature in self.card.changes[name] if feature in self.card.entries}
         if function.adds and self.changers[own] == [name] and own in gains:
             if isnan(state[own]):
                 return
@@ -235,11 +217,7 @@ class _Bound:
         now, most = entries.of(state[feature]), max(*entries.points, entries.missing)
         if not function.adds and feature == function.target:
             return {i: max(0, entries.of(function.arguments[i]) - now) for i in allowed}
-        setting = [
-            c
-            for c in self.world.causes
-            if c.target == feature and (c.table or c.formula) and c.source in self.card.changes[name]
-        ]
+        setting = [c for c in self.world.causes if c.target == feature and (c.table or c.formula) and c.source in self.card.changes[name]]
         if function.adds or len(setting) != 1 or setting[0].table is None or setting[0].source != function.target:
             return dict.fromkeys(allowed, max(0, most - now))
         after = {i: setting[0].table[int(function.arguments[i])] for i in allowed}
@@ -249,16 +227,10 @@ class _Bound:
     def moves(self, name: str, state: State, cost: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """The points of a number's bins beyond those of its own, and the least cost to move there by adding alone."""
         function = self.world.functions[name]
-        feature, entries, now = (
-            self.world.features[function.target],
-            self.card.entries[function.target],
-            state[function.target],
-        )
+        feature, entries, now = self.world.features[function.target], self.card.entries[function.target], state[function.target]
         own, place = entries.of(now), bisect_right(entries.edges, now)
         for sign in (1, -1):
-            steps = [
-                (sign * function.arguments[i], least) for i, least in cost.items() if sign * function.arguments[i] > 0
-            ]
+            steps = [(sign * function.arguments[i], least) for i, least in cost.items() if sign * function.arguments[i] > 0]
             if not steps:
                 continue
             for bin_ in range(place + sign, len(entries.points) if sign > 0 else -1, sign):
@@ -268,10 +240,7 @@ class _Bound:
                 if entries.points[bin_] > own:
                     distance = sign * (edge - now) * (1 - 1e-9)
                     rate = min(least / step for step, least in steps)
-                    yield (
-                        entries.points[bin_] - own,
-                        max(min(least for _, least in steps), int(distance * rate * (1 - 1e-9))),
-                    )
+                    yield entries.points[bin_] - own, max(min(least for _, least in steps), int(distance * rate * (1 - 1e-9)))
 
     def reachable(self, feature: str, state: State, numbers: Sequence[float]) -> list[float]:
         """Those of some numbers that a feature may have later on."""
@@ -322,9 +291,7 @@ def _hull(ways: Iterator[tuple[int, int]]) -> list[tuple[float, int, int]]:
             continue
         while hull[-1][0] > 0 and hull[-1][1] >= cost:
             hull.pop()
-        while len(hull) > 1 and (hull[-1][1] - hull[-2][1]) * (gain - hull[-1][0]) >= (cost - hull[-1][1]) * (
-            hull[-1][0] - hull[-2][0]
-        ):
+        while len(hull) > 1 and (hull[-1][1] - hull[-2][1]) * (gain - hull[-1][0]) >= (cost - hull[-1][1]) * (hull[-1][0] - hull[-2][0]):
             hull.pop()
         hull.append((gain, cost))
     pieces = [(g - a, c - b) for (a, b), (g, c) in zip(hull, hull[1:])]
@@ -338,8 +305,7 @@ def _solve(task: _Task) -> tuple[str, list[int]]:
     stats = task.stats = {"expanded": 0, "labels": 0, "second": 0}
     least = None
     queue = [(task.bound(root, task.start, needed - task.points(task.start)), 0, 0, root, task.start)]
-    if queue[0][0] == inf:
-        return "infeasible", []
+    if queue[0][0] == inf: return "infeasible", []
     closed: dict[tuple[float, ...], list[tuple[int, int]]] = {root: [(0, 0)]}
     number = 0
     heap = [(queue[0][0], 0, 0, 0, root, task.start)]
@@ -349,26 +315,19 @@ def _solve(task: _Task) -> tuple[str, list[int]]:
         if depth and task.points(state) >= needed:
             least = cost
             break
-        if depth == longest:
-            continue
-        if any(c <= cost and d <= depth and (c, d) != (cost, depth) for c, d in closed[key]):
-            continue
+        if depth == longest: continue
+        if any(c <= cost and d <= depth and (c, d) != (cost, depth) for c, d in closed[key]): continue
         stats["expanded"] += 1
         for step in task.steps(key, state):
             total = cost + step.cost
             seen = closed.setdefault(step.key, [])
-            if any(c <= total and d <= depth + 1 for c, d in seen):
-                continue
+            if any(c <= total and d <= depth + 1 for c, d in seen): continue
             seen[:] = [(c, d) for c, d in seen if c < total or d < depth + 1] + [(total, depth + 1)]
             h = task.bound(step.key, step.state, needed - task.points(step.state))
-            if h == inf or (depth + 1 == longest and h > 0):
-                continue
+            if h == inf or (depth + 1 == longest and h > 0): continue
             number += 1
-            if number > _MOST_LABELS:
-                return "gave_up", []
-            heapq.heappush(
-                heap, (total + h, -(depth + 1), total, depth + 1, step.key, step.state)
-            ) if False else heapq.heappush(heap, (total + h, number, total, depth + 1, step.key, step.state))
+            if number > _MOST_LABELS: return "gave_up", []
+            heapq.heappush(heap, (total + h, -(depth+1), total, depth + 1, step.key, step.state)) if False else heapq.heappush(heap, (total + h, number, total, depth + 1, step.key, step.state))
     stats["labels"] = number
     if least is None:
         return "infeasible", []
@@ -380,11 +339,9 @@ def _solve(task: _Task) -> tuple[str, list[int]]:
             stats["second"] += 1
             for step in task.steps(key, state):
                 total = cost + step.cost
-                if step.key in cheapest and cheapest[step.key] <= total:
-                    continue
+                if step.key in cheapest and cheapest[step.key] <= total: continue
                 h = task.bound(step.key, step.state, needed - task.points(step.state))
-                if total + h > least:
-                    continue
+                if total + h > least: continue
                 way = (*path, step.action)
                 other = after.get(step.key)
                 if other is None or (total, way) < other[:2]:
