@@ -63,7 +63,7 @@ def distil(
     survival: SurvivalWeight = None,
     target: TargetName = None,
     prefer: Annotated[
-        str | None, typer.Option(help="What matters most: success, effort or short (rules); default: a balance.")
+        str | None, typer.Option(help="short (default): about a page; success, effort, balanced: hundreds of rules.")
     ] = None,
     preset: Annotated[
         str, typer.Option(help="default; or paper: imitate plans of the agent's search ('fit --preset paper').")

@@ -12,7 +12,8 @@ from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
 FORMS = ("program", "card")
-PREFER = ("success", "effort", "short")
+PREFER = ("short", "balanced", "success", "effort")
+"""The first one is the default."""
 _SURVIVAL_POWER = 0.25
 """Exponent of "balanced": the penalty of failures, which is high because a program cannot query, multiplies it."""
 
@@ -29,8 +30,9 @@ class DistillOptions:
         Most rounds of policy search.
     max_conditions : int, optional
         Most features that a rule tests.
-    prefer : {"success", "effort", "short"}, optional
-        Favour plans that hold, cheap plans or short rules; None is a balance.
+    prefer : {"short", "balanced", "success", "effort"}, optional
+        A program of about a page ("short", the default), or one of hundreds of rules that favours plans that hold
+        ("success"), cheap plans ("effort") or neither ("balanced").
     preset : {"default", "paper"}, default="default"
         Policy search on a surrogate, or imitation of an agent as in the paper.
     protected : bool, optional
@@ -102,12 +104,17 @@ class DistillOptions:
         """Exponent of the chance of survival in the success of a plan: 1/4 for the weight "balanced"."""
         return _SURVIVAL_POWER * self.survival / WEIGHTS["balanced"]
 
+    @property
+    def preference(self) -> str:
+        """What to favour, with the default filled in."""
+        return self.prefer or PREFER[0]
+
     def settings(self) -> PolicySearchSettings:
         """The settings of the policy search."""
         default = PolicySearchSettings()
         tree = replace(default.tree, max_conditions=self.max_conditions)
-        if self.prefer == "short":
-            tree = replace(tree, feature_penalty=4 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
-        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.prefer or "", 1.0)
+        if self.preference == "short":
+            tree = replace(tree, feature_penalty=0.25 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
+        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.preference, 1.0)
         rounds = default.rounds if self.rounds is None else self.rounds
         return replace(default, tree=tree, failure_penalty=penalty, rounds=rounds)

@@ -75,7 +75,8 @@ def _without_plan(plan: Plan) -> str:
     if plan.status is Status.INFEASIBLE:
         return f"{_now(plan)} No plan within the rules changes that (proved, {asked} asked)."
     if not plan.queries:
-        return f"No plan {f'to {_goal(plan)} ' if plan.target else ''}was found; no question was asked."
+        goal = f"to {_goal(plan)} " if plan.target else ""
+        return f"No plan {goal}was found; no question was asked. {plan.caution}".rstrip()
     least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
     return f"{_now(plan)} No plan was found after {asked}{least}."
 

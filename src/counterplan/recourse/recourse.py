@@ -1025,8 +1025,9 @@ class Recourse:
             Maximum number of rounds of policy search.
         max_conditions : int, optional
             Maximum number of features that a rule tests.
-        prefer : {"success", "effort", "short"}, optional
-            Objective to favour: success, low cost, or short rules. Default: a balance of the three.
+        prefer : {"short", "balanced", "success", "effort"}, optional
+            "short" (default): a program of about a page. The others have hundreds of rules and cheaper plans:
+            "success" favours plans that hold, "effort" cheap ones, "balanced" neither.
         preset : {"default", "paper"}, default="default"
             "default" searches for the program with the best expected result on the surrogate, without queries;
             "paper" imitates plans that the agent finds with the paper's search (train it with the paper's settings:
@@ -1070,7 +1071,7 @@ class Recourse:
     ) -> Program | Scorecard:
         """Distil a program or a card for the favourable outcomes of this object's problem."""
         from counterplan.distillation.distiller import ProgramDistiller
-        from counterplan.distillation.scorecard_distiller import ScorecardDistiller
+        from counterplan.distillation.scorecard_distiller import ScorecardDistiller, ScorecardOptions
 
         if self._parent is not None and (self.agent_ if options.preset == "paper" else self.surrogate_) is None:
             raise self._not_fitted_for_target("agent" if options.preset == "paper" else "surrogate")
@@ -1078,7 +1079,11 @@ class Recourse:
         with reporting(progress, "Distilling", display=stage_display) as report:
             if options.form == "card":
                 self.card_ = ScorecardDistiller(
-                    self.problem, known, self.box, self.surrogate_, options, progress=report, queries=self.n_queries_
+                    *(self.problem, known, self.box, self.surrogate_),
+                    ScorecardOptions.of(options),
+                    progress=report,
+                    queries=self.n_queries_,
+                    jobs=jobs,
                 ).run()
                 return self.card_
             self.program_ = ProgramDistiller(
