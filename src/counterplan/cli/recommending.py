@@ -123,7 +123,7 @@ def recommend(
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
     lasting = _survival_options(survival, survival_at_least, execution)
-    model_required = planner != "program" or model is not None
+    model_required = planner not in ("program", "card") or model is not None
     inputs = resolve(
         problem,
         people,
@@ -138,7 +138,7 @@ def recommend(
         agree=agree,
     )
     if not inputs.has_model:
-        budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
+        budget, refused = 0, True  # programs and cards need no model, and everybody is assumed to be refused
     recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if inputs.workspace is not None:
         recourse = load_recourse(

@@ -1,4 +1,4 @@
-"""The program and the card of a `Recourse` object: made by `distil`, passed to it, or read from a workspace on access."""
+"""The program and the card of a `Recourse` object: made by `distil`, passed to it, or read from a folder on access."""
 
 from __future__ import annotations
 
