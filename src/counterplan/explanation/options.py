@@ -21,12 +21,12 @@ from counterplan.search.variations import Variations
 
 MOST = 3
 """Options of one person."""
-CHANCE = 0.8
+CHANCE = 0.95
 """Least predicted chance of an option that was not queried."""
-_ODDS = math.log(CHANCE / (1 - CHANCE))
-_COST_RATIO = 2.0
+LIKELY_ODDS = math.log(CHANCE / (1 - CHANCE))
+_COST_RATIO = 3.0
 """Most that an option may cost, in units of the cost of the plan."""
-_DRAWN = 12
+_DRAWN = 24
 """Random plans of one person that are considered: the cheapest."""
 _SUMMANDS = 3
 """Most actions that are combined to change a number by a given amount."""
@@ -40,7 +40,7 @@ class OptionFinder:
 
     Candidates are the random plans that points were fitted to, the same without one of their steps, and plans to states
     that are known to be favourable. Options are legal, in their cheapest order, within the constraints of the person,
-    and cost at most twice as much as the plan. None is known to be unfavourable; one that was not queried has at
+    and cost at most three times as much as the plan. None is known to be unfavourable; one that was not queried has at
     least `LIKELY` points and a predicted chance of `CHANCE`.
 
     Parameters
@@ -76,12 +76,21 @@ class OptionFinder:
 
     def _drawn(self, group: PlanGroup, fits: PointFits) -> Variations:
         """The cheapest likely ones of the random plans, some for each person."""
-        within = fits.plans.costs <= _COST_RATIO * group.costs[fits.plans.person] + _EPSILON
-        rows = np.flatnonzero(within & (fits.odds >= _ODDS))
+        plans, cost = fits.plans, group.costs[fits.plans.person]
+        same = self._uses(plans.actions) >= self._uses(group.actions)[plans.person]
+        different = (plans.costs < cost - _EPSILON) | ~same.all(axis=1)
+        within = plans.costs <= _COST_RATIO * cost + _EPSILON
+        rows = np.flatnonzero(different & within & (fits.odds >= LIKELY_ODDS))
         rows = rows[fits.points_of(fits.plans.states[rows], fits.plans.person[rows]) >= LIKELY]
         rows = rows[np.lexsort((fits.plans.costs[rows], fits.plans.person[rows]))]
         person = fits.plans.person[rows]
         return fits.plans.take(rows[np.arange(len(rows)) - np.searchsorted(person, person) < _DRAWN])
+
+    def _uses(self, actions: Ints) -> Bools:
+        """Which functions [n, f] plans [n, T] use."""
+        uses = np.zeros((len(actions), len(self.transitions.functions) + 1), bool)
+        uses[np.arange(len(actions))[:, None], self.transitions.function_of[actions]] = True  # NO_ACTION is STOP there
+        return uses[:, :-1]
 
     def _shortened(self, plans: Variations) -> Iterator[tuple[int, Sequence[int]]]:
         """Person and actions of `plans`, each without one of its steps."""
@@ -211,7 +220,7 @@ class _Judged:
         self.checked = np.array([favourable is True for favourable in found], bool)
         likely = np.array([favourable is None for favourable in found], bool) & (self.points >= LIKELY)
         rows_likely = np.flatnonzero(likely)
-        likely[rows_likely] = fits.predict(plans.states[rows_likely], plans.person[rows_likely])[1] >= _ODDS
+        likely[rows_likely] = fits.predict(plans.states[rows_likely], plans.person[rows_likely])[1] >= LIKELY_ODDS
         cost, bound = group.costs[plans.person], group.plans.lower_bounds[group.rows][plans.person]
         within = (plans.costs <= _COST_RATIO * cost + _EPSILON) & (plans.costs >= bound - _EPSILON)
         other = ~same_states(plans.states, fits.states[-1][plans.person])

@@ -46,6 +46,7 @@ class PointFits:
     ) -> None:
         starts, limits = group.people.states, group.limits
         self.group = group
+        self.is_number = np.array([feature.is_number for feature in problem.features], bool)
         self.states = np.stack([*_states(problem, group)])
         self.predict = PersonalSurrogate(problem, surrogate, starts, known)
         constraints = () if limits is None else (limits.allowed, limits.cost_weights)
@@ -86,7 +87,7 @@ class PointFits:
         """The points of each step of a person's plan."""
         points = self.points[row]
         assert points is not None
-        return points.of_steps(self.states[: int(self.group.lengths[row]) + 1, row])
+        return points.of_steps(self.states[: int(self.group.lengths[row]) + 1, row], self.is_number)
 
 
 def _states(problem: Problem, group: PlanGroup) -> Iterator[Floats]:

@@ -12,14 +12,14 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, PersonAnswers
 from counterplan.explanation.arrays import PlanGroup
-from counterplan.explanation.contrasts import Contrasts
+from counterplan.explanation.contrasts import Clause, Contrasts
 from counterplan.explanation.options import OptionFinder
 from counterplan.explanation.personal import people_of
 from counterplan.explanation.point_fits import PointFits
 from counterplan.explanation.points import NEEDED
 from counterplan.plans import Coded, PlanOption, Reason, StepReason
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Bools, Ints
+from counterplan.problem.transitions import Ints
 from counterplan.search.variations import PlanSampler
 from counterplan.surrogate import Surrogate
 
@@ -67,13 +67,19 @@ class PointExplainer:
 
     def explain(self, group: PlanGroup) -> Iterator[PointReasons]:
         """Reasons of the plans that points can explain, some people at a time; no queries are sent."""
+        for first, fits, known in self.fits(group):
+            yield self._explain(fits, known, first)
+
+    def fits(self, group: PlanGroup) -> Iterator[tuple[int, PointFits, PersonAnswers]]:
+        """The first of some people, their points, and the answers about them."""
         known = self.box.session(self.problem, group.people).known_answers(self.problem.transitions.mutable)
         for first in range(0, len(group.rows), _AT_ONCE):
             rows = np.arange(first, min(first + _AT_ONCE, len(group.rows)))
-            yield self._explain(group.take(rows), people_of(known, rows), first)
+            own = people_of(known, rows)
+            yield first, PointFits(self.problem, self.surrogate, self.sampler, group.take(rows), own), own
 
-    def _explain(self, group: PlanGroup, known: PersonAnswers, first: int) -> PointReasons:
-        fitted = PointFits(self.problem, self.surrogate, self.sampler, group, known)
+    def _explain(self, fitted: PointFits, known: PersonAnswers, first: int) -> PointReasons:
+        group = fitted.group
         plans = np.array([row for row, points in enumerate(fitted.points) if points is not None], np.intp)
         by_plan = [fitted.of_steps(row) for row in plans.tolist()]
         people = np.repeat(plans, [len(gains) for gains in by_plan])
@@ -95,28 +101,26 @@ class PointExplainer:
         ends, lengths = (
             np.repeat(of, lengths) for of in (np.array([plan.sum() for plan in by_plan], np.intp), lengths)
         )
-        useless = np.zeros(group.open.shape, bool)
-        useless[people[gains <= 0], steps[gains <= 0]] = True
-        others = self._contrasts(group, useless)
+        others = self._contrasts(group, people, steps)
         made: list[StepReason] = []
         for row, t, gain, end, length in zip(*(a.tolist() for a in (people, steps, gains, ends, lengths)), strict=True):
             facts: tuple[dict[str, Any], ...] = ({"points": gain, "total": end, "needed": NEEDED},)
+            enabling = [clause for clause in others[row, t] if "needed_by" in clause[1] or "cheaper" in clause[1]]
+            clauses = enabling if enabling or gain > 0 else others[row, t]
+            joined = "; ".join(text for text, _ in clauses)
             text = _gain_text(gain, length)
-            if gain <= 0:
-                contrast, because = others[row, t]
-                assert because is not None
-                text, facts = _with_contrast(text, contrast or "", because), facts + because.conditions
-            made.append((text, Reason("points", "", facts, gain, NEEDED)))
+            if joined:
+                text += f"; {joined}" if not enabling else f", {'and' if gain > 0 else 'but'} {joined}"
+            made.append((text, Reason("points", "", (*facts, *(data for _, data in clauses)), gain, NEEDED)))
         return made
 
-    def _contrasts(self, group: PlanGroup, open_: Bools) -> dict[tuple[int, int], StepReason]:
-        """Contrasts of the steps where `open_` [n, T] is true, by person and step within the group."""
-        if not open_.any():
-            return {}
+    def _contrasts(self, group: PlanGroup, people: Ints, steps: Ints) -> dict[tuple[int, int], list[Clause]]:
+        """Contrasts of `steps` [n] of `people` [n], by person and step within the group."""
+        open_ = np.zeros(group.open.shape, bool)
+        open_[people, steps] = True
         contrasts = Contrasts(self.problem, group.with_open(open_), self.box, self.surrogate, ask=False)
-        _, _, reasons = contrasts.reasons()
         places = zip(contrasts.row.tolist(), contrasts.t.tolist(), strict=True)
-        return dict(zip(places, reasons.values, strict=True))
+        return {place: contrasts.clauses(i) for i, place in enumerate(places)}
 
 
 def _gain_text(gain: int, steps: int) -> str:
@@ -132,9 +136,3 @@ def _gain_text(gain: int, steps: int) -> str:
 
 def _count(points: int) -> str:
     return "1 point" if points == 1 else f"{points} points"
-
-
-def _with_contrast(text: str, contrast: str, because: Reason) -> str:
-    """A step without points, and what it is there for."""
-    useful = any("needed_by" in fact or "cheaper" in fact for fact in because.conditions)
-    return f"{text}, but {contrast}" if useful else f"{text}; {contrast}"

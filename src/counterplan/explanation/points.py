@@ -63,39 +63,35 @@ class Points:
         entries = _design(states, self.features, self.values).sum(axis=1)
         return np.asarray((entries == changed) & ((filled != own)[:, mutable].sum(axis=1) == changed))
 
-    def of_steps(self, states: Floats) -> Ints:
+    def of_steps(self, states: Floats, is_number: Bools) -> Ints:
         """The points of each step of a plan, which add up to those of its final state.
 
-        A feature that several steps change counts for each of them by the points of the values in between. If these
-        do not lie between none and those of the final value, they are shared in proportion to the changes of a number;
-        or the last of the steps gets them.
+        The points of a number that several steps move away from where it was are shared in proportion to its changes.
+        Other features that several steps change, and numbers if the first steps would then seem to be enough when
+        they are not, count for each step by the points of the values in between.
 
         Parameters
         ----------
         states : array of shape [T + 1, F]
             The states before and after each step.
+        is_number : bool array of shape [F]
+            Which features are numbers.
 
         Returns
         -------
         int array of shape [T]
         """
-        filled = _filled(states)
+        exact = np.diff(self(states))
+        shared = np.zeros(len(exact), np.intp)
         entries = _design(states, self.features, self.values) * self.points
-        gains = np.zeros(len(states) - 1, np.intp)
         for feature in np.unique(self.features).tolist():
             reached = entries[:, self.features == feature].sum(axis=1)
-            moves = np.flatnonzero(filled[1:, feature] != filled[:-1, feature])
-            between, final = reached[moves[:-1] + 1], reached[-1]
-            if (np.diff([0, *between, final]) * np.sign(final) < 0).any() and len(moves) > 1:
-                changes = np.abs(np.cumsum(np.diff(filled[:, feature])[moves]))
-                between = np.rint(final * changes[:-1] / changes[-1]) if _is_growing(changes) else 0 * between
-            gains[moves] += np.diff([0, *between.astype(np.intp), final][: len(moves) + 1])
-        return gains
-
-
-def _is_growing(changes: Floats) -> bool:
-    """Whether a number moves away from where it was with every step."""
-    return bool(np.isfinite(changes).all() and (np.diff(changes, prepend=0.0) > 0).all())
+            away = np.abs(states[:, feature] - states[0, feature])
+            if is_number[feature] and np.isfinite(away).all() and (np.diff(away) >= 0).all() and away[-1] > 0:
+                reached = np.rint(reached[-1] * away / away[-1]).astype(np.intp)
+            shared += np.diff(reached)
+        agrees = (np.cumsum(shared) >= NEEDED) == (np.cumsum(exact) >= NEEDED)
+        return shared if agrees.all() else exact
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class PlanOption:
         Their points; see `Reason.points`.
     checked : bool
         True if the model was queried about the final state and found it favourable. False if it was not queried, and
-        a favourable decision is likely: at least 125 points, and a predicted chance of 80 % or more.
+        a favourable decision is likely: at least 125 points, and a predicted chance of 95 % or more.
     """
 
     actions: tuple[str, ...]
