@@ -17,8 +17,8 @@ from counterplan.search.orders import NO_ACTION
 
 
 def unexplained(plans: Plans, *, points: bool = False) -> Bools:
-    """[B, T] the steps whose reason is not a rule, nor, on request, `points`."""
-    explaining = ("rule", "points") if points else ("rule",)
+    """[B, T] the steps whose reason is neither a rule nor of a card, nor, on request, `points`."""
+    explaining = ("rule", "card", "points") if points else ("rule", "card")
     result = np.arange(plans.actions.shape[1]) < plans.lengths[:, None]
     reasons = plans.columns.reasons
     if reasons is not None:

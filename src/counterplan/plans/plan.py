@@ -26,8 +26,9 @@ class Reason:
 
     Parameters
     ----------
-    source : {"rule", "points", "contrast"}
-        A rule of a program, points that were fitted for this person, or a comparison with the plan without the step.
+    source : {"rule", "card", "points", "contrast"}
+        A rule of a program, the points of a card, points that were fitted for this person, or a comparison with the
+        plan without the step.
     rule : str
         The rule in the language of conditions: `income < 50000 and housing in ['rent']`. Empty for other sources.
     conditions : tuple of dict
@@ -39,7 +40,7 @@ class Reason:
         Points that a favourable decision takes, counted from the person as they are; None for other sources.
     """
 
-    source: Literal["rule", "points", "contrast"]
+    source: Literal["rule", "card", "points", "contrast"]
     rule: str = ""
     conditions: tuple[dict[str, Any], ...] = ()
     points: int | None = None

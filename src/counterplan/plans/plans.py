@@ -308,9 +308,9 @@ class Plans(Sequence[Plan]):
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Number of steps by the source of their reason: `"rule"`, `"points"`, `"contrast"` or `"none"`."""
+        """Number of steps by the source of their reason: `"rule"`, `"card"`, `"points"`, `"contrast"` or `"none"`."""
         coded, steps = self.columns.reasons, int(self.lengths.sum())
-        counted = dict.fromkeys(("rule", "points", "contrast", "none"), 0)
+        counted = dict.fromkeys(("rule", "card", "points", "contrast", "none"), 0)
         if coded is not None:
             used = np.bincount(coded.codes[steps_taken(self.columns) & (coded.codes >= 0)], minlength=len(coded.values))
             for (_, because), count in zip(coded.values, used.tolist(), strict=True):

@@ -47,7 +47,8 @@ def points_text(plan: Plan) -> str:
     gains = [because.points for because in reasons if because is not None and because.points is not None]
     if len(gains) < len(reasons) or reasons[0] is None:
         return ""
-    short = f"You are {reasons[0].needed} points short (estimated)."
+    where = " on the card" if reasons[0].source == "card" else " (estimated)"
+    short = f"You are {reasons[0].needed} points short{where}."
     if len(gains) == 1:
         return f"{short} This step brings {gains[0]}."
     signed = "".join(f" {'−' if gain < 0 else '+'} {abs(gain)}" for gain in gains[1:])
