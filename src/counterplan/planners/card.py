@@ -112,8 +112,10 @@ class CardPlanner(Planner):
         """The cheapest plans to enough points; no query is sent, and nothing is proved."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
 
+        required = self.card.required(task.people.states)
+
         def enough(states: Floats, rows: Ints) -> Bools:
-            return self.card.points(states) >= self.card.needed
+            return self.card.points(states) >= required[rows]
 
         for rows, frontier in self._batches(task):
             UniformCostSearch(frontier, enough, rows, STATE_LIMIT, columns, task.progress).run()

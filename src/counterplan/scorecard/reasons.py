@@ -30,7 +30,7 @@ def card_reasons(card: Scorecard, starts: Floats, actions: Ints) -> Coded[StepRe
     """
     transitions, states = card.problem.transitions, starts
     before = card.points(starts)
-    short = np.broadcast_to((card.needed - before)[:, None], actions.shape)
+    short = np.broadcast_to((card.required(starts) - before)[:, None], actions.shape)
     gains = np.zeros(actions.shape, np.int64)
     for t in range(actions.shape[1]):
         states = transitions.apply(states, np.where(actions[:, t] == NO_ACTION, transitions.stop, actions[:, t]))

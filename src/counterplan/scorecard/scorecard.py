@@ -117,6 +117,19 @@ class Scorecard:
         """
         return np.asarray(self.parts(states).sum(axis=1))
 
+    def required(self, starts: Floats) -> Ints:
+        """Points that plans of refused people must reach: `needed`, and more than they have.
+
+        Parameters
+        ----------
+        starts : array of shape [n, F]
+
+        Returns
+        -------
+        int array of shape [n]
+        """
+        return np.asarray(np.maximum(self.needed, self.points(starts) + 1))
+
     def logit(self, states: Floats) -> Floats:
         """Log odds of a favourable decision.
 
