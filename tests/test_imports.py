@@ -208,6 +208,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "export.html": {"scorecard", "wording"},
     },
     "distillation": {
+        "base": set(),
         "candidate_tests": set(),
         "demonstrations": set(),
         "form": set(),
@@ -233,7 +234,18 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "visits",
         },
         "options": {"policy_search"},
-        "distiller": {"demonstrations", "form", "imitation", "options", "policy_search", "traces", "trial"},
+        "scorecard_bins": set(),
+        "scorecard_ends": {"demonstrations"},
+        "scorecard_fitting": {"scorecard_bins"},
+        "scorecard_distiller": {
+            "base",
+            "demonstrations",
+            "form",
+            "scorecard_ends",
+            "scorecard_fitting",
+            "trial",
+        },
+        "distiller": {"base", "demonstrations", "form", "imitation", "options", "policy_search", "traces", "trial"},
     },
 }
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""

@@ -44,8 +44,10 @@ class Planner(ABC):
     name : str
         Name of the planner.
     requires : tuple of str
-        Learned objects that the planner needs, of "surrogate", "agent" and "program". Each is passed to the class as a
-        keyword argument of that name.
+        Learned objects that the planner needs, of "surrogate", "agent", "program" and "card". Each is passed to the
+        class as a keyword argument of that name.
+    uses : tuple of str
+        Learned objects that the planner uses if there are any, passed in the same way; None if there are not.
     chooses : bool
         Whether the planner uses what was learned as far as it is available: the class gets the keyword arguments
         `learned`, functions that return the surrogate, agent and program or None, by name, and `guide`, the settings
@@ -62,6 +64,7 @@ class Planner(ABC):
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
     chooses: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = False
