@@ -258,11 +258,11 @@ def test_a_program_knows_the_threshold_it_was_made_for(recourse: Recourse) -> No
 
 def test_preferences(recourse: Recourse) -> None:
     plain, success, effort, short = (
-        DistillOptions(prefer=prefer).settings() for prefer in (None, "success", "effort", "short")
+        DistillOptions(prefer=prefer).settings() for prefer in ("balanced", "success", "effort", "short")
     )
     assert effort.failure_penalty < plain.failure_penalty < success.failure_penalty
-    assert short.tree.feature_penalty > plain.tree.feature_penalty
-    assert short.failure_penalty == plain.failure_penalty
+    assert short.tree.leaf_penalty > plain.tree.leaf_penalty
+    assert DistillOptions().settings() == short
     for wrong, message in (
         ({"prefer": "sucess"}, "no preference 'sucess'; did you mean 'success'"),
         ({"preset": "papr"}, "no preset 'papr'; did you mean 'paper'"),

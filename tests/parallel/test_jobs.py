@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
@@ -247,6 +249,27 @@ def test_a_worker_that_ends_while_it_waits_for_an_answer_is_noticed() -> None:
 
     with pytest.raises(CounterplanError, match="a worker process has ended unexpectedly"):
         Slow(syn().problem, BlackBox(model, cache_size=0)).plan(syn().refused_test.head(PEOPLE), refused=True, jobs=2)
+
+
+def _report_and_sleep(seconds: float, chunk: int, link: pool.WorkerLink) -> int:
+    link.progress(1)
+    time.sleep(seconds)
+    return chunk
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot signal a thread")
+def test_an_interrupt_that_another_thread_receives_ends_the_wait() -> None:
+    def interrupt() -> None:
+        time.sleep(0.2)  # until this process waits for a worker
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    def start(done: int) -> None:
+        threading.Thread(target=interrupt).start()
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(pool.run_chunks(_report_and_sleep, 60.0, [0], 1, progress=start))
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -52,6 +52,8 @@ class Demonstrations(NamedTuple):
     """[P, B, T] plans at each confidence, padded with NO_ACTION; empty where there is none."""
     real: int
     """Number of real people."""
+    hopeless: Floats = np.zeros((0, 0))
+    """[H, F] initial states of people without a plan at any confidence."""
 
 
 _ATTEMPTS = 20
@@ -103,7 +105,7 @@ def demonstrate(
     *,
     logit: Logit | None = None,
 ) -> Demonstrations:
-    """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without a plan are dropped.
+    """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without a plan are apart.
 
     `logit` gives the log odds [n] that the ends of plans [n, F] are successful; default: those of the surrogate.
     `progress` is called with the number of plans made so far and of all plans.
@@ -137,7 +139,7 @@ def demonstrate(
             "the surrogate has no plan for anyone among these people, so there is nothing to distil; "
             "fit it on more of them"
         )
-    return Demonstrations(starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()))
+    return Demonstrations(starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()), starts[~helped])
 
 
 def refused_states(

@@ -135,7 +135,7 @@ class ProgramDistiller(Distiller):
         trees = search.run(lambda done: self.progress("distilling", done, settings.rounds))
         made_with: dict[str, Any] = {
             "method": "policy search on a surrogate",
-            "prefer": options.prefer or "balanced",
+            "prefer": options.preference,
             "teaching": settings_to_dict(demonstrating),
             "distilling": settings_to_dict(settings),
         }

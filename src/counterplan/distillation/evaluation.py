@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -41,11 +42,13 @@ class Evaluator:
     starts : array of shape [B, F]
         Initial states.
     least_cost : array of shape [B]
-        Cost of the cheapest likely plan of each person.
+        Cost of the cheapest likely plan of each person; infinite for people without one.
     logit : callable
         Log odds [n] that states [n, F] of people [n] are favourable, called with the people and the states.
     failure_penalty : float
-        Loss of a plan that fails.
+        Loss of a plan that fails, for people who have one that is likely to hold.
+    useless_penalty : float
+        Loss of a plan that fails, for the others; they lose nothing if they get none.
     choices : sequence of Choice
         Choices that leaves may have.
     forbidden_sets : bool array of shape [M, functions]
@@ -59,14 +62,25 @@ class Evaluator:
     least_cost: Floats
     logit: Callable[[Ints, Floats], Floats]
     failure_penalty: float
+    useless_penalty: float
     choices: Sequence[Choice]
     forbidden_sets: Bools
     jobs: int = 1
 
     @property
     def max_loss(self) -> float:
-        """Loss of a person without a plan; no plan loses more."""
+        """Loss of a person who gets no plan, but has one; no plan loses more."""
         return MAX_COST_LOSS + self.failure_penalty
+
+    @cached_property
+    def no_plan_loss(self) -> Floats:
+        """[B] the loss of people who get no plan."""
+        return np.where(np.isfinite(self.least_cost), self.max_loss, 0.0)
+
+    @cached_property
+    def _penalty(self) -> Floats:
+        """[B] the loss of people whose plan fails."""
+        return np.where(np.isfinite(self.least_cost), self.failure_penalty, self.useless_penalty)
 
     def begin(self) -> Visits:
         """Everyone at INTERVENE."""
@@ -113,7 +127,7 @@ class Evaluator:
 
     def rollout(self, trees: Mapping[int, Tree], visits: Visits, passed: list[Visits] | None = None) -> RolloutOutcome:
         """The outcome [n] of following a program from `visits`; `passed` collects the visits on the way."""
-        outcome = RolloutOutcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
+        outcome = self._without_plan(visits)
         groups = groups_of(visits.person) if self.jobs > 1 else [np.arange(len(visits.person))]
         steps: list[list[tuple[Ints, Visits]]] = []
         for rows, (part, ways) in zip(
@@ -129,7 +143,7 @@ class Evaluator:
 
     def _rollout(self, trees: Mapping[int, Tree], visits: Visits) -> tuple[RolloutOutcome, list[tuple[Ints, Visits]]]:
         """The outcome [n] of following a program from `visits`, and at each step the rows on their way, with visits."""
-        outcome = RolloutOutcome(np.full(len(visits.person), self.max_loss), np.ones(len(visits.person)))
+        outcome = self._without_plan(visits)
         rows: list[Ints] = []
         ends: list[Visits] = []
         passed: list[tuple[Ints, Visits]] = []
@@ -142,6 +156,10 @@ class Evaluator:
             where = np.concatenate(rows)
             outcome.loss[where], outcome.failure[where] = self.outcome_at(Visits.join(ends))
         return outcome, passed
+
+    def _without_plan(self, visits: Visits) -> RolloutOutcome:
+        """The outcome [n] of having no plan."""
+        return RolloutOutcome(self.no_plan_loss[visits.person], np.ones(len(visits.person)))
 
     def _map(self, function: Callable[[Ints], T], groups: Sequence[Ints]) -> Iterator[T]:
         """Results of `function` for each of `groups`, on `jobs` threads; arrays are large enough to run in parallel."""
@@ -158,7 +176,7 @@ class Evaluator:
         """
         excess = np.clip(ends.cost / self.least_cost[ends.person] - 1, 0, MAX_COST_LOSS)
         chance = 1 / (1 + np.exp(-np.clip(self.logit(ends.person, ends.states), -50, 50)))
-        return RolloutOutcome(chance * excess + (1 - chance) * self.failure_penalty, 1 - chance)
+        return RolloutOutcome(chance * excess + (1 - chance) * self._penalty[ends.person], 1 - chance)
 
     def picks(self, visits: Visits, open_: Bools | None = None) -> Ints:
         """[n, C] the action that each choice, or each one `open_` [C], means; NO_ACTION where it is not legal."""

@@ -3,11 +3,12 @@
 Trees are grown for people who can use every function. Afterwards everyone is forbidden each function of their plan in
 turn, and sets of several. Wherever the first choice of a leaf is not possible for a person, because its function is
 forbidden or it is not legal, the leaf gets the next choice that is best for such people, or none if that mostly fails.
+The leaves of a node share their fallbacks, except where others are worth the words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -62,7 +63,8 @@ def add_fallbacks(
             continue
         tree = result[node]
         first = {node: _with_leaves(tree, iter([Leaf(leaf.choices[:1]) for _, leaf in leaves(tree)]))}
-        stuck = at_node.take(np.flatnonzero(evaluator.decide(first, at_node) == NO_ACTION))
+        given = np.array([bool(leaf.choices) for _, leaf in leaves(tree)])[decide(tree, at_node.states)]
+        stuck = at_node.take(np.flatnonzero(given & (evaluator.decide(first, at_node) == NO_ACTION)))
         sampled, weight = sample_stuck(stuck, settings, random)
         open_ = order.open_choices(node, list(evaluator.choices))
         outcome = evaluator.outcomes(result, sampled, open_)
@@ -71,8 +73,10 @@ def add_fallbacks(
         choices = [evaluator.choices[number] for number in np.flatnonzero(open_).tolist()]
         leaf_of = decide(tree, sampled.states)
         context = LeafContext(choices, evaluator.problem.transitions.stop, evaluator.max_loss, settings)
-        ends = [context.leaf(leaf, everyone.take(leaf_of == i)) for i, (_, leaf) in enumerate(leaves(tree))]
-        result[node] = _with_leaves(tree, iter(ends))
+        ends = [leaf for _, leaf in leaves(tree)]
+        shared = context.fallbacks([choice for leaf in ends for choice in leaf.choices[1:]], everyone)
+        found = [context.leaf(leaf, everyone.take(leaf_of == i), shared) for i, leaf in enumerate(ends)]
+        result[node] = _with_leaves(tree, iter(found))
     return result
 
 
@@ -138,14 +142,38 @@ class LeafContext:
     max_loss: float
     settings: FallbackSettings
 
-    def leaf(self, leaf: Leaf, stuck: Stuck) -> Leaf:
-        """`leaf` with the best next choice for those who are `stuck`, then for those of them who cannot take it, etc.
+    def leaf(self, leaf: Leaf, stuck: Stuck, shared: Sequence[int] = ()) -> Leaf:
+        """`leaf` with fallbacks for those who are `stuck`: the `shared` ones of its node, or its own.
+
+        Its own ones save at least the penalty of a leaf each, or the shared ones mostly fail for people who cannot use
+        some function.
+        """
+        if not leaf.choices:
+            return leaf
+        first = self.choices.index(leaf.choices[0])
+        own = self.fallbacks(leaf.choices[1:], stuck)
+        order = [number for number in shared if number != first]
+        if not order or self._worth(own, order, stuck):
+            order = own
+        return Leaf((leaf.choices[0], *(self.choices[number] for number in order)))
+
+    def _worth(self, own: Sequence[int], shared: Sequence[int], stuck: Stuck) -> bool:
+        """Whether the fallbacks `own` are preferable to the `shared` ones, for those who are `stuck`."""
+        saved = _first(stuck.losses, shared, self.max_loss) - _first(stuck.losses, own, self.max_loss)
+        if (stuck.weight * saved).sum() > self.settings.leaf_penalty * len(own):
+            return True
+        failure = _first(stuck.failures, shared, np.nan)[stuck.level > 0]
+        failure = failure[~np.isnan(failure)]
+        return bool(len(failure)) and failure.mean() > 1 - self.settings.min_success
+
+    def fallbacks(self, before: Sequence[Choice], stuck: Stuck) -> list[int]:
+        """The best choice for those who are `stuck`, then for those of them who cannot take it, etc., by number.
 
         People who can use more functions decide first. A choice that saves less than the penalty of a leaf gives way to
-        a fallback that the leaf has already. The list ends where a fallback mostly fails for people who cannot use some
+        one of the fallbacks `before`. The list ends where a fallback mostly fails for people who cannot use some
         function; for the others, only a STOP that mostly fails is omitted.
         """
-        before = [self.choices.index(choice) for choice in leaf.choices[1:]]
+        given = [self.choices.index(choice) for choice in dict.fromkeys(before)]
         stops = np.array([choice.action == self.stop for choice in self.choices])
         order: list[int] = []
         while len(stuck.level):
@@ -155,7 +183,7 @@ class LeafContext:
             limit = (1 - self.settings.min_success) * legal.sum(axis=0)
             fails = np.where(legal, least.failures, 0.0).sum(axis=0) > limit
             usable = legal.any(axis=0) & ~(fails & (stops | (level > 0)))
-            kept = [number for number in before if usable[number]]
+            kept = [number for number in given if usable[number]]
             total = np.where(legal, least.losses, self.max_loss).sum(axis=0)
             best = int(np.where(usable, total, np.inf).argmin())
             saved = least.weight * (_first(least.losses, kept, self.max_loss) - least.losses[:, best])
@@ -163,18 +191,18 @@ class LeafContext:
                 order.append(best)
             elif kept:
                 order.append(kept[0])
-            elif level and legal[:, before].any():
+            elif level and legal[:, given].any():
                 break
             else:
                 stuck = stuck.take(stuck.level > level)
                 continue
             stuck = stuck.take(np.isnan(stuck.losses[:, order[-1]]))
         else:
-            order += before
-        return Leaf((leaf.choices[0], *(self.choices[number] for number in dict.fromkeys(order))))
+            order += given
+        return list(dict.fromkeys(order))
 
 
-def _first(losses: Floats, order: list[int], default: float) -> Floats:
+def _first(losses: Floats, order: Sequence[int], default: float) -> Floats:
     """The loss [n] of the first legal choice of an `order`; `default` if none is legal."""
     found = np.full(len(losses), np.nan)
     for number in order:

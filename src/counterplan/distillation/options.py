@@ -11,7 +11,9 @@ from counterplan.problem.values import did_you_mean
 from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
-PREFER = ("success", "effort", "short")
+FORMS = ("program", "card")
+PREFER = ("short", "balanced", "success", "effort")
+"""The first one is the default."""
 _SURVIVAL_POWER = 0.25
 """Exponent of "balanced": the penalty of failures, which is high because a program cannot query, multiplies it."""
 
@@ -28,8 +30,9 @@ class DistillOptions:
         Most rounds of policy search.
     max_conditions : int, optional
         Most features that a rule tests.
-    prefer : {"success", "effort", "short"}, optional
-        Favour plans that hold, cheap plans or short rules; None is a balance.
+    prefer : {"short", "balanced", "success", "effort"}, optional
+        A program of about a page ("short", the default), or one of hundreds of rules that favours plans that hold
+        ("success"), cheap plans ("effort") or neither ("balanced").
     preset : {"default", "paper"}, default="default"
         Policy search on a surrogate, or imitation of an agent as in the paper.
     protected : bool, optional
@@ -37,6 +40,8 @@ class DistillOptions:
     seed : int, default=0
     survival : float, default=0
         Weight of survival, as of plans: 0 for plans that need only hold today.
+    form : {"program", "card"}, default="program"
+        What is distilled. A card has none of `rounds`, `max_conditions`, `prefer`, `preset` and `survival`.
 
     Raises
     ------
@@ -57,9 +62,14 @@ class DistillOptions:
     protected: bool | None = None
     seed: int = 0
     survival: float = 0.0
+    form: str = "program"
 
     def __post_init__(self) -> None:
-        for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
+        for what, name, known in (
+            ("preset", self.preset, PRESETS),
+            ("preference", self.prefer, PREFER),
+            ("form", self.form, FORMS),
+        ):
             if name is not None and name not in known:
                 hint = did_you_mean(str(name), known) or f"; there are {', '.join(known)}"
                 raise SettingError(f"there is no {what} '{name}'{hint}")
@@ -73,6 +83,17 @@ class DistillOptions:
         if self.preset == "paper" and self.survival:
             raise SettingError("'survival' is not for the preset 'paper', which imitates an agent")
 
+        if self.form == "card":
+            given = {
+                "rounds": self.rounds,
+                "max_conditions": self.max_conditions,
+                "prefer": self.prefer,
+                "preset": self.preset != "default",
+                "survival": self.survival,
+            }
+            if names := [f"'{name}'" for name, value in given.items() if value]:
+                raise SettingError(f"{' and '.join(names)}: for programs only, not for the form 'card'")
+
     @property
     def tests_protected(self) -> bool:
         """Whether rules may test protected features, by the preset if it is not given."""
@@ -83,12 +104,17 @@ class DistillOptions:
         """Exponent of the chance of survival in the success of a plan: 1/4 for the weight "balanced"."""
         return _SURVIVAL_POWER * self.survival / WEIGHTS["balanced"]
 
+    @property
+    def preference(self) -> str:
+        """What to favour, with the default filled in."""
+        return self.prefer or PREFER[0]
+
     def settings(self) -> PolicySearchSettings:
         """The settings of the policy search."""
         default = PolicySearchSettings()
         tree = replace(default.tree, max_conditions=self.max_conditions)
-        if self.prefer == "short":
-            tree = replace(tree, feature_penalty=4 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
-        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.prefer or "", 1.0)
+        if self.preference == "short":
+            tree = replace(tree, feature_penalty=0.25 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
+        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.preference, 1.0)
         rounds = default.rounds if self.rounds is None else self.rounds
         return replace(default, tree=tree, failure_penalty=penalty, rounds=rounds)

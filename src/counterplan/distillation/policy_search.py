@@ -40,6 +40,8 @@ class PolicySearchSettings:
         The last rounds, in which trees look ahead while they grow.
     failure_penalty : float, default=7.0
         Loss of a plan that fails, in units of the least cost.
+    useless_penalty : float, default=3.0
+        Loss of a plan for a person for whom the surrogate predicts that no plan holds. Getting none is not a loss then.
     max_rows : int, default=16_000
         Most visits from which a tree is grown.
     demonstration_share : float, default=0.1
@@ -64,6 +66,7 @@ class PolicySearchSettings:
     rounds: int = 4
     lookahead_rounds: int = field(default=2, metadata={"key": "careful"})
     failure_penalty: float = field(default=7.0, metadata={"key": "penalty"})
+    useless_penalty: float = field(default=3.0, metadata={"key": "useless"})
     max_rows: int = field(default=16_000, metadata={"key": "rows"})
     demonstration_share: float = field(default=0.1, metadata={"key": "teacher"})
     targets: int = field(default=8, metadata={"key": "reaches"})
@@ -91,6 +94,7 @@ class PolicySearch:
         jobs: int = 1,
     ) -> None:
         self.problem, self.transitions, self.settings = problem, problem.transitions, settings
+        demonstrations, self.hopeless = _with_hopeless(demonstrations), len(demonstrations.hopeless)
         self.starts, self.random = demonstrations.starts, random
         self.features = [feature for feature in problem.features if feature.index not in avoid]
         self.order = NodeOrder(problem)
@@ -106,6 +110,7 @@ class PolicySearch:
             least_cost=np.maximum(demonstrations.least_cost, 1e-9),
             logit=PredictionCache(problem, self.starts, logit),
             failure_penalty=settings.failure_penalty,
+            useless_penalty=settings.useless_penalty,
             choices=self.choices,
             forbidden_sets=np.zeros((1, len(self.transitions.functions)), bool),
             jobs=jobs,
@@ -166,7 +171,11 @@ class PolicySearch:
         that the given ones were sampled from.
         """
         open_ = np.flatnonzero(self.open[node])
-        losses, choices = losses[:, open_], [self.choices[number] for number in open_]
+        losses = losses[:, open_]
+        choices: list[Choice | None] = [self.choices[number] for number in open_]
+        if node == 0 and self.hopeless:
+            losses = np.column_stack([losses, self.evaluator.no_plan_loss[visits.person]])
+            choices.append(None)
         people = max(1, round(len(self.starts) * len(visits.person) / max(count, 1)))
         data = TreeData(self.features, visits.states, losses, people)
         leaf_choices = self.leaf_choices(node, choices, losses)
@@ -189,14 +198,16 @@ class PolicySearch:
                 yield first.finish(first.refine(refined), choices)
             yield grown(first) if new is None else new.result()
 
-    def leaf_choices(self, node: int, choices: Sequence[Choice], losses: Floats) -> LeafChoices:
+    def leaf_choices(self, node: int, choices: Sequence[Choice | None], losses: Floats) -> LeafChoices:
         """The fallbacks of the leaves of a node: the best choice of each function on average, then STOP.
 
-        STOP is a fallback only where it loses less than half of the penalty of a failure.
+        STOP is a fallback only where it loses less than half of the penalty of a failure, no plan (None) never.
         """
-        stops = np.array([choice.action == self.transitions.stop for choice in choices])
+        actions = [self.transitions.stop if choice is None else choice.action for choice in choices]
+        stops = np.array(actions) == self.transitions.stop
         limits = np.where(stops, self.settings.failure_penalty / 2, np.inf)
-        functions = np.array([self.transitions.function_of[choice.action] for choice in choices])
+        limits[[choice is None for choice in choices]] = -np.inf
+        functions = self.transitions.function_of[actions]
         max_loss = self.evaluator.max_loss
         mean = np.where(np.isnan(losses), max_loss, losses).mean(axis=0)
         best: dict[int, int] = {}
@@ -269,3 +280,17 @@ class PolicySearch:
     def sample(self, rows: Ints, most: int) -> Ints:
         """A sample of at most `most` of `rows` [n], in order."""
         return sample_rows(self.random, rows, most)
+
+
+def _with_hopeless(demonstrations: Demonstrations) -> Demonstrations:
+    """Demonstrations with the people without a plan at the end; their least cost is infinite."""
+    starts, least_cost, plans, real, hopeless = demonstrations
+    none = np.full((plans.shape[0], len(hopeless), plans.shape[2]), NO_ACTION)
+    if not len(hopeless):
+        return demonstrations
+    return Demonstrations(
+        np.concatenate([starts, hopeless]),
+        np.concatenate([least_cost, np.full(len(hopeless), np.inf)]),
+        np.concatenate([plans, none], axis=1),
+        real,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,6 +14,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.distillation.base import Distiller, Progress
 from counterplan.distillation.demonstrations import Demonstrations, DemonstrationSettings, demonstrate
 from counterplan.distillation.form import derived_features, value_ranges
+from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.scorecard_ends import sample_ends
 from counterplan.distillation.scorecard_fitting import ScorecardFitSettings, fit_entries
 from counterplan.distillation.trial import EXAMPLES, Origin, Trial, rounded_mean, trial_card
@@ -66,6 +67,12 @@ class ScorecardOptions:
     max_cost_ratio: float = 3.0
     success: float = 0.965
     fit: ScorecardFitSettings = field(default_factory=ScorecardFitSettings)
+
+    @classmethod
+    def of(cls, options: DistillOptions) -> Self:
+        """The options that `Recourse.distil` takes, for a card."""
+        default = cls(seed=options.seed, protected=options.tests_protected)
+        return default if options.traces is None else replace(default, people=options.traces)
 
     def __post_init__(self) -> None:
         if not is_whole(self.seed) or self.seed >= 2**32:

@@ -375,14 +375,15 @@ class TreeGrower:
         result[~passed] = self._choices(branch.no, rows[~passed])
         return result
 
-    def finish(self, branch: Branch, choices: Sequence[Choice]) -> Tree:
-        """The tree as part of a program, with the fallbacks of its leaves."""
+    def finish(self, branch: Branch, choices: Sequence[Choice | None]) -> Tree:
+        """The tree as part of a program, with the fallbacks of its leaves; None is no plan."""
         if branch.test is None or branch.yes is None or branch.no is None:
             rows = branch.rows
             order = self.leaf_choices.order(
                 branch.choice, self.losses.take(rows, axis=0), self.legal.take(rows, axis=0)
             )
-            return Leaf(tuple(choices[number] for number in order))
+            found = [choices[number] for number in order]
+            return Leaf(tuple(choice for choice in found if choice is not None) if found[0] is not None else ())
         if branch.passed.all() or not branch.passed.any():  # the test does not separate the rows
             return self.finish(branch.yes if branch.passed.all() else branch.no, choices)
         yes, no = self.finish(branch.yes, choices), self.finish(branch.no, choices)

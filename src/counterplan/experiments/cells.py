@@ -247,7 +247,11 @@ def _program(context: Context, record: CellRecord) -> None:
     recourse, settings = context.load(SURROGATE), context.settings
     with context.timed(record, PROGRAM, "distillation"):
         program = recourse.distil(
-            context.benchmark.train, traces=settings.program_people, rounds=settings.program_rounds, seed=context.seed
+            context.benchmark.train,
+            traces=settings.program_people,
+            rounds=settings.program_rounds,
+            prefer="balanced",
+            seed=context.seed,
         )
     context.save(recourse, PROGRAM)
     _distilled(context, record, PROGRAM, program)

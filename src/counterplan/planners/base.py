@@ -13,7 +13,7 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
-from counterplan.plans import Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
 from counterplan.plans.robustness import planning_date
@@ -154,6 +154,7 @@ class Planner(ABC):
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
         columns.checks = self._checks(columns)
+        columns.limits = ActionLimits.of(task.allowed, task.weights)
         members = self.box.member_fingerprints(self.problem)
         if goal is None and members:
             goal = SurvivalGoal(NoEstimate("", ""))

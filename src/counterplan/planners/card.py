@@ -18,6 +18,7 @@ from counterplan.plans import Status
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.scorecard import Scorecard
+from counterplan.scorecard.reasons import card_reasons
 from counterplan.search.change_sets import ChangeSetSettings, propose
 from counterplan.search.few_queries import FewQueries, undominated
 from counterplan.search.frontier import Frontier, Labels
@@ -111,13 +112,16 @@ class CardPlanner(Planner):
         """The cheapest plans to enough points; no query is sent, and nothing is proved."""
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
 
+        required = self.card.required(task.people.states)
+
         def enough(states: Floats, rows: Ints) -> Bools:
-            return self.card.points(states) >= self.card.needed
+            return self.card.points(states) >= required[rows]
 
         for rows, frontier in self._batches(task):
             UniformCostSearch(frontier, enough, rows, STATE_LIMIT, columns, task.progress).run()
         columns.status = [status if status is Status.FOUND else Status.NOT_FOUND for status in columns.status]
         columns.verified[:], columns.optimal[:], columns.lower_bound[:], columns.queries[:] = False, False, 0.0, 0
+        columns.reasons = card_reasons(self.card, task.people.states, columns.actions)
         return columns
 
     def _verified(self, task: PlanningTask) -> PlanColumns:

@@ -13,8 +13,10 @@ import numpy as np
 
 from counterplan.plans import Coded
 from counterplan.problem.transitions import Bools, Ints
-from counterplan.program.parts import INTERVENE
+from counterplan.program.interpreter import ProgramRun
+from counterplan.program.parts import INTERVENE, leaves
 from counterplan.program.protocol import ProgramLike
+from counterplan.program.wording import NOTHING_HELPS
 from counterplan.search.orders import NO_ACTION
 
 
@@ -41,6 +43,23 @@ def cautions(program: ProgramLike) -> Cautions:
         count = "its 1 other plan" if plans == 1 else f"its {plans:,} other plans" if known else ""
         without.append(f"{made}; tried without “{spoken(name)}”, {hold:,} of {count} worked." if known else otherwise)
     return Cautions(tuple(without), otherwise)
+
+
+def given_up(program: ProgramLike, node: str, leaf: int) -> str:
+    """The sentence for people who reach a leaf without choices: `Nothing in this program is likely to help: …`."""
+    rule, sentence = program.rule(node, leaf), NOTHING_HELPS[:1].upper() + NOTHING_HELPS[1:]
+    return f"{sentence} where {rule.text}." if rule.conditions else f"{sentence}."
+
+
+def given_up_for(program: ProgramLike, run: ProgramRun, cautions: Coded[str] | None) -> Coded[str] | None:
+    """`cautions` [B] with the sentence for everyone whose first leaf has no choices; None if there are none at all."""
+    ends = [leaf for _, leaf in leaves(program.trees[INTERVENE])]
+    codes = cautions.codes.copy() if cautions else np.full(len(run.actions), -1)
+    values = list(cautions.values) if cautions else []
+    for number in (number for number, leaf in enumerate(ends) if not leaf.choices):
+        codes[run.leaves[:, 0] == number] = len(values)
+        values.append(given_up(program, INTERVENE, number))
+    return Coded(codes, values) if values else cautions
 
 
 def cautions_for(program: ProgramLike, actions: Ints, unconstrained: Ints, allowed: Bools) -> Coded[str]:

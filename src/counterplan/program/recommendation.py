@@ -8,7 +8,7 @@ import pandas as pd
 from counterplan.plans import Coded, Forbid, PlanColumns, Plans, Status, StepReason, allowed_actions
 from counterplan.problem import People, PeopleTable
 from counterplan.problem.transitions import Bools
-from counterplan.program.cautions import cautions_for
+from counterplan.program.cautions import cautions_for, given_up_for
 from counterplan.program.interpreter import ProgramRun
 from counterplan.program.protocol import ProgramLike
 from counterplan.search.orders import NO_ACTION
@@ -36,6 +36,7 @@ def columns_of(program: ProgramLike, people: People, allowed: Bools | None = Non
     columns.reasons = _reasons(program, run)
     if allowed is not None:
         columns.cautions = cautions_for(program, run.actions, program.run(people.states).actions, allowed)
+    columns.cautions = given_up_for(program, run, columns.cautions)
     return columns
 
 

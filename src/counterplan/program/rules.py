@@ -20,7 +20,7 @@ from counterplan.problem.transitions import Bools, Floats
 from counterplan.program.condition import Condition
 from counterplan.program.domains import Values, after_values, needs, passing
 from counterplan.program.parts import Choice, Tree, choices_in, leaves
-from counterplan.program.wording import choice_name, for_everyone, joined, not_open
+from counterplan.program.wording import NOTHING_HELPS, choice_name, for_everyone, joined, not_open
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class RuleExtractor:
         self._rules: dict[tuple[str, int, int], Rule] = {}
 
     def __call__(self, node: str, leaf: int, rank: int) -> Rule:
-        """The rule of the choice at `rank` in a leaf of a node."""
+        """The rule of the choice at `rank` in a leaf of a node; of an empty leaf, at rank 0, the rule of no plan."""
         key = node, leaf, rank
         if key not in self._rules:
             self._rules[key] = self._extract(*key)
@@ -107,10 +107,9 @@ class RuleExtractor:
 
     def _extract(self, node: str, leaf: int, rank: int) -> Rule:
         path, end = self._leaves[node][leaf]
-        features, choice = self._problem.features, end.choices[rank]
-        if choice not in self._needs:
-            self._needs[choice] = needs(self._problem, choice)
-        domain, needed = self._domains[node], self._needs[choice]
+        features, domain = self._problem.features, self._domains[node]
+        choice = end.choices[rank] if end.choices or rank else None
+        needed = {} if choice is None else self._needed(choice)
         required: dict[int, Values] = {}
         for test, passed in path:
             values = passing(features[test.feature], test, passed)
@@ -123,7 +122,13 @@ class RuleExtractor:
         actions = [one for one in before if one.action != self._problem.transitions.stop]
         return Rule(
             tuple(condition for condition in conditions if condition.never or not condition.always),
-            for_everyone(node, choice.action == self._problem.transitions.stop),
+            NOTHING_HELPS if choice is None else for_everyone(node, choice.action == self._problem.transitions.stop),
             tuple(choice_name(self._problem, one) for one in before),
             not_open(self._problem, actions) if actions else "",
         )
+
+    def _needed(self, choice: Choice) -> dict[int, Values]:
+        """See `needs`; computed once for each choice."""
+        if choice not in self._needs:
+            self._needs[choice] = needs(self._problem, choice)
+        return self._needs[choice]

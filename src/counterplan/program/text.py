@@ -13,7 +13,7 @@ from counterplan.program.condition import Condition
 from counterplan.program.domains import Values, after_values, passing
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Tree, choices_in, leaves, node_names
 from counterplan.program.simplify import Simplifier, simplified_trees
-from counterplan.program.wording import choice_words
+from counterplan.program.wording import NOTHING_HELPS, choice_words
 
 WIDTH = 110
 PAGE = 66
@@ -155,7 +155,7 @@ class _Listing:
         """The text of a leaf: `change your housing to "own", or else stop`."""
         assert isinstance(leaf, Leaf)
         if not leaf.choices:
-            return "no plan is known"
+            return f"no plan: {NOTHING_HELPS}"
         count, falls_back = self.listed(leaf, self.shared_row, domain)
         more = "" if falls_back or self.stops(leaf.choices) or not self.shared_row else _NO_PLAN
         return _row(self.problem, leaf.choices[:count]) + more

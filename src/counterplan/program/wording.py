@@ -59,6 +59,10 @@ def _meant(problem: Problem, choice: Choice) -> tuple[Function, Feature, float]:
     return function, problem.features[function.target], argument
 
 
+NOTHING_HELPS = "nothing in this program is likely to help"
+"""The text of a leaf without choices."""
+
+
 def for_everyone(node: str, stop: bool) -> str:
     """The text of a rule without conditions."""
     if stop:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from counterplan.problem import Feature
 from counterplan.problem.parts import format_number
-from counterplan.scorecard.scorecard import CardFeature
+from counterplan.scorecard.card_feature import CardFeature
 
 
 def entry_texts(feature: Feature, entries: CardFeature) -> list[str]:

@@ -57,7 +57,8 @@ class _Program(NamedTuple):
 def _plan(program: _Program, person: Mapping[str, Any], cannot: Collection[str]) -> dict[str, Any]:
     state, cannot = _read(program.world, person), _names(program.world, cannot)
     actions = {name: set(_actions_of(program.world, name)) for name in program.world.functions}
-    plan, caution = _run(program, state, cannot), ""
+    plan = _run(program, state, cannot)
+    caution = plan.pop("given_up", "")
     unrestricted = _run(program, state, ()) if cannot and plan["steps"] else plan
     if _actions(plan) != _actions(unrestricted):
         forbidden = {name: names if name in cannot else names & cannot for name, names in actions.items()}
@@ -88,7 +89,8 @@ def _run(program: _Program, state: State, cannot: Collection[str]) -> dict[str, 
         value, text = world.functions[node].values[which], _step_text(world, node, which, state, after)
         steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
         state = after
-    return {"status": "not_found", "steps": [], "cost": None, "reason": None}
+    given_up = {} if steps or choices else {"given_up": program.because[node][rule][0]}
+    return {"status": "not_found", "steps": [], "cost": None, "reason": None, **given_up}
 
 
 def _choose(

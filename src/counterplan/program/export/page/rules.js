@@ -31,7 +31,8 @@ function makeRules(world, { nodes, reasons, cautions }) {
 
   function recommend(start, cannot = new Set()) {
     const plan = run(start, cannot);
-    return { ...plan, caution: plan.steps.length && cannot.size ? caution(plan, run(start, new Set()), cannot) : "" };
+    const less = plan.steps.length && cannot.size ? caution(plan, run(start, new Set()), cannot) : "";
+    return { ...plan, caution: plan.givenUp || less };
   }
 
   // What is to be said of a plan that would be another one if nothing were forbidden.
@@ -43,7 +44,7 @@ function makeRules(world, { nodes, reasons, cautions }) {
   }
 
   function run(start, cannot) {
-    let state = start, node = 0;
+    let state = start, node = 0, givenUp = "";
     const steps = [], ways = [], taken = [];
     while (nodes[node]) {
       const leaf = leafOf(nodes[node], state);
@@ -53,7 +54,10 @@ function makeRules(world, { nodes, reasons, cautions }) {
         else which = steps.length < longest ? pick(choice, state, cannot) : -1;
         if (which >= 0) { rank = i; break; }
       }
-      if (rank < 0) break;
+      if (rank < 0) {
+        if (!leaf.do.length && !steps.length) givenUp = reasons[node][leaf.leaf][0];
+        break;
+      }
       const reason = reasons[node][leaf.leaf][rank];
       const index = leaf.do[rank].function, doing = functions[index];
       const next = doing ? index + 1 : STOP;
@@ -71,7 +75,7 @@ function makeRules(world, { nodes, reasons, cautions }) {
       state = after;
       node = next;
     }
-    return { status: "not_found", steps: [], cost: null, ways, taken: [], tried: steps };
+    return { status: "not_found", steps: [], cost: null, ways, taken: [], tried: steps, givenUp };
   }
 
   return { recommend };

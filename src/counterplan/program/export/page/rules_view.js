@@ -36,7 +36,7 @@ views.program = (data, world, page) => {
     const box = make("div", { className: "none" }, make("strong", { text: "No plan" }));
     box.append(make("p", { text: begun
       ? `The program would begin like this: ${begun}. But then ${limit}, so there is no plan to rely on.`
-      : "The program knows no first step that is possible for you." }));
+      : plan.givenUp || "The program knows no first step that is possible for you." }));
     box.append(make("p", { text: "That does not prove that there is none: this program is a summary, and works without the model that decides." }));
     const tries = allowances(world.functions, cannot, page.changed).map((one) => {
       const plan = rules.recommend(state, new Set([...cannot].filter((name) => !one.names.includes(name))));
