@@ -21,7 +21,7 @@ from counterplan.program.export.document import (
 )
 from counterplan.program.export.form import FormSource
 from counterplan.program.export.html import program_part
-from counterplan.program.export.model_card_summary import groups, listed, making, summary
+from counterplan.program.export.model_card_summary import groups, listed, making, stated_limits, summary
 from counterplan.program.protocol import ProgramLike
 from counterplan.scorecard.scorecard import Scorecard
 from counterplan.scorecard.wording import entry_texts
@@ -148,4 +148,4 @@ def limits(card: Scorecard) -> list[str]:
         labels = [feature.label for feature in protected if (feature.index in counted) is has]
         if labels:
             sentences.append(text.format(listed(labels)))
-    return [*sentences, *(card.model_card.limitations or ())]
+    return [*sentences, *stated_limits(card)]

@@ -55,14 +55,31 @@ function makePoints(world, card) {
     const largest = functions.reduce((top, { name, most: high }) => Math.max(top, ...high.map((cost) => cost * (weights[name] ?? 1))), 0);
     let unit = weighted ? FINE : card.unit;
     while ((largest * longest) / unit > 2 ** 52) unit *= 10;
-    const allowed = actions.filter(({ index, which }) => {
+    const possible = actions.filter(({ index, which }) => {
       const { name, actions: names } = functions[index];
       return !cannot.has(name) && !cannot.has(names[which]);
     });
+    const useful = points(start) < needed ? helpful(new Set(possible.map(({ index }) => index))) : null;
+    const allowed = useful ? possible.filter(({ index }) => useful.has(index)) : possible;
     const least = actions.map(({ index, which }) => whole(weigh(index, functions[index].least[which]) / unit));
     const units = (index, which, state) => whole(weigh(index, world.cost(index, which, state)) / unit);
     const effort = (index, which, state) => rounded(weigh(index, world.cost(index, which, state)));
     return { start, allowed, least, units, effort, bound: makeBound(allowed, least) };
+  }
+
+  // The functions that can add to the points, and those that make others possible or easier.
+  function helpful(possible) {
+    const wanted = new Set(card.rows.map((row) => row.feature)), found = new Set();
+    for (let size = -1; size < found.size;) {
+      size = found.size;
+      for (const index of possible) {
+        if (found.has(index) || !functions[index].changes.some((feature) => wanted.has(feature))) continue;
+        found.add(index);
+        functions[index].reads.forEach((feature) => wanted.add(feature));
+        wanted.add(functions[index].target);
+      }
+    }
+    return found;
   }
 
   // Lower bounds on what is left: the cost and the number of steps to gain so many points from a state. Each cluster
