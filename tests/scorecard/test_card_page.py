@@ -51,7 +51,7 @@ def answered(plan: dict[str, Any]) -> list[Any]:
 
 
 def expected(card: Scorecard, people: Any, forbid: Any = (), weights: Any = None) -> list[Any]:
-    """The same of the exact planner, with the card in place of a model."""
+    """The same of the card planner without queries."""
     answers = []
     for plan in cards.planned(card, people, forbid, weights):
         steps = [[step.function, step.argument, step.cost, step.text] for step in plan.steps]
@@ -61,7 +61,7 @@ def expected(card: Scorecard, people: Any, forbid: Any = (), weights: Any = None
 
 
 @pytest.mark.parametrize("name", worlds.BENCHMARKS)
-def test_page_plans_as_the_exact_planner(name: str, opened: Open) -> None:
+def test_page_plans_as_the_card_planner(name: str, opened: Open) -> None:
     card = cards.fitted(name)
     page, states = opened(to_html(card=card)), cards.refused(name)
     found = 0
@@ -179,11 +179,13 @@ def test_nothing_helps_is_said_plainly(opened: Open) -> None:
     assert page.evaluate("document.activeElement.id") == "plan"
 
     page = opened(to_html(card=replace(card, needed=10**6)))
-    assert "Nothing that is possible for you leads to 1000000 points" in result.inner_text()
+    assert "Nothing that is possible for you leads to 1,000,000 points" in result.inner_text()
     assert page.locator("#others").is_hidden()
     page = opened(to_html(card=replace(card, needed=1)))
-    assert "You have enough points" in result.inner_text()
-    assert page.locator(".timeline").count() == 0
+    assert "You have enough points already" in result.inner_text()
+    now = int(card.points(card.problem.read(person).states)[0])
+    assert shown(page)[:-1] == [step.text for step in cards.planned(replace(card, needed=1), person)[0].steps]
+    assert f"because {now + 1} are enough" in result.inner_text(), "a refused person needs more than they have"
 
 
 def test_no_other_way_is_said_plainly(opened: Open) -> None:
