@@ -64,7 +64,8 @@ function makePoints(world, card) {
     });
     const useful = helpful(new Set(possible.map(({ index }) => index)));
     const allowed = possible.filter(({ index }) => useful.has(index));
-    const least = actions.map(({ index, which }) => whole(weigh(index, functions[index].least[which]) / unit));
+    const factor = leastFactors(start, allowed);
+    const least = actions.map(({ index, which }) => whole(weigh(index, world.cost(index, which, start, factor)) / unit));
     const units = (index, which, state) => whole(weigh(index, world.cost(index, which, state)) / unit);
     const effort = (index, which, state) => rounded(weigh(index, world.cost(index, which, state)));
     return { start, allowed, least, units, effort, bound: makeBound(allowed, least) };
@@ -83,6 +84,18 @@ function makePoints(world, card) {
       }
     }
     return found;
+  }
+
+  // The least that each cause can multiply costs by, whatever of the allowed is done.
+  function leastFactors(start, allowed) {
+    const least = new Map(world.causes.map((cause) => {
+      const changing = allowed.filter(({ index }) => functions[index].changes.includes(cause.source));
+      const plain = changing.every(({ index }) => functions[index].target === cause.source && !functions[index].adds);
+      const values = [start[cause.source], ...changing.map(({ index, which }) => functions[index].arguments[which])];
+      const every = [1, ...(cause.by_value ?? []), ...(cause.intervals ?? []).map((interval) => interval.at(-1))];
+      return [cause, Math.min(...(plain ? values.map((value) => world.easier(cause, value)) : every))];
+    }));
+    return (cause) => least.get(cause);
   }
 
   // Lower bounds on what is left: the cost and the number of steps to gain so many points from a state. Each cluster
