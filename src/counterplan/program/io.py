@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from counterplan.errors import SettingError, StorageError
+from counterplan.errors import SettingError
 from counterplan.problem import Feature, Problem
-from counterplan.problem.source import Location, format_location
+from counterplan.problem.source import Location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
-from counterplan.program.envelope import Envelope, number_data
+from counterplan.program.artefact_file import (
+    ArtefactFormat,
+    PlaceReader,
+    number_data,
+    problem_data,
+    read_problem,
+    sorted_data,
+    value_places,
+)
 from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, leaves, node_names
 from counterplan.program.protocol import ProgramParts
 from counterplan.storage.files import write_whole
 
+VERSION = 1
 DEEPEST = 100
 """Most tests on the path to a leaf."""
-ENVELOPE = Envelope("program", 1, ("nodes", "card"), (), "counterplan distil")
+_AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
+_FORMAT = ArtefactFormat(
+    what="program",
+    key="counterplan_program",
+    version=VERSION,
+    parts={"problem": dict, "nodes": dict, "card": dict},
+    again=_AGAIN,
+    origin="the program.json that 'counterplan distil' made",
+)
 
 
 class StoredProgram(NamedTuple):
@@ -41,21 +58,20 @@ def load(path: str | Path, *, follow_links: bool = True) -> StoredProgram:
 
     The file of a workspace is read with `follow_links=False`.
     """
-    return from_data(ENVELOPE.read(path, follow_links=follow_links), str(path))
+    return _program(_FORMAT.load(path, follow_links), str(path))
 
 
 def to_json(program: ProgramParts) -> str:
     """Serialize `program`; equal programs give equal texts."""
-    return ENVELOPE.to_json(program.problem, _own_data(program))
+    return _FORMAT.dump(_parts(program))
 
 
 def to_data(program: ProgramParts) -> dict[str, Any]:
     """The program as plain data: names instead of the numbers of features and actions."""
-    return {ENVELOPE.key: ENVELOPE.version, "problem": program.problem.to_dict(), **_own_data(program)}
+    return {_FORMAT.key: VERSION, **_parts(program)}
 
 
-def _own_data(program: ProgramParts) -> dict[str, Any]:
-    """The trees and the model card as plain data."""
+def _parts(program: ProgramParts) -> dict[str, Any]:
     problem, trees, nodes = program.problem, program.trees, node_names(program.problem)
     for name, tree in trees.items():
         if name not in nodes:
@@ -65,19 +81,25 @@ def _own_data(program: ProgramParts) -> dict[str, Any]:
     for node, missing in _dangling(problem, trees):
         raise SettingError(f"the program leads from {node} to {missing}, and has no tree for it")
     return {
+        "problem": problem_data(problem),
         "nodes": {name: _tree(problem, trees[name]) for name in nodes if name in trees},
-        "card": ENVELOPE.model_card_data(program.model_card.to_data()),
+        "card": sorted_data(program.model_card.to_data(), "program"),
     }
 
 
 def from_json(text: str, name: str = "program") -> StoredProgram:
     """The inverse of `to_json`; `name` stands for the file in messages."""
-    return from_data(ENVELOPE.parse(text, name), name)
+    return _program(_FORMAT.parse(text, name), name)
 
 
 def from_data(data: Any, name: str = "program") -> StoredProgram:
     """The inverse of `to_data`."""
-    return _Reader(name, ENVELOPE.problem(data, name)).program(data["nodes"], data["card"])
+    return _program(_FORMAT.check(data, name), name)
+
+
+def _program(data: dict[str, Any], name: str) -> StoredProgram:
+    problem = read_problem(data["problem"], name)
+    return _Reader(name, problem).program(data["nodes"], data["card"])
 
 
 def _dangling(problem: Problem, trees: Mapping[str, Tree]) -> Iterator[tuple[str, str]]:
@@ -112,7 +134,7 @@ def test_data(problem: Problem, test: Test) -> dict[str, Any]:
         rank = math.ceil(max(test.at_least, 0)) if not feature.is_number else 0
         if rank >= len(feature.natives) and not feature.is_number:
             raise SettingError(f"a tree tests for a rank of {feature.name} that no value has")
-        bound = number_data(test.at_least) if feature.is_number else feature.natives[rank]
+        bound = _number_data(test.at_least) if feature.is_number else feature.natives[rank]
         return {"feature": feature.name, "at_least": bound}
     if test.among is not None:
         return {"feature": feature.name, "in": [feature.natives[index] for index in sorted({*test.among})]}
@@ -126,22 +148,22 @@ def choice_data(problem: Problem, choice: Choice) -> dict[str, Any]:
         return {"stop": True}
     if choice.reach is None:
         return {"function": action.function, "argument": action.argument}
-    return {"function": action.function, "reach": number_data(choice.reach)}
+    return {"function": action.function, "reach": _number_data(choice.reach)}
 
 
-class _Reader:
+def _number_data(number: float) -> int | float:
+    if not math.isfinite(number):
+        raise SettingError(f"a program cannot test for {number}")
+    return number_data(number)
+
+
+class _Reader(PlaceReader):
     """Reads trees; an error names the place of the mistake."""
 
     def __init__(self, name: str, problem: Problem) -> None:
-        self.name = name
-        self.problem = problem
-        self.features = {feature.name: feature for feature in problem.features}
-        self.places = {feature.name: _places(feature.natives) for feature in problem.features}
+        super().__init__(name, problem)
         self.functions = {function.name: i for i, function in enumerate(problem.transitions.functions)}
-        self.arguments = {function.name: _places(function.natives) for function in problem.transitions.functions}
-
-    def wrong(self, place: Location, message: str) -> NoReturn:
-        raise StorageError(f"{self.name}: {format_location(place)}: {message}")
+        self.arguments = {function.name: value_places(function.natives) for function in problem.transitions.functions}
 
     def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> StoredProgram:
         for node in nodes:
@@ -150,7 +172,7 @@ class _Reader:
             self.wrong(("nodes",), f"there is no node {INTERVENE}, where every run starts")
         trees = {node: self.tree(nodes[node], ("nodes", node)) for node in nodes}
         for node, missing in _dangling(self.problem, trees):
-            self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {ENVELOPE.remedy}")
+            self.wrong(("nodes",), f"{node} leads to {missing}, which is not there. {_AGAIN}")
         return StoredProgram(self.problem, trees, ModelCard.from_data(card))
 
     def tree(self, data: Any, place: Location) -> Tree:
@@ -204,35 +226,3 @@ class _Reader:
         if feature.kind == "category":
             self.wrong(place, f"the values of {feature.name} have no order; use 'in'")
         return self.number(data, place) if feature.is_number else float(self.value(feature, data, place))
-
-    def number(self, data: Any, place: Location) -> float:
-        if isinstance(data, bool) or not isinstance(data, (int, float)) or not abs(data) < math.inf:
-            self.wrong(place, f"'{cut(data)}' is not a number")
-        try:
-            return float(data)
-        except OverflowError:
-            self.wrong(place, f"'{cut(data)}' is too large")
-
-    def value(self, feature: Feature, data: Any, place: Location) -> int:
-        places = self.places[feature.name]
-        if not isinstance(data, Native) or text_of(data) not in places:
-            hint = did_you_mean(str(data), places) or f"; the values are {listed(places)}"
-            self.wrong(place, f"'{cut(data)}' is not a value of '{feature.name}'{hint}")
-        return places[text_of(data)]
-
-    def known(self, data: Any, names: Sequence[str] | Mapping[str, Any], what: str, place: Location) -> str:
-        if not isinstance(data, str) or data not in names:
-            self.wrong(place, f"there is no {what} '{cut(data)}'{did_you_mean(str(data), names)}")
-        return data
-
-    def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Location) -> None:
-        """Require a mapping with the keys of one of the `shapes`."""
-        if not isinstance(data, dict) or not any({*data} == {*shape} for shape in shapes):
-            found = f"{{{cut(', '.join(map(str, data)))}}}" if isinstance(data, dict) else f"'{cut(data)}'"
-            wanted = " or ".join("{" + ", ".join(shape) + "}" for shape in shapes)
-            self.wrong(place, f"should be {wanted}, not {found}")
-
-
-def _places(natives: Sequence[Native]) -> dict[str, int]:
-    """The place of each value, by its text."""
-    return {text_of(native): place for place, native in enumerate(natives)}

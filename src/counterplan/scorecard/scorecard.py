@@ -15,11 +15,11 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.program.model_card import ModelCard
 from counterplan.scorecard import io
-from counterplan.scorecard.card_feature import CardFeature
+from counterplan.scorecard.parts import CardFeature
 from counterplan.scorecard.text import card_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scorecard:
     """An additive card of integers: the points of a person, and the points that are enough.
 
@@ -83,6 +83,78 @@ class Scorecard:
         if not (math.isfinite(self.slope) and self.slope > 0 and math.isfinite(self.shift)):
             raise SettingError(f"'slope' is above 0 and 'shift' is finite; not {self.slope!r} and {self.shift!r}")
 
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load a card from a file. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+            A card.json.
+
+        Returns
+        -------
+        Scorecard
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be read or is damaged; the message names the place.
+        ProblemError
+            If the problem in the file is invalid.
+        """
+        return cls(*io.load(path))
+
+    def save(self, path: str | Path) -> None:
+        """Save the card to a file, whole or not at all; equal cards give equal files.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        SettingError
+            If the model card holds something other than plain data.
+        """
+        io.save(self, path)
+
+    def export(self, path: str | Path) -> None:
+        """Write the card as a page, a Python module, a drawing or its own file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The extension names the format: .html, .py, .svg or .json.
+
+        Raises
+        ------
+        SettingError
+            If the extension is another one.
+        StorageError
+            If the file cannot be written.
+        """
+        from counterplan.scorecard.export import export
+
+        export(self, path)
+
+    def to_text(self) -> str:
+        """The card as a table that fits one page: features, their values, and the points of these."""
+        return card_text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Scorecard({self.problem.name!r}: {len(self.features)} features, {self.entries} entries)"
+
+    def _repr_html_(self) -> str:
+        from counterplan.scorecard.export.display import to_display
+
+        return to_display(self)
+
     @property
     def entries(self) -> int:
         """Number of entries in all features."""
@@ -142,46 +214,3 @@ class Scorecard:
         array of shape [n]
         """
         return np.asarray(self.slope * self.points(states) - self.shift)
-
-    def save(self, path: str | Path) -> None:
-        """Write the card to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Raises
-        ------
-        StorageError
-            If the file cannot be written.
-        """
-        io.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a card from a file.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Scorecard
-
-        Raises
-        ------
-        StorageError
-            If the file is missing or damaged, or written by a newer version.
-        """
-        return cls(*io.load(path))
-
-    def to_text(self) -> str:
-        """The card as a table in plain words, which fits a page."""
-        return card_text(self)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        return f"Scorecard({self.problem.name!r}: {self.entries} entries, {self.needed} points needed)"

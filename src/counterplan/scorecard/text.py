@@ -1,55 +1,70 @@
-"""A scorecard as text: a table that fits a page, with one line, or a few, for each feature."""
+"""A card as a table of text that fits one page."""
 
 from __future__ import annotations
 
-import math
 import textwrap
 
 from counterplan.problem.values import visible
-from counterplan.scorecard.io import CardParts
-from counterplan.scorecard.wording import entry_texts
+from counterplan.program.export.resolved import title
+from counterplan.scorecard.protocol import ScorecardParts
+from counterplan.scorecard.wording import entry_texts, making, meaning, performance
 
-WIDTH = 110
-_WIDEST_LABEL = 36
+WIDTH = 100
+_LABELS = 34
+"""Most columns of the labels of features."""
+_SEPARATOR = "    "
 
 
-def card_text(card: CardParts) -> str:
-    """The card in plain words: the points of each value, and how many are enough."""
-    problem = card.problem
-    entries = sum(len(one.all_points) for one in card.features)
-    outcome = problem.outcome.goal
-    likely = 1 / (1 + math.exp(min(max(card.shift - card.slope * card.needed, -700.0), 700.0)))
-    lines = [
-        f"{problem.name}: a card of {entries:,} entries; {card.needed:,} points are needed",
-        *textwrap.wrap(
-            f"Add the points of each line. With {card.needed:,} points or more the decision is likely to be {outcome} "
-            f"(estimated: in {likely:.0%} of such cases). A plan takes the least effort to get there.",
-            WIDTH,
-        ),
-        "",
+def card_text(card: ScorecardParts) -> str:
+    """The card as text: a row for each feature with its values and their points, and what the points mean."""
+    rows = [_row(card, place) for place in range(len(card.features))]
+    width = min(_LABELS, max((len(label) for label, _ in rows), default=0))
+    lines = [f"{title(card.problem)}: points", *_wrapped(meaning(card)), ""]
+    for label, entries in rows:
+        labels = textwrap.wrap(label, width) or [""]
+        values = _filled(entries, WIDTH - width - 2)
+        for i in range(max(len(labels), len(values))):
+            left, right = (some[i] if i < len(some) else "" for some in (labels, values))
+            lines.append(f"{left:<{width}}  {right}".rstrip())
+    notes = [performance(card), making(card), _not_counted(card)]
+    checked = "Nothing of this is checked with the model that decides: have a plan checked before you rely on it."
+    return visible("\n".join([*lines, "", *(line for note in [*notes, checked] if note for line in _wrapped(note))]))
+
+
+def _row(card: ScorecardParts, place: int) -> tuple[str, list[tuple[str, str]]]:
+    """The label of a feature, and its values with their points."""
+    one = card.features[place]
+    feature = card.problem.features[one.feature]
+    texts = zip(entry_texts(feature, one), one.all_points, strict=True)
+    return visible(feature.label), [(visible(text), f"{points:,}") for text, points in texts]
+
+
+def _filled(entries: list[tuple[str, str]], width: int) -> list[str]:
+    """Entries in lines of at most `width` columns, those of one feature below each other."""
+    numbers = max(len(points) for _, points in entries)
+    names = min(max(len(name) for name, _ in entries), width - numbers - 2)
+    cells = [
+        f"{textwrap.shorten(name, names, placeholder='…'):<{names}}  {points:>{numbers}}" for name, points in entries
     ]
-    rows = []
-    for one in card.features:
-        feature = problem.features[one.feature]
-        texts = entry_texts(feature, one)
-        rows.append((feature.label, [f"{text}: {own}" for text, own in zip(texts, one.all_points, strict=True)]))
-    width = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
-    for label, cells in rows:
-        names = textwrap.wrap(label, width) or [""]
-        values = _joined(cells, WIDTH - width - 4)
-        for i in range(max(len(names), len(values))):
-            name, value = (part[i] if i < len(part) else "" for part in (names, values))
-            lines.append(f"  {name:<{width}}  {value}".rstrip())
-    return visible("\n".join(lines))
+    count = max(1, (width + len(_SEPARATOR)) // (names + 2 + numbers + len(_SEPARATOR)))
+    rows = -(-len(cells) // count)
+    return [_SEPARATOR.join(cells[row::rows]) for row in range(rows)]
 
 
-def _joined(cells: list[str], width: int) -> list[str]:
-    """Cells with separators, in lines of at most `width` if they fit."""
-    lines = [""]
-    for cell in cells:
-        longer = f"{lines[-1]} | {cell}" if lines[-1] else cell
-        if lines[-1] and len(longer) > width:
-            lines.append(cell)
-        else:
-            lines[-1] = longer
-    return lines
+def _not_counted(card: ScorecardParts) -> str:
+    """The protected features, and whether there are points for them."""
+    counted = {one.feature for one in card.features}
+    protected = [feature for feature in card.problem.features if feature.protected]
+    texts = [
+        f"{start} {', '.join(feature.label for feature in some)}."
+        for start, some in (
+            ("There are points for protected features:", [one for one in protected if one.index in counted]),
+            ("No points for", [one for one in protected if one.index not in counted]),
+        )
+        if some
+    ]
+    return " ".join(texts)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH)

@@ -5,6 +5,7 @@ See `solver` for the definition of the search. Any lower bound leads to the same
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import inf, isnan
@@ -132,9 +133,9 @@ class _Bound:
         changed = [source for i, source in enumerate(self.sources) if mask >> i & 1]
         others = [source for source in self.sources if source not in changed]
         return [
-            (name, any([self.changers[source] == [name] for source in changed]))
+            (name, any(self.changers[source] == [name] for source in changed))
             for name in self.allowed
-            if not any([source in self.card.changes[name] for source in others])
+            if not any(source in self.card.changes[name] for source in others)
         ]
 
     def _exact(self, name: str) -> list[str]:
@@ -144,7 +145,7 @@ class _Bound:
         the bound holds if they are used.
         """
         own, arguments = self.world.functions[name].target, self.world.functions[name].arguments
-        if any([_rounded(argument * 1e6) % 1 for argument in arguments]):  # sums may depend on their order
+        if any(_rounded(argument * 1e6) % 1 for argument in arguments):  # sums may depend on their order
             return []
         return [
             feature
@@ -240,9 +241,7 @@ class _Bound:
             if source not in self.sources or mask >> self.sources.index(source) & 1:
                 later = self.reachable(source, state[source], numbers)
             scale *= min([factor(state[source]), *map(factor, later)])
-        costs = {
-            i: self.units(name, i, function.surcharge[i] + function.base[i] * scale) for i in self.allowed[name]
-        }
+        costs = {i: self.units(name, i, function.surcharge[i] + function.base[i] * scale) for i in self.allowed[name]}
         counted = [feature for feature in self.card.changes[name] if feature in self.card.entries]
         if function.adds:
             yield from self._adding(name, state, scale, costs, counted)
@@ -328,7 +327,7 @@ class _Bound:
         if closure is not None:
             return [number for number in numbers if number in closure]
         functions = self._functions(feature)
-        if all([function.adds and function.target == feature for function in functions.values()]):
+        if all(function.adds and function.target == feature for function in functions.values()):
             amounts = [function.arguments[i] for name, function in functions.items() for i in self.allowed[name]]
             return [
                 number
@@ -384,7 +383,7 @@ def _pieces(ways: Sequence[tuple[int, int]], start: tuple[int, int]) -> list[tup
         while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-1], (gain, cost)):
             hull.pop()
         hull.append((gain, cost))
-    return [(_slope(one, other), other[0] - one[0], other[1] - one[1]) for one, other in zip(hull, hull[1:])]
+    return [(_slope(one, other), other[0] - one[0], other[1] - one[1]) for one, other in itertools.pairwise(hull)]
 
 
 def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:

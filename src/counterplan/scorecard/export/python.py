@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from importlib.resources import files
+from itertools import pairwise
 
 from counterplan.problem import Problem
 from counterplan.problem.parts import Cause, Feature
@@ -18,8 +19,9 @@ from counterplan.program.export.world_source import (
     runtime_source,
     world_source,
 )
-from counterplan.scorecard.protocol import CardFeatureParts, ScorecardParts
-from counterplan.scorecard.text import limits, made_from, meaning
+from counterplan.scorecard.parts import CardFeature
+from counterplan.scorecard.protocol import ScorecardParts
+from counterplan.scorecard.wording import limits, making, meaning, performance
 from counterplan.search.costs import ActionCosts
 from counterplan.search.frontier import cost_unit
 
@@ -82,7 +84,8 @@ def to_python(card: ScorecardParts) -> str:
 
 
 def _docstring(card: ScorecardParts) -> str:
-    lines = [f"What would turn the decision around: {title(card.problem)}.", "", *meaning(card), *made_from(card)]
+    lines = [f"What would turn the decision around: {title(card.problem)}.", "", meaning(card)]
+    lines += [line for line in (performance(card), making(card)) if line]
     lines += ["", "What it cannot do:", *(f"- {line}" for line in limits(card))]
     lines += ["", "Written by counterplan; it runs by itself and asks nobody."]
     return '"""' + "\n".join(quoted(line) for line in lines) + '\n"""'
@@ -111,7 +114,7 @@ def _card(card: ScorecardParts) -> str:
     return "\n".join([*lines, "    ],", ")"]) + "\n"
 
 
-def _entries(one: CardFeatureParts) -> str:
+def _entries(one: CardFeature) -> str:
     parts = [numbers(one.edges), repr(one.points), *([] if one.missing is None else [repr(one.missing)])]
     return f"_Entries({', '.join(parts)})"
 
@@ -131,17 +134,15 @@ def _closed(problem: Problem) -> tuple[str, ...]:
 
 
 def _representatives(cause: Cause, features: tuple[Feature, ...]) -> list[float]:
-    """Numbers of a cause's source, one at least for each of its factors on costs: the ends of intervals, and between.
-
-    Missing values are left out: no action makes a value missing, except for formulas, whose targets may have any.
-    """
+    """Numbers of a cause's source, one at least for each of its factors on costs: ends of intervals, and between."""
     if cause.scale is None:
         return []
     if cause.scale.by_value is not None:
-        return [float(rank) for rank in range(len(features[cause.source].natives))]
+        return [*(float(rank) for rank in range(len(features[cause.source].natives))), math.nan]
     ends = sorted({end for low, _, high, _, _ in cause.scale.intervals for end in (low, high) if math.isfinite(end)})
-    between = [(low + high) / 2 for low, high in zip(ends, ends[1:], strict=False)]
-    return sorted({*ends, *between, *(end - 1 for end in ends[:1]), *(end + 1 for end in ends[-1:])})
+    between = [(low + high) / 2 for low, high in pairwise(ends)]
+    outside = [ends[0] - 1, ends[-1] + 1] if ends else [0.0]
+    return [*sorted({*ends, *between, *outside}), math.nan]
 
 
 def _numbers(values: list[float]) -> str:

@@ -15,7 +15,8 @@ The search, which finds exactly that plan:
 1. Functions that make no difference are left out: those that change neither a feature of the card nor a feature that
    a function which makes a difference depends on.
 2. The least cost is found by A*. A label is a state with a cost and a number of steps; it is dominated if the state
-   was reached at no greater cost in no more steps. The estimate of the cost to go is a lower bound, as in `bound`; any other one leads to the same plan.
+   was reached at no greater cost in no more steps. The estimate of the cost to go is a lower bound, such as that of
+   `bound`; any other one leads to the same plan.
 3. The best plan is found by enumerating labels step by step, without those whose cost and estimate exceed the least
    cost. Of labels with one state, those with fewer steps come first, and a later one is kept only if it is cheaper; of
    those with one number of steps the cheapest is kept, then the one with the smallest sequence. The search ends with
@@ -63,27 +64,27 @@ def _plan(
     allowed, factors = _allowed(card, cannot), _factors(card, weights)
     search = _Search(card, state, allowed, factors)
     points = sum(_points(card, state).values())
-    result = {"status": "found", "steps": [], "cost": None, "points": points, "needed": card.needed, "caution": ""}
+    result: dict[str, Any] = {"steps": [], "cost": None, "points": points, "needed": card.needed}
     try:
         actions = search.best()
     except _TooLongError:
         caution = f"The search ended after {_MOST_LABELS:,} states. There may still be a way to enough points."
-        return {**result, "status": "not_found", "caution": caution}
+        return {"status": "not_found", **result, "caution": caution}
     if actions is None:
-        steps = "1 step" if card.world.longest == 1 else f"{card.world.longest} steps"
-        return {**result, "status": "infeasible", "caution": f"There is no way to enough points in at most {steps}."}
-    if points >= card.needed:
-        result["caution"] = "You have enough points already, and yet the answer was no: this plan is less certain."
-    steps = []
+        most = f"{card.world.longest} step{'s' * (card.world.longest > 1)}"
+        return {"status": "infeasible", **result, "caution": f"There is no way to enough points in at most {most}."}
+    enough = "You have enough points already, and the answer was no all the same: this plan is less certain."
+    caution, steps = enough if points >= card.needed else "", []
     for name, which in actions:
         after, cost = _apply(card.world, name, which, state), _exact_cost(card.world, name, which, state)
         cost = round(cost, 9) if factors is None else _rounded(cost * factors[name][which])
         now = sum(_points(card, after).values())
-        text = _step_text(card.world, name, which, state, after)
-        value = card.world.functions[name].values[which]
-        steps.append({"function": name, "argument": value, "cost": cost, "points": now - points, "text": text})
+        step: dict[str, Any] = {"function": name, "argument": card.world.functions[name].values[which], "cost": cost}
+        step.update({"points": now - points, "text": _step_text(card.world, name, which, state, after)})
+        steps.append(step)
         state, points = after, now
-    return {**result, "steps": steps, "cost": round(math.fsum([step["cost"] for step in steps]), 9)}
+    total = round(math.fsum([step["cost"] for step in steps]), 9)
+    return {"status": "found", **result, "steps": steps, "cost": total, "caution": caution}
 
 
 def _allowed(card: _Card, cannot: Collection[str]) -> dict[str, list[int]]:
@@ -103,11 +104,15 @@ def _factors(card: _Card, weights: Mapping[str, float]) -> dict[str, list[float]
         weight = weights[name]
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 1e-6 <= weight <= 1e6:
             raise ValueError(f"the weight of {name} is a number from 0.000001 to 1,000,000; not {weight!r}")
-    found = {
-        name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]
-        for name in card.world.functions
-    } if weights else {}
-    return found if any([weight != 1 for some in found.values() for weight in some]) else None
+    found = (
+        {
+            name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]
+            for name in card.world.functions
+        }
+        if weights
+        else {}
+    )
+    return found if any(weight != 1 for some in found.values() for weight in some) else None
 
 
 class _TooLongError(Exception):
@@ -132,7 +137,9 @@ class _Search:
         self.mutable = [name for name in self.world.features if name in changed]
         self.counted = [(name, entries) for name, entries in card.entries.items() if name in changed]
         self.fixed = sum([entries.of(start[name]) for name, entries in card.entries.items() if name not in changed])
-        self.actions = [(name, i) for name, function in self.world.functions.items() for i in range(len(function.values))]
+        self.actions = [
+            (name, i) for name, function in self.world.functions.items() for i in range(len(function.values))
+        ]
         self.index = {action: i for i, action in enumerate(self.actions)}
         self.nodes: dict[tuple[float, ...], _Node] = {}
         self.start = self.node(start)
@@ -215,7 +222,7 @@ class _Search:
             for _, more, after in self.steps(node):
                 total = cost + more
                 known = closed.setdefault(after, [])
-                if any([least <= total and steps <= depth + 1 for least, steps in known]):
+                if any(least <= total and steps <= depth + 1 for least, steps in known):
                     continue
                 known[:] = [(least, steps) for least, steps in known if least < total or steps <= depth]
                 known.append((total, depth + 1))
@@ -232,7 +239,7 @@ def _relevant(card: _Card, start: State, allowed: Mapping[str, Sequence[int]]) -
     possible = {name for name, which in allowed.items() if which}
     if sum(_points(card, start).values()) >= card.needed:
         return possible
-    wanted, found = set(card.entries), set()
+    wanted, found = set(card.entries), set[str]()
     while True:
         more = {name for name in possible - found if not wanted.isdisjoint(card.changes[name])}
         if not more:

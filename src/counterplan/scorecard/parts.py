@@ -1,4 +1,4 @@
-"""The entries of one feature of a scorecard."""
+"""The parts of a scorecard: the entries of each feature."""
 
 from __future__ import annotations
 
