@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -13,10 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from counterplan.benchmarks import suite
 from counterplan.blackbox import BlackBox
-from counterplan.planners import ExactPlanner
+from counterplan.planners import CardPlanner
 from counterplan.plans import Plans
 from counterplan.problem import Feature, Problem
-from counterplan.problem.values import text_of
 from counterplan.program import ModelCard
 from counterplan.scorecard import CardFeature, Scorecard
 from counterplan.search.synthetic import random_walk
@@ -74,30 +73,16 @@ def _places(column: np.ndarray, edges: tuple[float, ...]) -> np.ndarray:
     return np.where(np.isnan(column), -1, place)
 
 
-def as_model(card: Scorecard) -> Callable[[Any], Any]:
-    """The card in place of a model: favourable from the points on that are needed."""
-    outcome = card.problem.outcome
-    good, bad = (
-        next(native for native in outcome.natives if (text_of(native) in outcome.favourable) is wanted)
-        for wanted in (True, False)
-    )
-
-    def decide(table: Any) -> Any:
-        enough = card.points(card.problem.read(table).states) >= card.needed
-        return np.array([good if one else bad for one in enough], object)
-
-    return decide
-
-
 def planned(
     card: Scorecard, people: Any, forbid: Sequence[str] = (), weights: Mapping[str, float] | None = None
 ) -> Plans:
-    """The plans of the exact planner with the card in place of a model, for people who are known to be refused."""
+    """The plans of the card planner without queries, with weights by function."""
     transitions = card.problem.transitions
     by_function = [(weights or {}).get(function.name, 1.0) for function in transitions.functions]
     costs = np.tile(np.array([*by_function, 1.0])[transitions.function_of], (len(people), 1))
-    planner = ExactPlanner(card.problem, BlackBox(as_model(card)))
-    return planner.plan(people, forbid=list(forbid), cost_weights=costs, refused=True)
+    return CardPlanner(card.problem, None, card, queries=0).plan(
+        people, forbid=list(forbid), cost_weights=costs, budget=0
+    )
 
 
 def random_card(problem: Problem, seed: int) -> Scorecard:

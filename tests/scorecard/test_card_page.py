@@ -51,7 +51,7 @@ def answered(plan: dict[str, Any]) -> list[Any]:
 
 
 def expected(card: Scorecard, people: Any, forbid: Any = (), weights: Any = None) -> list[Any]:
-    """The same of the exact planner, with the card in place of a model."""
+    """The same of the card planner without queries."""
     answers = []
     for plan in cards.planned(card, people, forbid, weights):
         steps = [[step.function, step.argument, step.cost, step.text] for step in plan.steps]
@@ -61,24 +61,26 @@ def expected(card: Scorecard, people: Any, forbid: Any = (), weights: Any = None
 
 
 @pytest.mark.parametrize("name", worlds.BENCHMARKS)
-def test_page_plans_as_the_exact_planner(name: str, opened: Open) -> None:
+def test_page_plans_as_the_card_planner(name: str, opened: Open) -> None:
+    """A sample; `bench/page.py` compares 2,000 people of each benchmark."""
     card = cards.fitted(name)
     page, states = opened(to_html(card=card)), cards.refused(name)
     found = 0
+    count = {"syn_long": 1, "taiwan": 8}.get(name, 25)
     for seed, forbid in enumerate(([], [], some_forbidden(card.problem), [card.problem.transitions.functions[1].name])):
-        people = states.iloc[seed * 40 : seed * 40 + (15 if name == "syn_long" else 40)]
+        people = states.iloc[seed * count : (seed + 1) * count]
         weights = some_weights(card.problem, seed) if seed % 2 else {}
         answers = page.evaluate(PLAN, [plain(card.problem.read(people).states), forbid, weights])
         wanted = expected(card, people, forbid, weights)
         assert [answered(plan) for plan in answers] == wanted
         found += sum(status == "found" for status, *_ in wanted)
-    assert found > 20
+    assert found > count
 
 
 def test_page_plans_in_many_worlds(opened: Open) -> None:
     """Conditions, formulas, tables, bounds, missing values, free actions: whatever a problem file can say."""
     page, found = opened(to_html(card=cards.fitted("german"))), 0
-    for seed in range(80):
+    for seed in range(60):
         problem = Problem.from_dict(worlds.random_problem(seed))
         card = cards.random_card(problem, seed)
         people = worlds.random_people(problem, seed, 8)
@@ -89,14 +91,14 @@ def test_page_plans_in_many_worlds(opened: Open) -> None:
         wanted = expected(card, people, forbid, weights)
         assert [answered(plan) for plan in answers] == wanted, f"world {seed}"
         found += sum(status == "found" for status, *_ in wanted)
-    assert found > 150
+    assert found > 110
 
 
 def test_other_ways_do_without_something(opened: Open) -> None:
     """Each does without a function of every plan before it, and is the cheapest one that does."""
     card = cards.fitted("german")
     page, several = opened(to_html(card=card)), 0
-    for row in range(12):
+    for row in range(5):
         person = cards.refused("german").iloc[row : row + 1]
         state = plain(card.problem.read(person).states)[0]
         first = page.evaluate(PLAN, [[state], [], {}])[0]
@@ -106,12 +108,12 @@ def test_other_ways_do_without_something(opened: Open) -> None:
         plans, done = [first, *others], [{step["function"] for step in plan["steps"]} for plan in [first, *others]]
         assert all(not before <= after for before, after in itertools.combinations(done, 2))
         assert [plan["cost"] for plan in plans] == sorted(plan["cost"] for plan in plans)
-        for rank in range(1, min(len(plans) + 1, 4)):
+        for rank in range(1, min(len(plans) + 1, 3)):
             without = {frozenset(some) for some in itertools.product(*done[:rank])}
             costs = [cards.planned(card, person, sorted(some))[0].cost for some in without]
             least = min((cost for cost in costs if not np.isnan(cost)), default=None)
             assert (plans[rank]["cost"] if rank < len(plans) else None) == least
-    assert several > 6
+    assert several > 2
 
 
 def shown(page: Any, selector: str = "#card-result .timeline .what") -> list[str]:
@@ -179,11 +181,13 @@ def test_nothing_helps_is_said_plainly(opened: Open) -> None:
     assert page.evaluate("document.activeElement.id") == "plan"
 
     page = opened(to_html(card=replace(card, needed=10**6)))
-    assert "Nothing that is possible for you leads to 1000000 points" in result.inner_text()
+    assert "Nothing that is possible for you leads to 1,000,000 points" in result.inner_text()
     assert page.locator("#others").is_hidden()
     page = opened(to_html(card=replace(card, needed=1)))
-    assert "You have enough points" in result.inner_text()
-    assert page.locator(".timeline").count() == 0
+    assert "You have enough points already" in result.inner_text()
+    now = int(card.points(card.problem.read(person).states)[0])
+    assert shown(page)[:-1] == [step.text for step in cards.planned(replace(card, needed=1), person)[0].steps]
+    assert f"because {now + 1} are enough" in result.inner_text(), "a refused person needs more than they have"
 
 
 def test_no_other_way_is_said_plainly(opened: Open) -> None:

@@ -95,7 +95,6 @@ def _function(problem: Problem, index: int) -> dict[str, Any]:
         "changes": sorted(changed),
         "reads": sorted(transitions.read_by(function, changed)),
         "skips": sorted({int(other) for other in transitions.function_of[:-1][~follows]}),
-        "least": transitions.least_costs[span].tolist(),
         "most": transitions.most_costs[span].tolist(),
     }
 
