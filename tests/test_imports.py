@@ -218,6 +218,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "export.display": {"export.svg", "protocol", "wording"},
         "export": {"export.html", "export.python", "export.svg", "io", "protocol"},
         "scorecard": {"export", "export.display", "io", "parts", "protocol", "text"},
+        "reasons": {"scorecard"},
     },
     "distillation": {
         "base": set(),
@@ -253,6 +254,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "base",
             "demonstrations",
             "form",
+            "options",
             "scorecard_ends",
             "scorecard_fitting",
             "trial",
@@ -263,7 +265,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""
 
 LAZY: dict[str, set[str]] = {
-    "cli": {"cli", "counterplan", "experiments", "problem", "program", "surrogate"},
+    "cli": {"cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
     "experiments": {"planners"},
     "planners": {"planners"},
     "plans": {"blackbox"},

@@ -104,7 +104,7 @@ def test_the_card_on_the_command_line(folder: Path, tmp_path: Path, run) -> None
     assert "--form card" in asked.out
     shown = run("show", folder)
     assert shown.code == 0
-    assert "points are needed" in shown.out
+    assert "Add up the points of your values" in shown.out
     assert json.loads(run("show", folder, "--json").out)["counterplan_card"] == 1
     for name in ("card.html", "card.py", "card.svg", "card.json"):
         assert run("export", folder, "--to", tmp_path / name).code == 0
@@ -122,7 +122,7 @@ def test_a_page_of_both(folder: Path, tmp_path: Path, run) -> None:
     assert run("distil", folder, "--traces", 200, "--rounds", 1).code == 0
     assert Workspace(folder).holds(PROGRAM)
     assert "leaves" in run("show", folder).out
-    assert "points are needed" in run("show", folder, "--form", "card").out
+    assert "Add up the points of your values" in run("show", folder, "--form", "card").out
     assert run("export", folder, "--to", tmp_path / "both.html").code == 0
     both = (tmp_path / "both.html").read_text()
     assert run("export", folder, "--to", tmp_path / "card.html", "--form", "card").code == 0
