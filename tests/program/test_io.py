@@ -19,6 +19,7 @@ from counterplan.errors import SettingError
 from counterplan.program import INTERVENE, Choice, Leaf, ModelCard, Program, Split, Test, Tree
 from counterplan.program.io import DEEPEST, from_data, from_json, to_data, to_json
 from program.random_programs import programs, random_program
+from schemas import valid
 
 LOAN = Problem.from_dict(
     {
@@ -305,30 +306,7 @@ def test_any_damage_is_a_clear_error_or_none() -> None:
     assert refused > 200
 
 
-# A small reading of JSON Schema: the words that the schema uses.
-
 SCHEMA = json.loads(files("counterplan.program").joinpath("program.schema.json").read_text("utf-8"))
-KINDS: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float)}
-
-
-def valid(data: Any, schema: dict[str, Any]) -> bool:
-    if "$ref" in schema and not valid(data, SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]):
-        return False
-    if "const" in schema and (data != schema["const"] or type(data) is not type(schema["const"])):
-        return False
-    if "oneOf" in schema and sum(valid(data, option) for option in schema["oneOf"]) != 1:
-        return False
-    kinds = schema.get("type", [])
-    if kinds and not any(isinstance(data, KINDS[kind]) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return False
-    if isinstance(data, list):
-        return len(data) >= schema.get("minItems", 0) and all(valid(item, schema.get("items", {})) for item in data)
-    if isinstance(data, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        if not {*schema.get("required", [])} <= {*data} or (others is False and not {*data} <= {*known}):
-            return False
-        return all(valid(value, known.get(key, others or {})) for key, value in data.items())
-    return True
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ See `solver` for the definition of the search. Any lower bound leads to the same
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import inf, isnan
@@ -383,7 +382,8 @@ def _pieces(ways: Sequence[tuple[int, int]], start: tuple[int, int]) -> list[tup
         while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-1], (gain, cost)):
             hull.pop()
         hull.append((gain, cost))
-    return [(_slope(one, other), other[0] - one[0], other[1] - one[1]) for one, other in itertools.pairwise(hull)]
+    pairs = zip(hull, hull[1:])  # noqa: B905, RUF007 -- Python 3.9 has neither
+    return [(_slope(one, other), other[0] - one[0], other[1] - one[1]) for one, other in pairs]
 
 
 def _slope(one: tuple[int, int], other: tuple[int, int]) -> float:
