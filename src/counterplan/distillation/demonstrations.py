@@ -53,7 +53,7 @@ class Demonstrations(NamedTuple):
     real: int
     """Number of real people."""
     hopeless: Floats = np.zeros((0, 0))
-    """[H, F] initial states of people without a plan at any confidence."""
+    """[H, F] initial states of people without a plan, by exhaustive search."""
 
 
 _ATTEMPTS = 20
@@ -80,16 +80,17 @@ class _Guide(NamedTuple):
     settings: GuideSettings
     confidences: tuple[float, ...]
 
-    def plan(self, chunk: _Chunk, progress: Callable[[int], None]) -> tuple[Ints, Floats]:
-        """Plans [P, n, T] and costs [P, n] at each confidence."""
+    def plan(self, chunk: _Chunk, progress: Callable[[int], None]) -> tuple[Ints, Floats, Bools]:
+        """Plans [P, n, T] and costs [P, n] at each confidence, and whether there is none at the first [1, n]."""
         levels = [(level, np.flatnonzero(rows)) for level, rows in zip(self.confidences, chunk.selected, strict=True)]
         found = guide_unverified(
             self.problem, chunk.starts, self.logit, self.settings, levels, hints=self.hints, progress=progress
         )
-        return np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
+        actions, cost = np.stack([level.actions for level in found]), np.stack([level.cost for level in found])
+        return actions, cost, np.isinf(found[0].lower_bound)[None]
 
 
-def _plan_chunk(guide: _Guide, chunk: _Chunk, link: WorkerLink) -> tuple[Ints, Floats]:
+def _plan_chunk(guide: _Guide, chunk: _Chunk, link: WorkerLink) -> tuple[Ints, Floats, Bools]:
     """In a worker process: see `_Guide.plan`."""
     return guide.plan(chunk, link.progress)
 
@@ -105,9 +106,10 @@ def demonstrate(
     *,
     logit: Logit | None = None,
 ) -> Demonstrations:
-    """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without a plan are apart.
+    """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without one are dropped.
 
-    `logit` gives the log odds [n] that the ends of plans [n, F] are successful; default: those of the surrogate.
+    Those for whom an exhaustive search shows that there is none are returned apart. `logit` gives the log odds [n]
+    that the ends of plans [n, F] are successful; default: those of the surrogate.
     `progress` is called with the number of plans made so far and of all plans.
     """
     starts, real = refused_states(problem, people, surrogate, settings.people, random)
@@ -131,7 +133,7 @@ def demonstrate(
         parts = list(run_chunks(_plan_chunk, context, chunks, jobs, progress=advance))
     else:
         parts = [context.plan(chunk, advance) for chunk in chunks]
-    plans, costs = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
+    plans, costs, hopeless = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
     least = costs.min(axis=0)
     helped = np.isfinite(least)
     if not helped.any():
@@ -139,7 +141,9 @@ def demonstrate(
             "the surrogate has no plan for anyone among these people, so there is nothing to distil; "
             "fit it on more of them"
         )
-    return Demonstrations(starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()), starts[~helped])
+    return Demonstrations(
+        starts[helped], least[helped], plans[:, helped], int(helped[:real].sum()), starts[hopeless[0]]
+    )
 
 
 def refused_states(

@@ -13,7 +13,7 @@ from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.surrogate.acquisition import Logit
 
 
-class PlanEnds(NamedTuple):
+class SampledEnds(NamedTuple):
     """n final states of plans, with the predictions of a surrogate."""
 
     person: Ints
@@ -32,7 +32,7 @@ def sample_ends(
     *,
     per_person: int,
     max_cost_ratio: float,
-) -> PlanEnds:
+) -> SampledEnds:
     """Sample ends of plans that were demonstrated for somebody, with or without one of their steps.
 
     The ends of a person are different states; plans that are illegal for the person, or cost more than
@@ -59,4 +59,4 @@ def sample_ends(
     order = np.argsort(person, kind="stable")
     nth = np.arange(len(order)) - np.searchsorted(person[order], person[order])
     kept = order[nth < per_person]
-    return PlanEnds(person[kept], states[kept], logit(states[kept]))
+    return SampledEnds(person[kept], states[kept], logit(states[kept]))

@@ -17,7 +17,7 @@ from counterplan.problem.encoding import quantile_cuts
 from counterplan.problem.parts import STOP, Feature
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import Program, ProgramRun, leaves
-from counterplan.program.model_card import GroupOutcome, ModelCard, SourcePeople, TrialPeople, WithoutFunction
+from counterplan.program.model_card import GivenUp, GroupOutcome, ModelCard, SourcePeople, TrialPeople, WithoutFunction
 from counterplan.program.rule_lengths import longest_rule, mean_rule_length
 from counterplan.search.orders import NO_ACTION, rollout
 
@@ -153,6 +153,7 @@ def trial_card(problem: Problem, trial: Trial, origin: Origin) -> ModelCard:
         seed=origin.seed,
         people=SourcePeople(origin.real, len(origin.starts) - origin.real),
         tried_on=TrialPeople(int(hopeful.sum()), int((~hopeful).sum())),
+        given_up=given_up(trial),
         success=figures["success"],
         cost_ratio=figures["cost_ratio"],
         queries=dict(origin.queries),
@@ -165,6 +166,12 @@ def trial_card(problem: Problem, trial: Trial, origin: Origin) -> ModelCard:
         derived=origin.derived,
         extra={key: None for key, value in figures.items() if value is None},
     )
+
+
+def given_up(trial: Trial) -> GivenUp:
+    """The people without a plan from the program, and those of them with a known plan."""
+    without = ~trial.run.stopped
+    return GivenUp(int(without.sum()), int((without & trial.hopeful).sum()))
 
 
 def group_outcomes(problem: Problem, trial: Trial, cost: Floats) -> Groups:
@@ -216,6 +223,10 @@ def limitations(problem: Problem, trial: Trial) -> list[str]:
         vain = int((trial.run.stopped & ~hopeful).sum())
         given = f"; it gave {vain:,} of them one, which failed" if vain else ""
         sentences.append(f"For {more} it was tried on, no plan is known at all{given}.")
+    if without := given_up(trial).people:
+        missed = given_up(trial).with_plan
+        known = f"; {missed:,} of them {'has' if missed == 1 else 'have'} one" if missed else ""
+        sentences.append(f"It gave no plan to {without:,} of {len(hopeful):,} people{known}.")
     if trial.unanswered:
         count = "1 person" if trial.unanswered == 1 else f"{trial.unanswered} people"
         sentences.append(f"It was to be tried on {count} more, but no more queries to the model were allowed.")

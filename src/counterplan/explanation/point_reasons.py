@@ -116,6 +116,8 @@ class PointExplainer:
 
     def _contrasts(self, group: PlanGroup, people: Ints, steps: Ints) -> dict[tuple[int, int], list[Clause]]:
         """Contrasts of `steps` [n] of `people` [n], by person and step within the group."""
+        if not len(people):
+            return {}
         open_ = np.zeros(group.open.shape, bool)
         open_[people, steps] = True
         contrasts = Contrasts(self.problem, group.with_open(open_), self.box, self.surrogate, ask=False)

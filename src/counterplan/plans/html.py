@@ -16,10 +16,10 @@ import numpy as np
 from counterplan.plans.status import Status
 from counterplan.plans.survival_text import share_of_models, survival_text
 from counterplan.plans.text import (
-    OPTIONS_TITLE,
     Summary,
     headline,
     option_facts,
+    options_title,
     plan_text,
     points_text,
     total_effort,
@@ -65,12 +65,10 @@ def _options(plan: Plan) -> str:
         f'<span style="opacity:.8">({_text(option_facts(option))})</span></li>'
         for option in plan.options
     )
-    style = "list-style:none;margin:.2em 0 0 .8em;padding:0"
-    return (
-        f'<div style="font-size:.9em;margin-top:.6em">{OPTIONS_TITLE}:<ul style="{style}">{items}</ul></div>'
-        if items
-        else ""
-    )
+    if not items:
+        return ""
+    listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{items}</ul>'
+    return f'<div style="font-size:.9em;margin-top:.6em">{_text(options_title(plan))}{listed}</div>'
 
 
 def _step(number: int, step: Step) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from counterplan.plans.plan import Plan, PlanOption
     from counterplan.plans.plans import Plans
 
-OPTIONS_TITLE = "What else would do"
 _WIDTH = 110
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -38,7 +37,7 @@ def plan_text(plan: Plan) -> str:
             lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
     options = [line for option in plan.options for line in _option_lines(option)]
-    return visible("\n".join([*lines, "", *closing, *(["", f"{OPTIONS_TITLE}:", *options] if options else [])]))
+    return visible("\n".join([*lines, "", *closing, *(["", options_title(plan), *options] if options else [])]))
 
 
 def points_text(plan: Plan) -> str:
@@ -54,6 +53,11 @@ def points_text(plan: Plan) -> str:
     signed = "".join(f" {'−' if gain < 0 else '+'} {abs(gain)}" for gain in gains[1:])
     first = f"{'−' if gains[0] < 0 else ''}{abs(gains[0])}"
     return f"{short} The steps bring {first}{signed} = {sum(gains)}."
+
+
+def options_title(plan: Plan) -> str:
+    """The title of the options; nothing is known about how long they last."""
+    return "What else would do:" if plan.survival is None else "What else would do with today's model:"
 
 
 def option_facts(option: PlanOption) -> str:

@@ -28,6 +28,14 @@ class TrialPeople(NamedTuple):
     """People without a plan that any planner found."""
 
 
+class GivenUp(NamedTuple):
+    """People in the trial to whom a program gave no plan."""
+
+    people: int
+    with_plan: int
+    """How many of them have a known plan."""
+
+
 class GroupOutcome(NamedTuple):
     """Performance of a program for the people with one value of a protected feature."""
 
@@ -66,6 +74,8 @@ class ModelCard:
         Number of real and synthetic people that the program was distilled from.
     tried_on : TrialPeople, optional
         Number of people that it was tried on.
+    given_up : GivenUp, optional
+        Number of these people to whom it gave no plan.
     success : float, optional
         Share of the people with a known plan whose plan from the program holds.
     cost_ratio : float, optional
@@ -111,6 +121,7 @@ class ModelCard:
     seed: int | None = None
     people: SourcePeople | None = None
     tried_on: TrialPeople | None = None
+    given_up: GivenUp | None = None
     success: float | None = None
     cost_ratio: float | None = None
     queries: Mapping[str, int] | None = None
@@ -172,6 +183,7 @@ KEYS = {"queries": "questions", "limitations": "cannot"}
 _ENTRIES: dict[type, tuple[str, ...]] = {
     SourcePeople: ("real", "invented"),
     TrialPeople: ("people", "without_any_known_plan"),
+    GivenUp: ("people", "with_known_plan"),
     GroupOutcome: ("people", "success", "mean_effort"),
     WithoutFunction: ("people", "plans", "hold"),
 }
@@ -254,6 +266,7 @@ _FORMS: dict[str, _Form] = {
     "seed": _Form(_int),
     "people": _record(SourcePeople),
     "tried_on": _record(TrialPeople),
+    "given_up": _record(GivenUp),
     "success": _Form(_number),
     "cost_ratio": _Form(_number),
     "queries": _mapping_of(_Form(_int)),

@@ -16,6 +16,7 @@ DRAWN = ("transitions", "examples", "ranges", "derived")
 _TITLES = {
     "people": "made from people",
     "tried_on": "tried on",
+    "given_up": "given no plan",
     "success": "success",
     "cost_ratio": "effort / least effort",
     "questions": "questions asked",

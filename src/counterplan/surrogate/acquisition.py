@@ -212,7 +212,8 @@ def guide_unverified(
     Returns
     -------
     list of SearchOutcome
-        Actions and costs for each level; without lower bounds.
+        Actions and costs for each level. The lower bound is infinite where every state was enumerated and none is
+        confident, otherwise 0.
     """
     checked = _checked(logit)
     outcomes = [SearchOutcome.empty(len(states), problem.max_actions) for _ in levels]
@@ -226,6 +227,7 @@ def guide_unverified(
             continued = selected[level + 1] if level + 1 < len(levels) else np.zeros(len(rows), bool)
             search.search(confidence, selected[level], continued)
             outcome.actions[rows], outcome.cost[rows] = search.actions, search.cost
+            outcome.lower_bound[rows] = np.where(search.exhausted, np.inf, 0.0)
             progress(int(selected[level].sum()))
     return outcomes
 
@@ -568,6 +570,11 @@ class _UnverifiedSearch(_GuidedSearch):
         self.propose()
         self.accept_unverified()
         self.actions[~active], self.cost[~active] = NO_ACTION, np.inf
+
+    @property
+    def exhausted(self) -> Bools:
+        """[B] whether every state was enumerated and none is confident."""
+        return np.asarray(self.active & np.isinf(self.bound) & np.isinf(self.target) & ~self.full)
 
     def needs_expansion(self) -> Bools:
         """[B] whether no confident state is known yet."""

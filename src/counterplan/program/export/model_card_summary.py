@@ -19,6 +19,7 @@ from counterplan.program.protocol import Artefact, ProgramLike
 _TITLES = {
     "people": "people it was made from",
     "tried_on": "then tried on",
+    "given_up": "people of these who got no plan",
     "success": "plans that worked, of people with a known plan",
     "cost_ratio": "effort of these plans, compared with the least known",
     "leaves": "rules",
@@ -133,6 +134,9 @@ def _entry_text(key: str, value: Any) -> str:
         return f"{_entry_text('', people)} people" + (
             f"; {_entry_text('', more)} more have no known plan" if more else ""
         )
+    if key == "given_up" and isinstance(value, Mapping):
+        people, known = value.get("people"), value.get("with_known_plan")
+        return _entry_text("", people) + (f"; {_entry_text('', known)} of them have a known plan" if known else "")
     if key == "questions" and isinstance(value, Mapping):
         return _entry_text("", sum(part for part in value.values() if isinstance(part, int)))
     if isinstance(value, Mapping):
