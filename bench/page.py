@@ -100,8 +100,8 @@ def compare(page: Any, card: Scorecard, count: int) -> str:
     times = np.array(took)
     return (
         f"{same:,} of {total:,} people have the plan, cost and points of CardPlanner ({gave} given up): median "
-        f"{np.median(times):.2f} ms a plan, 99 % within {np.quantile(times, 0.99):.1f} ms, longest {times.max():.0f} ms "
-        f"(CardPlanner {1000 * spent / total:.0f} ms)"
+        f"{np.median(times):.2f} ms a plan, 99 % within {np.quantile(times, 0.99):.1f} ms, longest {times.max():.0f} "
+        f"ms (CardPlanner {1000 * spent / total:.0f} ms)"
     )
 
 

@@ -246,6 +246,7 @@ function makePoints(world, card) {
 
     add(start, 0, [], -1);
     for (let label = queue.pop(); label; label = queue.pop()) {
+      yield made;
       if (best !== null && label.total > best.cost) break;
       if (label.dead || hopeless(label)) continue;
       if (made > limit) return describe(task, best, "gave_up");
@@ -255,7 +256,6 @@ function makePoints(world, card) {
         const cost = label.cost + task.units(index, which, label.state);
         if (best === null || cost <= best.cost) add(world.apply(index, which, label.state), cost, [...label.path, number], index);
       }
-      yield made;
     }
     return describe(task, best, best ? "found" : "not_found");
   }

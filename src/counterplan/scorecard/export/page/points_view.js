@@ -167,7 +167,7 @@ views.card = (data, world, page) => {
     const value = make("small"), bar = make("span", { className: "part", "aria-hidden": "true" }), have = make("i"), gain = make("i", { className: "gain" });
     const now = make("td"), then = make("td", { className: "then" });
     bar.append(have, gain);
-    table.append(make("tr", {}, make("th", { scope: "row" }, capital(feature.label), value), make("td", { className: "bars" }, bar), now,
+    table.append(make("tr", {}, make("th", { scope: "row" }, capital(feature.label), " ", value, bar), now,
       make("td", { text: most.toLocaleString("en-US") }), then));
     return (state, end) => {
       const before = state ? engine.parts(state)[rows.indexOf(row)] : 0, after = end ? engine.parts(end)[rows.indexOf(row)] : 0;
