@@ -47,7 +47,7 @@ class ScorecardOptions:
         Number of refused people; synthetic ones are added if there are too few.
     ends : int, default=20
         Most ends of plans of one person that the card is fitted to.
-    max_cost_ratio : float, default=3.0
+    max_cost_ratio : float, default=1.5
         Largest cost of these plans, relative to the least.
     success : float, default=0.965
         Share of people whose plan is to hold if nothing is queried, according to the surrogate.
@@ -63,7 +63,7 @@ class ScorecardOptions:
     protected: bool = False
     people: int = 3_000
     ends: int = 20
-    max_cost_ratio: float = 3.0
+    max_cost_ratio: float = 1.5
     success: float = 0.965
     fit: ScorecardFitSettings = field(default_factory=ScorecardFitSettings)
 
@@ -319,5 +319,5 @@ class ScorecardDistiller(Distiller):
         return sorted(found)
 
 
-_NEEDED_PEOPLE = 600
+_NEEDED_PEOPLE = 400
 """People whose plans decide which number of points is enough."""
