@@ -16,7 +16,7 @@ from counterplan.distillation.demonstrations import Demonstrations, Demonstratio
 from counterplan.distillation.form import derived_features, value_ranges
 from counterplan.distillation.scorecard_ends import sample_ends
 from counterplan.distillation.scorecard_fitting import ScorecardFitSettings, fit_entries
-from counterplan.distillation.trial import EXAMPLES, Origin, Trial, rounded_mean, trial_card
+from counterplan.distillation.trial import EXAMPLES, DistillationOrigin, Trial, rounded_mean, trial_card
 from counterplan.errors import NotFittedError, SettingError
 from counterplan.planners.base import is_whole
 from counterplan.planners.card import CardPlanner, cheapest_by_points
@@ -214,7 +214,7 @@ class ScorecardDistiller(Distiller):
         """The card with a model card from a trial on people who were held out."""
         self.progress("trying", 0, 1)
         trial, checked = self.try_card(card, held_out)
-        origin = Origin(
+        origin = DistillationOrigin(
             starts=demonstrations.starts,
             real=demonstrations.real,
             made_with=made_with,
