@@ -65,7 +65,7 @@ def test_without_queries_plans_are_those_of_exact_search_on_the_card(data: st.Da
     exact = ExactPlanner(problem, as_box(card)).plan(people, refused=True, forbid=forbid, cost_weights=weights)
     for plan, best in zip(own, exact, strict=True):
         assert plan.actions == best.actions
-        assert plan.cost == best.cost
+        assert plan.cost == pytest.approx(best.cost, abs=0, nan_ok=True)
         assert plan.status is (Status.FOUND if best.status is Status.FOUND else Status.NOT_FOUND)
         assert not plan.verified
         assert not plan.optimal
@@ -95,7 +95,7 @@ def test_nothing_is_sent_without_queries_or_with_a_budget_of_0() -> None:
     box = at_least(6)
     for planner, budget in ((CardPlanner(LINE, box, CARD, queries=0), None), (CardPlanner(LINE, box, CARD), 0)):
         plans = planner.plan(PEOPLE, refused=True, budget=budget)
-        assert [plan.actions for plan in plans] == [("ADD=2", "ADD=2"), ("ADD=2", "ADD=2"), ("ADD=1",)]
+        assert [plan.actions for plan in plans] == [["ADD=2", "ADD=2"], ["ADD=2", "ADD=2"], ["ADD=1"]]
         assert [plan.verified for plan in plans] == [False] * 3
     assert box.queries == 0
 
@@ -124,7 +124,7 @@ def test_falls_through_to_the_guided_planner() -> None:
     plans = CardPlanner(LINE, box, CARD, queries=2, surrogate=surrogate).plan(PEOPLE, refused=True)
     assert [plan.status for plan in plans] == [Status.NOT_FOUND, Status.FOUND, Status.NOT_FOUND]
     assert plans[1].verified
-    assert plans[1].actions == ("RAISE=1", "RAISE=1")
+    assert plans[1].actions == ["RAISE=1", "RAISE=1"]
     assert plans[1].queries >= 3
 
 
@@ -136,7 +136,7 @@ def test_people_who_cannot_reach_enough_points_have_no_plan() -> None:
 def test_weights_change_the_plan() -> None:
     weights = pd.DataFrame({"ADD=2": [5.0] * 3}, index=PEOPLE.index)
     plans = CardPlanner(LINE, None, CARD, queries=0).plan(PEOPLE, refused=True, cost_weights=weights)
-    assert plans[0].actions == ("ADD=5",)
+    assert plans[0].actions == ["ADD=5"]
 
 
 def test_without_a_model_nothing_can_be_queried() -> None:

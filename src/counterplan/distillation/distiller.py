@@ -20,7 +20,7 @@ from counterplan.distillation.imitation import ImitationSettings, imitate, pairs
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.policy_search import PolicySearch
 from counterplan.distillation.traces import TraceSampler
-from counterplan.distillation.trial import EXAMPLES, Provenance, Trial, card_of
+from counterplan.distillation.trial import EXAMPLES, DistillationOrigin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError
 from counterplan.plans import Status
 from counterplan.problem import People, Problem
@@ -207,7 +207,7 @@ class ProgramDistiller(Distiller):
         """The program with a card from a trial on people who were held out, and may be known to be `refused`."""
         self.progress("trying", 0, 1)
         trial = self.try_program(made.program, held_out, refused)
-        origin = Provenance(
+        origin = DistillationOrigin(
             starts=made.starts,
             real=made.real,
             made_with=made.made_with,

@@ -17,7 +17,7 @@ from counterplan.distillation.form import derived_features, value_ranges
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.scorecard_ends import sample_ends
 from counterplan.distillation.scorecard_fitting import ScorecardFitSettings, fit_entries
-from counterplan.distillation.trial import EXAMPLES, Provenance, Trial, rounded_mean, trial_card
+from counterplan.distillation.trial import EXAMPLES, DistillationOrigin, Trial, rounded_mean, trial_card
 from counterplan.errors import NotFittedError, SettingError
 from counterplan.planners.base import is_whole
 from counterplan.planners.card import CardPlanner, cheapest_by_points
@@ -48,7 +48,7 @@ class ScorecardOptions:
         Number of refused people; synthetic ones are added if there are too few.
     ends : int, default=20
         Most ends of plans of one person that the card is fitted to.
-    max_cost_ratio : float, default=3.0
+    max_cost_ratio : float, default=1.5
         Largest cost of these plans, relative to the least.
     success : float, default=0.965
         Share of people whose plan is to hold if nothing is queried, according to the surrogate.
@@ -64,7 +64,7 @@ class ScorecardOptions:
     protected: bool = False
     people: int = 3_000
     ends: int = 20
-    max_cost_ratio: float = 3.0
+    max_cost_ratio: float = 1.5
     success: float = 0.965
     fit: ScorecardFitSettings = field(default_factory=ScorecardFitSettings)
 
@@ -221,7 +221,7 @@ class ScorecardDistiller(Distiller):
         """The card with a model card from a trial on people who were held out."""
         self.progress("trying", 0, 1)
         trial, checked = self.try_card(card, held_out)
-        origin = Provenance(
+        origin = DistillationOrigin(
             starts=demonstrations.starts,
             real=demonstrations.real,
             made_with=made_with,
@@ -326,5 +326,5 @@ class ScorecardDistiller(Distiller):
         return sorted(found)
 
 
-_NEEDED_PEOPLE = 600
+_NEEDED_PEOPLE = 400
 """People whose plans decide which number of points is enough."""

@@ -78,7 +78,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class DistillationOrigin:
     """How a program or scorecard was made.
 
     Parameters
@@ -122,7 +122,7 @@ class Provenance:
     threshold: float | None = None
 
 
-def card_of(program: Program, trial: Trial, origin: Provenance) -> ModelCard:
+def card_of(program: Program, trial: Trial, origin: DistillationOrigin) -> ModelCard:
     """The model card of a program."""
     run = program.run(trial.states)
     return replace(
@@ -135,7 +135,7 @@ def card_of(program: Program, trial: Trial, origin: Provenance) -> ModelCard:
     )
 
 
-def trial_card(problem: Problem, trial: Trial, origin: Provenance) -> ModelCard:
+def trial_card(problem: Problem, trial: Trial, origin: DistillationOrigin) -> ModelCard:
     """The model card as far as it does not depend on what made the plans."""
     hopeful = trial.hopeful
     _, cost, _ = rollout(problem.transitions, trial.states, trial.run.actions)

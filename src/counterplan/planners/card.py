@@ -28,7 +28,7 @@ from counterplan.surrogate.surrogate import Surrogate
 QUERIES = 3
 MAX_EXPANSIONS = 460_000
 """Most expansions (states × actions) for one person; beyond it, change sets are proposed."""
-_FARTHEST = 8.0
+_FARTHEST = 6.0
 """Costs of plans without queries, relative to the cheapest likely state, that are considered."""
 
 
@@ -183,7 +183,7 @@ class CheapestStates(NamedTuple):
 def cheapest_by_points(card: Scorecard, starts: Floats) -> CheapestStates:
     """The states that plans of a card may lead people at `starts` [B, F] to, without queries.
 
-    They end where the card is almost certain, or at many times the cost of the cheapest likely state.
+    They end at many times the cost of the cheapest likely state.
     """
     policy, problem = FewQueries(failure_cost=_FARTHEST), card.problem
     everybody = np.ones((min(BATCH_SIZE, len(starts)), len(problem.transitions)), bool)
@@ -193,6 +193,7 @@ def cheapest_by_points(card: Scorecard, starts: Floats) -> CheapestStates:
     for first in range(0, len(starts), BATCH_SIZE):
         own = starts[first : first + BATCH_SIZE]
         search = _CardSearch(Frontier(problem, own, everybody[: len(own)]), card, policy, 1)
+        search.certain[:] = np.inf
         search.enumerate()
         for number, person in enumerate(search.people):
             for at in undominated(np.array(person.cost), np.array(person.logit)).tolist():
