@@ -139,7 +139,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
         values = [row[key] for row in rows]
         required = f"  (required {BARS[key]:g})" if key in BARS else ""
         spread = f"  {' '.join(f'{value:.3f}' for value in values)}"
-        lines.append(f"  {key:18} {np.nanmean(values):8.3f}{spread}{required}")
+        known = [value for value in values if not np.isnan(value)]
+        lines.append(f"  {key:18} {np.mean(known) if known else float('nan'):8.3f}{spread}{required}")
     return "\n".join(lines)
 
 
