@@ -2,9 +2,9 @@
 
 For each seed, a surrogate is fitted to the training people, and the guided planner plans for the first 100 refused test
 people who have a plan. The plans are explained without a program. Measured are the share of plans by the source of
-their reasons; the share of answers about people that points agree with, where points explain the plan; and, on fresh random plans of at most twice the
-cost of the person's plan, the share whose decision points predict, and the share of favourable ones among those that
-would be called likely. Options are judged by the true model, too.
+their reasons; the share of answers about people that points agree with, where points explain the plan; and, on fresh
+random plans of at most twice the cost of the person's plan, the share whose decision points predict, and the share of
+favourable ones among those that would be called likely. Options are judged by the true model, too.
 """
 
 from __future__ import annotations
