@@ -2,9 +2,9 @@
 
 For each seed, a surrogate is fitted to the training people, and the guided planner plans for the first 100 refused test
 people who have a plan. The plans are explained without a program. Measured are the share of plans by the source of
-their reasons; the share of answers about people that points agree with; and, on fresh random plans of at most twice the
-cost of the person's plan, the share whose decision points predict, and the share of favourable ones among those that
-would be called likely. Options are judged by the true model, too.
+their reasons; the share of answers about people that points agree with, where points explain the plan; and, on fresh
+random plans of at most twice the cost of the person's plan, the share whose decision points predict, and the share of
+favourable ones among those that would be called likely. Options are judged by the true model, too.
 """
 
 from __future__ import annotations
@@ -84,8 +84,9 @@ def agreement(benchmark: Benchmark, recourse: Recourse, plans: Plans) -> dict[st
     agree, signs, enough, likely, predicted = [], [], [], [], []
     for fits, known in fits_of(recourse, plans):
         with_points = np.array([points is not None for points in fits.points])
-        total = np.array([fits.points[row](known.states[[i]])[0] for i, row in enumerate(known.rows)])
-        agree += ((total >= NEEDED) == known.favourable).tolist()
+        for row, state, favourable in zip(known.rows, known.states, known.favourable, strict=True):
+            if (own := fits.points[row]) is not None:  # the others are explained by contrasts
+                agree.append(bool((own(state[None])[0] >= NEEDED) == favourable))
         fresh = sampler.plans(fits.group.people.states)
         cheap = fresh.costs <= COST_RATIO * fits.group.costs[fresh.person] + 1e-9
         fresh = fresh.take(cheap & with_points[fresh.person])
@@ -139,7 +140,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
         values = [row[key] for row in rows]
         required = f"  (required {BARS[key]:g})" if key in BARS else ""
         spread = f"  {' '.join(f'{value:.3f}' for value in values)}"
-        lines.append(f"  {key:18} {np.nanmean(values):8.3f}{spread}{required}")
+        known = [value for value in values if not np.isnan(value)]
+        lines.append(f"  {key:18} {np.mean(known) if known else float('nan'):8.3f}{spread}{required}")
     return "\n".join(lines)
 
 

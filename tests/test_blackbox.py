@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterplan import BlackBox, ModelError, Problem, QueryBudgetExceeded, SettingError
+from counterplan import BlackBox, ModelError, Problem, QueryBudgetExceeded, SettingError, benchmarks
 from counterplan.blackbox import MeteredOracle
 
 PROBLEM = Problem.from_dict(
@@ -23,6 +23,7 @@ PROBLEM = Problem.from_dict(
         "functions": {"ADD": {"add": "x", "arguments": [1], "cost": 1}},
     }
 )
+GERMAN = benchmarks.load("german")
 PEOPLE = pd.DataFrame({"x": [0.0, 1.0, 2.0, 1.0], "c": ["a", "b", None, "b"]})
 
 
@@ -268,3 +269,30 @@ def test_masked_probabilities_are_refused() -> None:
     estimator = Masked().fit(train, ["bad", "fair", "good"] * 10)
     with pytest.raises(ModelError, match="masked array"):
         BlackBox(estimator, threshold=0.5).favourable(PROBLEM, PEOPLE)
+
+
+def test_known_answers_are_those_of_people_with_the_same_immutable_features() -> None:
+    """An answer about a state belongs to everybody who differs from it in mutable features only, extras included."""
+    problem, model = GERMAN.problem, GERMAN.model
+    mutable = problem.transitions.mutable
+    people = problem.read(GERMAN.refused_test.head(6))
+    box = BlackBox(model)
+    session = box.session(problem, people)
+    states = people.states.copy()
+    states[2, next(feature.index for feature in problem.features if feature.name == "duration")] += 1
+    rows = np.array([0, 2, 2, 4])
+    asked = np.stack([states[0], states[2], people.states[2], states[4]])
+    answers = session(asked, rows)
+    known = session.known_answers(mutable)
+    assert known.rows.tolist() == rows.tolist()
+    assert np.array_equal(known.states, asked, equal_nan=True)
+    assert known.favourable.tolist() == answers.tolist()
+    others = problem.read(GERMAN.refused_test.iloc[[5, 2]])
+    assert box.session(problem, others).known_answers(mutable).rows.tolist() == [1, 1]
+    assert not len(BlackBox(model).session(problem, people).known_answers(mutable).rows)
+    table = GERMAN.refused_test.head(2).assign(note=["p", "q"])
+    noted = problem.read(pd.concat([table.head(1), table.head(1).assign(note="r")], ignore_index=True))
+    uses = BlackBox(lambda frame: np.where(frame["note"] == "p", "good", "bad"))
+    session = uses.session(problem, noted)
+    session(noted.states[:1], np.array([0]))
+    assert session.known_answers(mutable).rows.tolist() == [0], "the other person has another note"

@@ -1,5 +1,5 @@
-"""Reasons for the steps of any planner's plans: the rule of a program that would take the same step, else a contrast
-with the plan without it.
+"""Reasons for the steps of any planner's plans: the rules of a program that would take the same steps, else points that
+were fitted for the person, else contrasts with the plan without a step.
 
 May import: errors, bounded_json, drawing, problem, blackbox, storage, search, plans, surrogate, survival, program.
 """

@@ -1099,16 +1099,18 @@ class Recourse:
     def explain(
         self, plans: Plans, *, ask: bool = False, progress: Callable[[int], None] | bool | None = None
     ) -> Plans:
-        """Add a reason to every step: the program's rule if it takes the same step, otherwise a contrast.
+        """Add a reason to every step: rules if the program takes all steps of a plan, otherwise points, or a contrast.
 
-        A contrast states the outcome without the step. It is based on known answers of the model.
+        Points add up over the steps of a plan; they are fitted to the surrogate, and agree with all known answers of
+        the model about the person. Without a surrogate, or if there are no such points, a contrast states the outcome
+        without the step.
 
         Parameters
         ----------
         plans : Plans
             Plans for this problem.
         ask : bool, default=False
-            Allow one query per step for contrasts that are not known.
+            Allow one query per step, about the plan without it, if that is not known.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with the number of plans
             explained since the last call.
