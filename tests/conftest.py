@@ -9,6 +9,7 @@ from typing import IO, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import browsing
 import loans
 import worlds
 from counterplan.problem import Problem
@@ -33,6 +34,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 SHARING = {
+    "test_card_page",
     "test_contract",
     "test_experiment",
     "test_links",
@@ -181,6 +183,26 @@ def _slow_tests() -> set[str]:
 def benchmark_problem(request: pytest.FixtureRequest) -> Problem:
     """Each of the five benchmarks in turn."""
     return worlds.benchmark(request.param)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A browser for all pages."""
+    with browsing.chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Any) -> Any:
+    """One tab for all pages that need no settings of their own: a new one takes more time than most tests."""
+    return browser.new_context(**browsing.DESKTOP).new_page()
+
+
+@pytest.fixture
+def opened(browser: Any, tab: Any, tmp_path: Path) -> Iterator[browsing.Open]:
+    """Opens pages; see `browsing.opening`."""
+    with browsing.opening(browser, tab, tmp_path / "page.html") as open_page:
+        yield open_page
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterplan.planners import (
         AutoPlanner,
         AutoSettings,
+        CardPlanner,
         CascadePlanner,
         EvolutionPlanner,
         EvolutionSettings,
@@ -66,6 +67,7 @@ __all__ = [
     "AutoPlanner",
     "AutoSettings",
     "BlackBox",
+    "CardPlanner",
     "CascadePlanner",
     "Check",
     "CounterplanError",
@@ -141,6 +143,7 @@ _MODULES = {
     "planners": (
         "AutoPlanner",
         "AutoSettings",
+        "CardPlanner",
         "CascadePlanner",
         "EvolutionPlanner",
         "EvolutionSettings",

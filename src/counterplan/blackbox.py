@@ -31,6 +31,8 @@ _CALL_SECONDS = 2.0
 """Target duration of one call of the model while answers are recorded."""
 _OVERHEAD_SECONDS = 0.01
 """Duration of a call that is not attributed to its rows."""
+_KEYS_AT_ONCE = 2**16
+"""Cached queries whose states are compared with people at once, which bounds the memory."""
 _DTYPE_WORDS = ("dtype", "categor", "could not convert string")
 """Words in the message of a model that does not accept the dtypes of a table."""
 
@@ -44,6 +46,23 @@ class Answer(NamedTuple):
     favourable: bool
     score: float | None = None
     outcome: str | None = None
+
+
+class PersonAnswers(NamedTuple):
+    """Cached answers about n states of people.
+
+    An answer belongs to everybody with the same immutable features, and the same extra columns if the model may use
+    them.
+    """
+
+    rows: Ints
+    """[n] the person of each answer, in ascending order."""
+    states: Floats
+    """[n, F]"""
+    favourable: Bools
+    """[n]"""
+    scores: Floats
+    """[n] NaN where no score is known."""
 
 
 _PLAIN = Answer(False), Answer(True)
@@ -505,6 +524,13 @@ def split_keys(lengths: Ints, keys: npt.NDArray[np.uint8]) -> list[bytes]:
     return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def _hashed(values: Floats) -> npt.NDArray[np.uint64]:
+    """A hash [n] of the rows of `values` [n, M]; equal rows of bytes have equal ones."""
+    factors = np.random.default_rng(0).integers(2**64, size=values.shape[1], dtype=np.uint64) | np.uint64(1)
+    hashed: npt.NDArray[np.uint64] = (values.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    return hashed
+
+
 class OracleSession:
     """Queries one black box for states of given people; equal states of equal people are sent only once.
 
@@ -616,6 +642,48 @@ class OracleSession:
             if answers[i] is None and (outcome := self.outcomes.get(key)) is not None:
                 answers[i] = Answer(outcome in self.decision.favourable, None, outcome)
         return answers
+
+    def known_answers(self, mutable: Ints) -> PersonAnswers:
+        """Return all cached answers about states that differ from a person in mutable features only.
+
+        Parameters
+        ----------
+        mutable : int array of shape [M]
+            The features that may differ.
+
+        Returns
+        -------
+        PersonAnswers
+            Those of the first person, then of the next, each in the order of the queries.
+        """
+        width = self.people.states.shape[1]
+        fixed = np.setdiff1d(np.arange(width), mutable)
+        own = np.ascontiguousarray(self.people.states[:, fixed] + 0.0)
+        people: dict[tuple[bytes, bytes], list[int]] = {}
+        for row, values in enumerate(own):
+            extra = b"" if self._extras is None else self._extras[row]
+            people.setdefault((values.tobytes(), extra), []).append(row)
+        wanted = np.unique(_hashed(own))
+        found: list[tuple[int, bytes, Answer]] = []
+        keys = [*self.cache]
+        if self.outcomes is not None:
+            keys += [key for key in self.outcomes if key not in self.cache]
+        for first in range(0, len(keys), _KEYS_AT_ONCE):
+            block = keys[first : first + _KEYS_AT_ONCE]
+            raw = b"".join([key[: 8 * width] for key in block])
+            values = np.ascontiguousarray(np.frombuffer(raw).reshape(-1, width)[:, fixed])
+            for i in np.flatnonzero(np.isin(_hashed(values), wanted)).tolist():
+                rows = people.get((values[i].tobytes(), block[i][8 * width :]))
+                if rows is not None and (answer := self.lookup([block[i]])[0]) is not None:
+                    found += [(row, block[i][: 8 * width], answer) for row in rows]
+        found.sort(key=lambda one: one[0])  # which keeps the order of the queries
+        scores = [np.nan if answer.score is None else answer.score for *_, answer in found]
+        return PersonAnswers(
+            np.array([row for row, _, _ in found], np.intp),
+            np.frombuffer(b"".join(state for _, state, _ in found)).reshape(-1, width),
+            np.array([answer.favourable for *_, answer in found], bool),
+            np.array(scores, float),
+        )
 
     def keys(self, states: Floats, rows: npt.NDArray[np.integer]) -> list[bytes]:
         """Return the cache key of each query: the state, and the person's extra columns if the model may use them.

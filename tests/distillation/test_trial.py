@@ -18,7 +18,7 @@ from counterplan import BlackBox, Problem, Program, Recourse, StorageError, benc
 from counterplan.agent.search import SearchSettings
 from counterplan.distillation.distiller import ProgramDistiller
 from counterplan.distillation.options import DistillOptions
-from counterplan.distillation.trial import ProgramOrigin, Trial, card_of
+from counterplan.distillation.trial import Origin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError, SettingError
 from counterplan.problem import Encoding
 from counterplan.program import INTERVENE, ModelCard, leaves
@@ -41,8 +41,8 @@ SEARCH = replace(TRAINING, passes=1)
 SMALL = {"traces": 200, "rounds": 1}
 
 
-def origin(starts: np.ndarray) -> ProgramOrigin:
-    return ProgramOrigin(starts, len(starts), made_with={}, seed=0, queries={})
+def origin(starts: np.ndarray) -> Origin:
+    return Origin(starts, len(starts), made_with={}, seed=0, queries={})
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ import worlds
 from counterplan import (
     AutoPlanner,
     BlackBox,
+    CardPlanner,
     CascadePlanner,
     EvolutionPlanner,
     EvolutionSettings,
@@ -39,13 +40,16 @@ from counterplan.agent.training import AgentTrainer
 from counterplan.benchmarks import Benchmark
 from counterplan.distillation.distiller import ProgramDistiller
 from counterplan.distillation.options import DistillOptions
+from counterplan.distillation.scorecard_distiller import ScorecardDistiller, ScorecardOptions
 from counterplan.planners.program import ProgramPlanner
 from counterplan.planners.targets import TargetPlanner
 from counterplan.program import Choice, Leaf, Program
+from counterplan.scorecard import Scorecard
 from counterplan.surrogate.acquisition import Logit
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 from counterplan.surrogate.surrogate import Surrogate
 from quick import FIT, SCORE_FIT, TRAINING
+from scorecard.random_cards import random_card
 
 GRADES = grades.grades()
 
@@ -113,6 +117,23 @@ def distilled(problem: Problem) -> Program:
     return PROGRAMS[problem.fingerprint]
 
 
+def card_of(problem: Problem) -> Scorecard:
+    """A hastily distilled card, if there is a surrogate, otherwise a random one."""
+    known = material(problem)
+    if known is None:
+        return random_card(problem, 1)
+    if problem.fingerprint not in CARDS:
+        surrogate = learned(problem)
+        assert isinstance(surrogate, Surrogate)
+        people = problem.read(known.people.head(400))
+        options = ScorecardOptions(people=150)
+        CARDS[problem.fingerprint] = ScorecardDistiller(
+            problem, people, BlackBox(known.model), surrogate, options
+        ).run()
+    return CARDS[problem.fingerprint]
+
+
+CARDS: dict[str, Scorecard] = {}
 PROGRAMS: dict[str, Program] = {}
 AGENTS: dict[str, Agent] = {}
 SURROGATES: dict[str, Surrogate] = {}
@@ -142,6 +163,7 @@ PLANNERS: dict[str, Callable[[Problem, BlackBox], Planner]] = {
     "policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem)),
     "paper's policy": lambda problem, box: PolicyPlanner(problem, box, trained(problem), settings="paper"),
     "program": lambda problem, box: ProgramPlanner(problem, box, distilled(problem)),
+    "card": lambda problem, box: CardPlanner(problem, box, card_of(problem), surrogate=learned(problem)),
     "cascade": cascade,
 }
 UNFOUNDED = "the black box does not find the final state favourable"

@@ -13,8 +13,8 @@ import pytest
 from counterplan import BlackBox, ExactPlanner, Plans, Problem, Status
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import ModelKind, NeedleModel, family
-from counterplan.planners.exact import MIN_EXPANSIONS
 from counterplan.planners.guided import GuidedPlanner
+from counterplan.planners.uniform_cost import MIN_EXPANSIONS
 from counterplan.search.change_sets import ChangeSets
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.surrogate import acquisition

@@ -67,18 +67,25 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
             "optimal": plan.optimal,
             "lower_bound": np.nan if plan.lower_bound is None else plan.lower_bound,
             "questions": plan.queries,
+            "options": " | ".join(
+                f"{option.text} (effort {option.cost:.1f}, {option.points} points; "
+                f"{'checked with the model' if option.checked else 'likely, not checked'})"
+                for option in plan.options
+            ),
             "caution": plan.caution,
             **robustness_of(plan),
         }
         for number, step in enumerate(plan.steps, 1):
             source = step.because.source if step.because else None
+            points = step.because.points if step.because else None
             words = {"text": step.text, "reason": step.reason, "source": source}
+            words["points"] = np.nan if points is None else float(points)
             place = {"step": number, "function": step.function, "argument": step.argument, "cost": step.cost}
             rows.append(head | place | words)
         if not plan.steps:
             rows.append(head | {"step": 0})
     columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions", "step", "function"]
-    columns += ["argument", "cost", "text", "reason", "source", "caution"]
+    columns += ["argument", "cost", "text", "reason", "source", "points", "options", "caution"]
     return pd.DataFrame(rows, columns=[*columns, *robustness_of(Plan(1, Status.NOT_FOUND, {}))], dtype=dtype)
 
 

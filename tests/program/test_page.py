@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import browsing
 import worlds
+from browsing import CONTRAST, Open, plain, shoot
 from counterplan.problem import Problem
 from counterplan.program import Choice, Leaf, ModelCard, Program, Split, Test, leaves
-from counterplan.program.export import export
 from counterplan.program.export.document import page_data
 from counterplan.program.export.html import program_part
 from program import programs
@@ -25,11 +22,7 @@ from program.random_programs import random_program
 from program.test_export import answered, expected, hostile, some_forbidden, wishes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test the page")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="the page is tested in Chromium, and there is none: install chromium"
-)
-QUIET = [f"--{word}" for word in ("disable-background-networking", "disable-component-update", "disable-sync")]
+pytestmark = browsing.needs_chromium
 ASK = """([states, cannot]) => {
   const started = performance.now();
   const { recommend } = counterplan.parts.program;
@@ -40,75 +33,11 @@ LOAD = """(data) => {
   const world = makeWorld(data.world);
   counterplan.parts.program.recommend = makeRules(world, data.program).recommend;
 }"""
-SCREENS = os.environ.get("COUNTERPLAN_SCREENSHOTS")
-"""A folder for pictures, for people to look at."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=QUIET + sandbox)
-        yield running
-        running.close()
-
-
-DESKTOP = {"viewport": {"width": 1280, "height": 900}}
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Any) -> Any:
-    """One tab for all pages that need no settings of their own: a new one takes more time than most tests."""
-    return browser.new_context(**DESKTOP).new_page()
-
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def opened(browser: Any, tab: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens the page of a program from disk; whatever it complains of or asks the network for is a failure."""
-    wrong: list[str] = []
-    path = tmp_path / "page.html"
-    listeners: dict[str, Callable[[Any], None]] = {
-        "console": lambda message: wrong.append(message.text),
-        "pageerror": lambda error: wrong.append(str(error)),
-        "request": lambda request: None if request.url == path.as_uri() else wrong.append(request.url),
-        "dialog": lambda dialog: wrong.append("a dialog"),
-    }
-    contexts, pages = [], []
-
-    def open_page(program: Program, **settings: Any) -> Any:
-        export(program, path)
-        if settings:
-            contexts.append(browser.new_context(**DESKTOP | settings))
-        page = contexts[-1].new_page() if settings else tab
-        if page not in pages:
-            pages.append(page)
-            for event, listener in listeners.items():
-                page.on(event, listener)
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for page in pages:
-        for event, listener in listeners.items():
-            page.remove_listener(event, listener)
-    for context in contexts:
-        context.close()
-    tab.goto("about:blank")
-    assert not wrong
-
-
-def shoot(page: Any, name: str) -> None:
-    if SCREENS:
-        page.screenshot(path=str(Path(SCREENS) / f"{name}.png"), full_page=True)
 
 
 def ask(page: Any, states: np.ndarray, cannot: list[str]) -> tuple[list[Any], float]:
     """What the page's script answers, and the milliseconds it took."""
-    told = [[None if np.isnan(number) else number for number in state] for state in states.tolist()]
-    plans, took = page.evaluate(ASK, [told, cannot])
+    plans, took = page.evaluate(ASK, [plain(states), cannot])
     return [answered(plan) for plan in plans], took
 
 
@@ -230,30 +159,6 @@ def test_every_control_has_a_name(opened: Open) -> None:
     assert levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
     assert page.locator("#said").get_attribute("aria-live") == "polite"
-
-
-CONTRAST = """() => {
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (c) => {
-    const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (it) => {
-    for (; it; it = it.parentElement) {
-      const found = rgb(getComputedStyle(it).backgroundColor);
-      if (found.length === 3 || found[3] > 0) return found;
-    }
-    return [255, 255, 255];
-  };
-  const low = [];
-  for (const it of document.querySelectorAll("body *:not(svg *, script, noscript *, option)")) {
-    const own = [...it.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !it.getClientRects().length) continue;
-    const [a, b] = [light(rgb(getComputedStyle(it).color)), light(behind(it))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) low.push(`${it.tagName}.${it.className} ${(a + 0.05) / (b + 0.05)}`);
-  }
-  return low;
-}"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

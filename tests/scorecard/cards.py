@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 from counterplan.benchmarks import suite
 from counterplan.blackbox import BlackBox
+from counterplan.planners import CardPlanner
+from counterplan.plans import Plans
 from counterplan.problem import Feature, Problem
 from counterplan.program import ModelCard
 from counterplan.scorecard import CardFeature, Scorecard
@@ -50,6 +55,12 @@ def fitted(name: str, people: int = 1500) -> Scorecard:
     return Scorecard(problem, tuple(parts), round(_UNIT * (0.8 - total)), 1 / _UNIT, -total, card)
 
 
+def refused(name: str) -> pd.DataFrame:
+    """People of a benchmark, not those of its card, with fewer points than needed."""
+    card, table = fitted(name), suite.load(name).refused_train.iloc[::-1].head(400)
+    return table[card.points(card.problem.read(table).states) < card.needed]
+
+
 def _edges(feature: Feature, column: np.ndarray) -> tuple[float, ...]:
     if not feature.is_number:
         return ()
@@ -60,6 +71,18 @@ def _edges(feature: Feature, column: np.ndarray) -> tuple[float, ...]:
 def _places(column: np.ndarray, edges: tuple[float, ...]) -> np.ndarray:
     place = np.searchsorted(edges, column, side="right") if edges else np.where(np.isnan(column), -1, column)
     return np.where(np.isnan(column), -1, place)
+
+
+def planned(
+    card: Scorecard, people: Any, forbid: Sequence[str] = (), weights: Mapping[str, float] | None = None
+) -> Plans:
+    """The plans of the card planner without queries, with weights by function."""
+    transitions = card.problem.transitions
+    by_function = [(weights or {}).get(function.name, 1.0) for function in transitions.functions]
+    costs = np.tile(np.array([*by_function, 1.0])[transitions.function_of], (len(people), 1))
+    return CardPlanner(card.problem, None, card, queries=0).plan(
+        people, forbid=list(forbid), cost_weights=costs, budget=0
+    )
 
 
 def random_card(problem: Problem, seed: int) -> Scorecard:

@@ -122,11 +122,22 @@ def init(
 def schema(
     out: Annotated[Path | None, typer.Option(help="Write it to a file instead of the screen.")] = None,
     program: Annotated[bool, typer.Option("--program", help="The schema of program.json instead.")] = False,
+    card: Annotated[bool, typer.Option("--card", help="The schema of card.json instead.")] = False,
 ) -> None:
     """Print the JSON Schema of problem files, with which editors complete and check them."""
-    packaged = files("counterplan.program").joinpath("program.schema.json")
-    text = packaged.read_text("utf-8").rstrip() if program else json.dumps(json_schema(), indent=1)
+    if program and card:
+        raise SettingError("--program and --card: choose one of them")
+    if program:
+        text = _packaged_schema("counterplan.program", "program.schema.json")
+    elif card:
+        text = _packaged_schema("counterplan.scorecard", "card.schema.json")
+    else:
+        text = json.dumps(json_schema(), indent=1)
     if out is None:
         emit(text)
     else:
         write_whole(out, text + "\n")
+
+
+def _packaged_schema(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text("utf-8").rstrip()

@@ -123,7 +123,7 @@ def recommend(
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
     lasting = _survival_options(survival, survival_at_least, execution)
-    model_required = planner != "program" or model is not None
+    model_required = planner not in ("program", "card") or model is not None
     inputs = resolve(
         problem,
         people,
@@ -138,7 +138,7 @@ def recommend(
         agree=agree,
     )
     if not inputs.has_model:
-        budget, refused = 0, True  # a program needs no model, and everybody is assumed to be refused
+        budget, refused = 0, True  # programs and cards need no model, and everybody is assumed to be refused
     recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if inputs.workspace is not None:
         recourse = load_recourse(
@@ -238,7 +238,7 @@ class _Writer(AbstractContextManager[None]):
 
 
 class _PlansWriter(_Writer):
-    """Collects all plans, adds reasons if there is a program, and writes them as JSON, CSV and text.
+    """Collects all plans, adds reasons if there is a program or a surrogate, and writes them as JSON, CSV and text.
 
     A file that cannot be written, because the disk is full, does not prevent the other output.
     """
@@ -269,10 +269,10 @@ class _PlansWriter(_Writer):
             raise StorageError("\n".join(map(str, errors)))
 
     def explained(self, plans: Plans) -> Plans:
-        """The plans with reasons if there is a program; a damaged program does not prevent plans."""
+        """The plans with reasons if there is a program or a surrogate; damaged ones do not prevent plans."""
         try:
             parts = [self.recourse.for_target(frozenset(one)) if one else self.recourse for one in {*plans.targets}]
-            if all(part.program_ is None for part in parts):
+            if all(part.program_ is None and part.surrogate_ is None for part in parts):
                 return plans
             return self.recourse.explain(plans)
         except CounterplanError as error:

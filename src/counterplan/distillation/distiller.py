@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,25 +12,23 @@ from threadpoolctl import threadpool_limits
 
 from counterplan.agent import Agent
 from counterplan.agent.search import SearchSettings
-from counterplan.blackbox import BlackBox, QueryBudgetExceeded
+from counterplan.blackbox import BlackBox
+from counterplan.distillation.base import Distiller, Progress
 from counterplan.distillation.demonstrations import DemonstrationSettings, demonstrate
 from counterplan.distillation.form import derived_features, value_ranges
 from counterplan.distillation.imitation import ImitationSettings, imitate, pairs_of
 from counterplan.distillation.options import DistillOptions
 from counterplan.distillation.policy_search import PolicySearch
 from counterplan.distillation.traces import TraceSampler
-from counterplan.distillation.trial import EXAMPLES, ProgramOrigin, Trial, card_of
+from counterplan.distillation.trial import EXAMPLES, Origin, Trial, card_of
 from counterplan.errors import NotFittedError, PeopleError
-from counterplan.parallel import checked_jobs
-from counterplan.planners import ExactPlanner, GuidedPlanner, Planner, SearchPlanner
 from counterplan.plans import Status
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.transitions import Floats, Ints
 from counterplan.program import ModelCard, Program
 from counterplan.program.export.model_card_summary import used
 from counterplan.program.model_card import WithoutFunction
 from counterplan.search.odds import lasting_odds
-from counterplan.search.synthetic import synthesize
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate import Surrogate
 from counterplan.surrogate.acquisition import Logit
@@ -39,11 +36,6 @@ from counterplan.survival.estimator import SurvivalEstimator
 
 TRACES = 250
 """Traces that the paper samples."""
-HELD_BACK = 200
-"""Most people held out for the trial, and at most a fifth of those there are."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with the phase ("demonstrating", "distilling", "sampling", "trying"), the amount done and the total."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,7 @@ class _LastingLogit:
         return lasting_odds(self.surrogate.logit(states), chance, self.power)
 
 
-class ProgramDistiller:
+class ProgramDistiller(Distiller):
     """Distils one program from `people`; some of them are held out for a trial.
 
     `survival` estimates the survival of the ends of plans, if `options` give it weight. `queries` is the number of
@@ -94,19 +86,20 @@ class ProgramDistiller:
         queries: Mapping[str, int] | None = None,
         jobs: int = 1,
     ) -> None:
-        self.jobs = checked_jobs(jobs)
-        self.problem, self.box, self.agent, self.surrogate = problem, box, agent, surrogate
-        self.options, self.progress, self.survival = options, progress, survival
-        self.random = np.random.default_rng(options.seed)
-        self.avoid = () if options.tests_protected else tuple(f.index for f in problem.features if f.protected)
-        fitted = "search" if options.preset == "paper" else "guided"
-        self.queries = {"to_fit": queries[fitted]} if queries and fitted in queries else {}
-        """By purpose; cached answers are counted too, so that the card does not depend on the cache."""
-        self.model = box.fingerprint(problem)
-        """Computed before any query: some models change as they answer."""
-        self.people = people
-        if not len(people):
-            raise PeopleError("there is nobody to distil a program from: pass people refused by the model")
+        super().__init__(
+            problem,
+            people,
+            box,
+            agent=agent,
+            surrogate=surrogate,
+            seed=options.seed,
+            protected=options.tests_protected,
+            fitted="search" if options.preset == "paper" else "guided",
+            progress=progress,
+            queries=queries,
+            jobs=jobs,
+        )
+        self.options, self.survival = options, survival
 
     def run(self) -> Program:
         """The program with its card; on one thread, as the arrays are too small for more."""
@@ -210,33 +203,11 @@ class ProgramDistiller:
         made = _Made(fit(traces.starts, traces.actions), traces.starts, traces.real, made_with)
         return self.with_card(made, self.people.take(held_out), refused=True)
 
-    def hold_out(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The people `rows` [n], split into those to learn from and those for the trial."""
-        count = min(HELD_BACK, len(rows) // 5)
-        shuffled = self.random.permutation(rows)
-        return np.sort(shuffled[count:]), np.sort(shuffled[:count])
-
-    def refused(self, people: People) -> tuple[Ints, int]:
-        """The people [n] who are refused in their initial state, and how many could not be queried."""
-        favourable, known = self.query("people_as_they_are", people, people.states, np.arange(len(people)))
-        return np.flatnonzero(known & ~favourable), int((~known).sum())
-
-    def query(self, purpose: str, people: People, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
-        """Query `states` [n, F] of the people `rows` [n]: what is favourable [n], and what is known [n]."""
-        answers, known = np.zeros(len(rows), bool), np.ones(len(rows), bool)
-        try:
-            if len(rows):
-                answers = self.box.session(self.problem, people)(states, rows)
-        except QueryBudgetExceeded as stop:
-            answers, known = stop.answers & stop.known, stop.known
-        self.queries[purpose] = self.queries.get(purpose, 0) + len({state.tobytes() for state in states[known]})
-        return answers, known
-
     def with_card(self, made: _Made, held_out: People, refused: bool = False) -> Program:
         """The program with a card from a trial on people who were held out, and may be known to be `refused`."""
         self.progress("trying", 0, 1)
         trial = self.try_program(made.program, held_out, refused)
-        origin = ProgramOrigin(
+        origin = Origin(
             starts=made.starts,
             real=made.real,
             made_with=made.made_with,
@@ -296,26 +267,6 @@ class ProgramDistiller:
             if len(rows) and known.all():
                 tried[function.name] = WithoutFunction(len(rows), len(given), int(holds.sum()))
         return tried
-
-    def planner(self) -> Planner:
-        """The best planner available to search for the least cost."""
-        if self.surrogate is not None:
-            return GuidedPlanner(self.problem, self.box, self.surrogate)
-        if self.agent is not None:
-            return SearchPlanner(self.problem, self.box, self.agent)
-        return ExactPlanner(self.problem, self.box)
-
-    def synthetic(self, count: int) -> Floats:
-        """Synthetic people [n, F], with numbers rounded to about three digits, as people tell them."""
-        states, _ = synthesize(self.problem, self.people, count, self.random)
-        for feature in self.problem.features:
-            known = self.people.states[:, feature.index]
-            known = known[~np.isnan(known)]
-            if feature.is_number and len(known) and known.std() > 0:
-                decimals = 2 - math.floor(math.log10(known.std()))
-                rounded = np.round(states[:, feature.index], min(decimals, 0) if feature.integer else decimals)
-                states[:, feature.index] = np.clip(rounded, feature.low, feature.high)
-        return states
 
     def examples(self, program: Program) -> list[Floats]:
         """Synthetic people with a plan, for the form of a page; none of them equals a real person there."""

@@ -12,6 +12,7 @@ from counterplan.program.text import PAGE
 from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
+FORMS = ("program", "card")
 PREFER = ("short", "balanced", "success", "effort")
 """The first one is the default."""
 _PENALTIES = {"short": 5 / 7, "balanced": 1.0, "success": 1.6, "effort": 0.45}
@@ -42,6 +43,8 @@ class DistillOptions:
     seed : int, default=0
     survival : float, default=0
         Weight of survival, as of plans: 0 for plans that need only hold today.
+    form : {"program", "card"}, default="program"
+        What is distilled. A card has none of `rounds`, `max_conditions`, `prefer`, `preset` and `survival`.
 
     Raises
     ------
@@ -62,9 +65,14 @@ class DistillOptions:
     protected: bool | None = None
     seed: int = 0
     survival: float = 0.0
+    form: str = "program"
 
     def __post_init__(self) -> None:
-        for what, name, known in (("preset", self.preset, PRESETS), ("preference", self.prefer, PREFER)):
+        for what, name, known in (
+            ("preset", self.preset, PRESETS),
+            ("preference", self.prefer, PREFER),
+            ("form", self.form, FORMS),
+        ):
             if name is not None and name not in known:
                 hint = did_you_mean(str(name), known) or f"; there are {', '.join(known)}"
                 raise SettingError(f"there is no {what} '{name}'{hint}")
@@ -77,6 +85,17 @@ class DistillOptions:
             raise SettingError("'prefer' and 'rounds' are not for the preset 'paper', which imitates an agent once")
         if self.preset == "paper" and self.survival:
             raise SettingError("'survival' is not for the preset 'paper', which imitates an agent")
+
+        if self.form == "card":
+            given = {
+                "rounds": self.rounds,
+                "max_conditions": self.max_conditions,
+                "prefer": self.prefer,
+                "preset": self.preset != "default",
+                "survival": self.survival,
+            }
+            if names := [f"'{name}'" for name, value in given.items() if value]:
+                raise SettingError(f"{' and '.join(names)}: for programs only, not for the form 'card'")
 
     @property
     def tests_protected(self) -> bool:

@@ -1,4 +1,4 @@
-"""The trial of a program on people held out, and the card that follows from it.
+"""The trial of a program or scorecard on people held out, and the model card that follows from it.
 
 Nothing on a card depends on the day or the machine: the same seed makes the same card.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from counterplan.problem import Encoding, Problem
 from counterplan.problem.encoding import quantile_cuts
 from counterplan.problem.parts import STOP, Feature
-from counterplan.problem.transitions import Bools, Floats
+from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.program import Program, ProgramRun, leaves
 from counterplan.program.model_card import GivenUp, GroupOutcome, ModelCard, SourcePeople, TrialPeople, WithoutFunction
 from counterplan.program.rule_lengths import longest_rule, mean_rule_length
@@ -30,15 +30,27 @@ MIN_DIFFERENCE = 0.1
 Groups = dict[str, dict[str, GroupOutcome]]
 
 
+class PlansOfTrial(Protocol):
+    """Plans for B people, such as a `ProgramRun`."""
+
+    @property
+    def actions(self) -> Ints:
+        """[B, T] padded with NO_ACTION."""
+
+    @property
+    def stopped(self) -> Bools:
+        """[B] whether there is a plan."""
+
+
 @dataclass(frozen=True)
 class Trial:
-    """Results of a program for B refused people who were held out.
+    """Results of a program or scorecard for B refused people who were held out.
 
     Parameters
     ----------
     states : array of shape [B, F]
         Initial states.
-    run : ProgramRun
+    run : ProgramRun, or other plans
     holds : bool array of shape [B]
         Whether the black box accepts the final state.
     least_cost : array of shape [B]
@@ -52,7 +64,7 @@ class Trial:
     """
 
     states: Floats
-    run: ProgramRun
+    run: PlansOfTrial
     holds: Bools
     least_cost: Floats
     encoding: Encoding
@@ -66,8 +78,8 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class ProgramOrigin:
-    """How a program was made.
+class Origin:
+    """How a program or scorecard was made.
 
     Parameters
     ----------
@@ -110,14 +122,27 @@ class ProgramOrigin:
     threshold: float | None = None
 
 
-def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ModelCard:
-    """The card of a program."""
-    problem, hopeful = program.problem, trial.hopeful
+def card_of(program: Program, trial: Trial, origin: Origin) -> ModelCard:
+    """The model card of a program."""
+    run = program.run(trial.states)
+    return replace(
+        trial_card(program.problem, trial, origin),
+        rule_length_mean=round(mean_rule_length(program, run), 6),
+        rule_length_longest=longest_rule(program, run),
+        leaves=sum(1 for tree in program.trees.values() for _ in leaves(tree)),
+        protected_tested=program.tests_protected(),
+        transitions=transition_counts(program, program.run(origin.starts)),
+    )
+
+
+def trial_card(problem: Problem, trial: Trial, origin: Origin) -> ModelCard:
+    """The model card as far as it does not depend on what made the plans."""
+    hopeful = trial.hopeful
     _, cost, _ = rollout(problem.transitions, trial.states, trial.run.actions)
     both = trial.holds & np.isfinite(trial.least_cost) & (trial.least_cost > 0)
     figures = {
-        "success": _mean(trial.holds[hopeful]),
-        "cost_ratio": _mean(cost[both] / np.minimum(trial.least_cost, cost)[both]),
+        "success": rounded_mean(trial.holds[hopeful]),
+        "cost_ratio": rounded_mean(cost[both] / np.minimum(trial.least_cost, cost)[both]),
     }
     groups = group_outcomes(problem, trial, cost)
     return ModelCard(
@@ -132,15 +157,10 @@ def card_of(program: Program, trial: Trial, origin: ProgramOrigin) -> ModelCard:
         success=figures["success"],
         cost_ratio=figures["cost_ratio"],
         queries=dict(origin.queries),
-        rule_length_mean=round(mean_rule_length(program, trial.run), 6),
-        rule_length_longest=longest_rule(program, trial.run),
-        leaves=sum(1 for tree in program.trees.values() for _ in leaves(tree)),
         groups=groups,
         without=dict(trial.without),
-        protected_tested=program.tests_protected(),
         protected_avoided=tuple(origin.avoided),
-        limitations=(*limitations(program, trial), *unequal_groups(problem, groups)),
-        transitions=transition_counts(program, program.run(origin.starts)),
+        limitations=(*limitations(problem, trial), *unequal_groups(problem, groups)),
         examples=tuple(problem.describe(state) for state in origin.examples),
         ranges=dict(origin.ranges),
         derived=origin.derived,
@@ -165,7 +185,7 @@ def group_outcomes(problem: Problem, trial: Trial, cost: Floats) -> Groups:
         for name, member in zip(encoding.names, encoding(trial.states).T, strict=True):
             rows = member & trial.hopeful
             if rows.any():
-                success, mean_cost = _mean(trial.holds[rows]), _mean(cost[rows & trial.holds])
+                success, mean_cost = rounded_mean(trial.holds[rows]), rounded_mean(cost[rows & trial.holds])
                 group = name.removeprefix(f"{feature.name} = ")
                 groups[feature.name][group] = GroupOutcome(int(rows.sum()), success, mean_cost)
     return groups
@@ -180,9 +200,9 @@ def _group_cuts(feature: Feature, trial: Trial) -> tuple[float, ...]:
     return cuts if cuts[0] == -math.inf else (-math.inf, *cuts)
 
 
-def limitations(program: Program, trial: Trial) -> list[str]:
-    """What a program cannot do, in sentences for its readers."""
-    most, hopeful = program.problem.max_actions, trial.hopeful
+def limitations(problem: Problem, trial: Trial) -> list[str]:
+    """What a program or scorecard cannot do, in sentences for its readers."""
+    most, hopeful = problem.max_actions, trial.hopeful
     sentences = [
         f"It gives no plan of more than {most} step{'' if most == 1 else 's'}.",
         "It was made for people like those it was made from; for others, its plans may be wrong.",
@@ -259,6 +279,6 @@ def _without_none(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value is not None and value != {}}
 
 
-def _mean(values: Bools | Floats) -> float | None:
+def rounded_mean(values: Bools | Floats) -> float | None:
     """The mean, rounded to be the same on every machine; None of nobody."""
     return round(float(np.mean(values)), 6) if len(values) else None

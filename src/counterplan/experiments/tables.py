@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from counterplan.benchmarks.summary import COLUMNS as DATASET
-from counterplan.distillation.distiller import HELD_BACK
+from counterplan.distillation.base import HELD_BACK
 from counterplan.experiments.budgets import CpuUsage, QueryUsage, cpu_usage, distillation_queries, query_usage
 from counterplan.experiments.comparisons import AGAINST, TIMES, PairedComparison, paired_comparisons, targets_met
 from counterplan.experiments.evaluation import HOLDS, OUTCOMES

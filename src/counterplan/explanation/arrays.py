@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterplan.errors import PlanError
-from counterplan.plans import Plan, Plans
+from counterplan.plans import ActionLimits, Plan, Plans
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
 
-def unexplained(plans: Plans) -> Bools:
-    """[B, T] the steps whose reason is not a rule."""
+def unexplained(plans: Plans, *, points: bool = False) -> Bools:
+    """[B, T] the steps whose reason is neither a rule nor of a card, nor, on request, `points`."""
+    explaining = ("rule", "card", "points") if points else ("rule", "card")
     result = np.arange(plans.actions.shape[1]) < plans.lengths[:, None]
     reasons = plans.columns.reasons
     if reasons is not None:
-        rule = [because is not None and because.source == "rule" for _, because in reasons.values]
-        result &= ~np.array([*rule, False], bool)[reasons.codes]
+        known = [because is not None and because.source in explaining for _, because in reasons.values]
+        result &= ~np.array([*known, False], bool)[reasons.codes]
     return result
 
 
@@ -71,6 +72,32 @@ class PlanGroup:
     def step_costs(self) -> Floats:
         """[n, T] costs of the steps, padded with 0."""
         return self.plans.step_costs[self.rows]
+
+    @property
+    def costs(self) -> Floats:
+        """[n] total costs of the plans."""
+        return self.plans.costs[self.rows]
+
+    @property
+    def lengths(self) -> Ints:
+        """[n] numbers of steps."""
+        return self.plans.lengths[self.rows]
+
+    @property
+    def limits(self) -> ActionLimits | None:
+        """The constraints of these people; None if they are not known."""
+        limits = self.plans.columns.limits
+        return None if limits is None else limits.take(self.rows)
+
+    def take(self, rows: Ints) -> PlanGroup:
+        """The plans at positions `rows` of the group."""
+        weights = None if self.weights is None else self.weights[rows]
+        taken = self.rows[rows], self.people.take(rows), self.actions[rows], weights, self.open[rows]
+        return PlanGroup(self.plans, *taken)
+
+    def with_open(self, open_: Bools) -> PlanGroup:
+        """The same plans with other steps to explain [n, T]."""
+        return replace(self, open=open_)
 
     def text(self, row: int, t: int) -> str:
         """A step in words."""

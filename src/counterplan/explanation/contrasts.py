@@ -87,10 +87,14 @@ class Contrasts:
         """People [n] and steps [n] among all plans, and their reasons [n]."""
         made: list[StepReason] = []
         for i in range(len(self.row)):
-            clauses = [*self._left_out(i), *self._cheaper_argument(i)]
+            clauses = self.clauses(i)
             text = "; ".join(text for text, _ in clauses)
             made.append((text, Reason("contrast", "", tuple(data for _, data in clauses))))
         return self.group.rows[self.row], self.t, Coded(np.arange(len(made)), made)
+
+    def clauses(self, i: int) -> list[Clause]:
+        """The parts of the reason for the open step number `i`."""
+        return [*self._left_out(i), *self._cheaper_argument(i)]
 
     def _alternatives(self, row: Ints, t: Ints, action: Ints) -> Alternatives:
         """The plans of `row` [n] with another `action` [n] at step `t` [n]."""

@@ -44,4 +44,6 @@ def explain_targets(plans: Plans, problem: Problem, explain: Callable[[tuple[str
             at, steps = np.nonzero(reasons.codes != NO_CODE)
             found = Coded(reasons.codes[at, steps], reasons.values)
             explained = explained.with_reasons(np.array(members, np.intp)[at], steps, found)
+        if (options := done.columns.options) is not None:
+            explained = explained.with_options(np.array(members, np.intp), options)
     return explained.with_queries(queries, cached)

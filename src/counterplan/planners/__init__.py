@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterplan.planners.auto import AutoDecision, AutoPlanner, AutoSettings
     from counterplan.planners.base import Planner
+    from counterplan.planners.card import CardPlanner
     from counterplan.planners.cascade import CascadePlanner
     from counterplan.planners.evolution import EvolutionPlanner, EvolutionSettings
     from counterplan.planners.exact import ExactPlanner
@@ -24,6 +25,7 @@ __all__ = [
     "AutoDecision",
     "AutoPlanner",
     "AutoSettings",
+    "CardPlanner",
     "CascadePlanner",
     "EvolutionPlanner",
     "EvolutionSettings",
@@ -42,6 +44,7 @@ _MODULE_OF = {
     "AutoPlanner": "auto",
     "AutoSettings": "auto",
     "Planner": "base",
+    "CardPlanner": "card",
     "CascadePlanner": "cascade",
     "EvolutionPlanner": "evolution",
     "EvolutionSettings": "evolution",

@@ -13,7 +13,7 @@ from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
-from counterplan.plans import Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
+from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
 from counterplan.plans.robustness import planning_date
@@ -44,8 +44,10 @@ class Planner(ABC):
     name : str
         Name of the planner.
     requires : tuple of str
-        Learned objects that the planner needs, of "surrogate", "agent" and "program". Each is passed to the class as a
-        keyword argument of that name.
+        Learned objects that the planner needs, of "surrogate", "agent", "program" and "card". Each is passed to the
+        class as a keyword argument of that name.
+    uses : tuple of str
+        Learned objects that the planner uses if there are any, passed in the same way; None if there are not.
     chooses : bool
         Whether the planner uses what was learned as far as it is available: the class gets the keyword arguments
         `learned`, functions that return the surrogate, agent and program or None, by name, and `guide`, the settings
@@ -62,6 +64,7 @@ class Planner(ABC):
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
     chooses: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = False
@@ -151,6 +154,7 @@ class Planner(ABC):
             columns = self._plan(task)
         columns.weights = task.step_weights(columns.actions)
         columns.checks = self._checks(columns)
+        columns.limits = ActionLimits.of(task.allowed, task.weights)
         members = self.box.member_fingerprints(self.problem)
         if goal is None and members:
             goal = SurvivalGoal(NoEstimate("", ""))

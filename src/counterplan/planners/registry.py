@@ -20,9 +20,9 @@ from counterplan.problem.values import did_you_mean
 if TYPE_CHECKING:
     from counterplan.surrogate.acquisition import GuideSettings
 
-BUILT_IN = ("auto", "guided", "program", "search", "policy", "exact", "evolution")
+BUILT_IN = ("auto", "guided", "program", "card", "search", "policy", "exact", "evolution")
 """Classes that counterplan itself declares as entry points."""
-NAMES = ("auto", "guided", "program", "cascade", "search", "policy", "exact", "evolution")
+NAMES = ("auto", "guided", "program", "card", "cascade", "search", "policy", "exact", "evolution")
 """Planners to choose from; the first is the default."""
 RESERVED = (*NAMES, "cascade+exact", "paper")
 """All names that other packages cannot use: built-in classes, and configurations of them."""
@@ -33,11 +33,12 @@ _SOURCES = {
     "surrogate": ("a surrogate", HOW_TO_FIT),
     "agent": ("an agent", "call fit(people, method='search') or run 'counterplan fit --method search' first"),
     "program": ("a program", "call distil(people) or run 'counterplan distil DIR' first"),
+    "card": ("a card", "call distil(people, form='card') or run 'counterplan distil DIR --form card' first"),
 }
 """What a planner may require, and how to get it."""
 
 Learned = Mapping[str, Callable[[], Any]]
-"""By name: functions that return the surrogate, agent or program, or None; called only if a planner requires it."""
+"""By name: functions that return the surrogate, agent, program or card, or None; called only if a planner uses it."""
 
 
 def create_planner(
@@ -59,8 +60,8 @@ def create_planner(
     problem : Problem
     box : BlackBox or model
     learned : mapping of str to callable, optional
-        Functions that return the "surrogate", the "agent" or the "program", or None. Each is called only if the
-        planner requires it.
+        Functions that return the "surrogate", the "agent", the "program" or the "card", or None. Each is called only
+        if the planner uses it.
     guide : GuideSettings, optional
         Settings of the guided planner, also in a cascade or chosen by "auto".
 
@@ -173,6 +174,7 @@ def _create(
         if required[resource] is None:
             what, way_out = _SOURCES[resource]
             raise NotFittedError(f"planner '{name}' requires {what}: {way_out}")
+    options |= {resource: _get(learned, resource) for resource in planner.uses}
     if planner.chooses:
         options = {"learned": learned, "guide": options.get("settings")}
     return planner(problem, box, **required, **options)

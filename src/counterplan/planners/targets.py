@@ -13,7 +13,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
 from counterplan.planners.base import Planner
 from counterplan.planners.task import ProgressCallback, checked_weights
-from counterplan.plans import Coded, Forbid, PlanColumns, Plans, allowed_actions
+from counterplan.plans import ActionLimits, Coded, Forbid, PlanColumns, Plans, allowed_actions
 from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.targets import Target, TargetsLike, read_targets
@@ -132,6 +132,7 @@ class TargetPlanner:
                     progress=callback,
                 )
                 columns.put(rows, replace(plans.columns, targets=self._column(chosen, len(rows))))
+        columns.limits = ActionLimits.of(mask, weights)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 

@@ -7,8 +7,8 @@ May import: errors, bounded_json, drawing, problem, blackbox, storage, search.
 
 from counterplan.plans.coded import Coded
 from counterplan.plans.columns import PlanColumns
-from counterplan.plans.constraints import Forbid, allowed_actions
-from counterplan.plans.plan import Plan, Reason, Step, StepReason
+from counterplan.plans.constraints import ActionLimits, Forbid, allowed_actions
+from counterplan.plans.plan import Plan, PlanOption, Reason, Step, StepReason
 from counterplan.plans.plans import Plans
 from counterplan.plans.replay import Replay
 from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
@@ -17,11 +17,13 @@ from counterplan.plans.status import Status
 from counterplan.plans.survival_report import SurvivalReport
 
 __all__ = [
+    "ActionLimits",
     "Check",
     "Coded",
     "Forbid",
     "Plan",
     "PlanColumns",
+    "PlanOption",
     "Plans",
     "Reason",
     "Replay",

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterplan.plans.coded import NO_CODE, Coded
-from counterplan.plans.plan import StepReason
+from counterplan.plans.constraints import ActionLimits
+from counterplan.plans.plan import PlanOption, StepReason
 from counterplan.plans.robustness import Check, RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
-_BY_PERSON = ("cautions", "targets", "checks")
+_BY_PERSON = ("cautions", "targets", "checks", "options")
 """Columns of `PlanColumns` with a coded value for each person, which may be None."""
 
 
@@ -48,6 +49,11 @@ class PlanColumns:
         Chances [B] that the plans hold when the model is trained again; None if nothing is known about them.
     checks : Coded, optional
         The model [B] that each verified plan was checked with, and when; `Planner.plan` fills it in.
+    options : Coded, optional
+        Other actions [B] that would do, too; `explain` fills it in.
+    limits : ActionLimits, optional
+        The constraints that the plans were made with, which `Planner.plan` fills in; None if they are not known, as in
+        plans from files. `put` ignores them.
     """
 
     actions: Ints
@@ -62,6 +68,8 @@ class PlanColumns:
     targets: Coded[tuple[str, ...]] | None = None
     robustness: RobustnessColumns | None = None
     checks: Coded[Check] | None = None
+    options: Coded[tuple[PlanOption, ...]] | None = None
+    limits: ActionLimits | None = None
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
@@ -143,6 +151,8 @@ class PlanColumns:
             None if self.targets is None else self.targets.take(rows),
             None if self.robustness is None else self.robustness.take(rows),
             None if self.checks is None else self.checks.take(rows),
+            None if self.options is None else self.options.take(rows),
+            None if self.limits is None else self.limits.take(rows),
         )
 
     @classmethod
@@ -167,4 +177,7 @@ class PlanColumns:
         if any(part.robustness is not None for part in parts):
             known = [part.robustness or RobustnessColumns.empty(len(part)) for part in parts]
             joined.robustness = RobustnessColumns.join(known)
+        limits = [part.limits for part in parts if part.limits is not None]
+        if len(limits) == len(parts):
+            joined.limits = ActionLimits.join(limits, [len(part) for part in parts])
         return joined

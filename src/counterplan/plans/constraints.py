@@ -1,16 +1,19 @@
-"""Constraints on a person's actions: `forbid` by name, or a mask of allowed actions."""
+"""Constraints on a person's actions: `forbid` by name, a mask of allowed actions, and cost weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
-from counterplan.problem.transitions import Bools
+from counterplan.problem.transitions import Bools, Floats, Ints
 
+T = TypeVar("T", bound=np.generic)
 Forbid = str | Sequence[str] | Mapping[Any, Sequence[str]] | None
 """Names of forbidden functions or actions, for everybody or, in a mapping, by the index label of a person."""
 
@@ -57,3 +60,52 @@ def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: B
         mask &= problem.allowed(forbid)
     mask[:, problem.transitions.stop] = True
     return mask
+
+
+@dataclass(frozen=True, eq=False)
+class ActionLimits:
+    """The constraints that B plans were made with.
+
+    Parameters
+    ----------
+    allowed : bool array of shape [B, A], optional
+        The actions that each person may take; None if nothing was forbidden.
+    cost_weights : array of shape [B, A], optional
+        Factors on the cost of each action; None if all are 1.
+    """
+
+    allowed: Bools | None = None
+    cost_weights: Floats | None = None
+
+    @classmethod
+    def of(cls, allowed: Bools, cost_weights: Floats | None) -> ActionLimits:
+        """Constraints from complete arrays."""
+        weighted = cost_weights is not None and bool((cost_weights != 1).any())
+        return cls(None if allowed.all() else allowed, cost_weights if weighted else None)
+
+    def take(self, rows: Ints | slice) -> ActionLimits:
+        """Those of the people `rows`."""
+        return ActionLimits(
+            None if self.allowed is None else self.allowed[rows],
+            None if self.cost_weights is None else self.cost_weights[rows],
+        )
+
+    @staticmethod
+    def join(parts: Sequence[ActionLimits], sizes: Sequence[int]) -> ActionLimits:
+        """Concatenate those of so many people each."""
+        return ActionLimits(
+            _concatenated([part.allowed for part in parts], sizes),
+            _concatenated([part.cost_weights for part in parts], sizes),
+        )
+
+
+def _concatenated(arrays: Sequence[npt.NDArray[T] | None], sizes: Sequence[int]) -> npt.NDArray[T] | None:
+    """Arrays [n, A] of so many rows each, with ones for those that are None; None if all are."""
+    known = [array for array in arrays if array is not None]
+    if not known:
+        return None
+    width, kind = known[0].shape[1], known[0].dtype
+    filled = [
+        np.ones((size, width), kind) if array is None else array for array, size in zip(arrays, sizes, strict=True)
+    ]
+    return np.concatenate(filled)

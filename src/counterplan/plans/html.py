@@ -15,7 +15,16 @@ import numpy as np
 
 from counterplan.plans.status import Status
 from counterplan.plans.survival_text import share_of_models, survival_text
-from counterplan.plans.text import Summary, headline, plan_text, total_effort, verification
+from counterplan.plans.text import (
+    Summary,
+    headline,
+    option_facts,
+    options_title,
+    plan_text,
+    points_text,
+    total_effort,
+    verification,
+)
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -38,13 +47,28 @@ def plan_html(plan: Plan) -> str:
     if not plan.steps:
         return f'<div style="max-width:46em;line-height:1.5">{_text(plan_text(plan))}</div>'
     lasting = f'<div style="font-size:.9em">{_text(text)}</div>' if (text := survival_text(plan)) else ""
+    points = f"<div>{_text(text)}</div>" if (text := points_text(plan)) else ""
     return (
         '<div style="max-width:46em;line-height:1.5">'
-        f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>'
+        f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>{points}'
         f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
         f"{''.join(_step(number, step) for number, step in enumerate(plan.steps, 1))}</ol>"
-        f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div>{lasting}</div>'
+        f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div>'
+        f"{lasting}{_options(plan)}</div>"
     )
+
+
+def _options(plan: Plan) -> str:
+    """The list of what else would do."""
+    items = "".join(
+        f"<li>{_mark(option.checked)} {_text(option.text)} "
+        f'<span style="opacity:.8">({_text(option_facts(option))})</span></li>'
+        for option in plan.options
+    )
+    if not items:
+        return ""
+    listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{items}</ul>'
+    return f'<div style="font-size:.9em;margin-top:.6em">{_text(options_title(plan))}{listed}</div>'
 
 
 def _step(number: int, step: Step) -> str:

@@ -26,8 +26,10 @@ from counterplan.plans.serialization import (
     first_mistake,
     from_json,
     parse,
+    read_options,
     read_robustness,
     read_shared,
+    reason_data,
     to_json,
 )
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
@@ -76,13 +78,16 @@ def _columns_json(source: ColumnSource, head: Head) -> str:
         "persons": source.persons,
         "longest": columns.actions.shape[1],
         "weights": None if columns.weights is None else columns.weights[taken].tolist(),
-        "reasons": [[text, None if because is None else asdict(because)] for text, because in reasons.values],
+        "reasons": [[text, None if because is None else reason_data(because)] for text, because in reasons.values],
         "reason_of_step": reasons.codes[taken].tolist(),
     }
     if columns.targets is not None:
         data["targets"], data["target_of_person"] = columns.targets.values, columns.targets.codes.tolist()
     if columns.checks is not None:
         data["checks"], data["check_of_person"] = [*map(asdict, columns.checks.values)], columns.checks.codes.tolist()
+    if columns.options is not None:
+        data["options"] = [[asdict(option) for option in options] for options in columns.options.values]
+        data["options_of_person"] = columns.options.codes.tolist()
     if (robustness := columns.robustness) is not None:
         data["robustness"] = {name: robustness.natives(name) for name in RobustnessColumns.ARRAYS}
         data["survival_bases"] = [asdict(basis) for basis in robustness.basis.values]
@@ -163,6 +168,8 @@ def _source(data: Mapping[str, Any], rows: pd.DataFrame, name: str) -> ColumnSou
     shared = read_shared(data)
     if "checks" in data:
         columns.checks = _coded(shared.checks, data["check_of_person"], len(people), "checks")
+    if "options" in data:
+        columns.options = _coded(read_options(data["options"]), data["options_of_person"], len(people), "options")
     if "robustness" in data:
         columns.robustness = read_robustness(data["robustness"])
         columns.robustness.basis = _coded(
@@ -190,4 +197,7 @@ def _coded(values: list[T], codes: Any, people: int, key: str) -> Coded[T]:
 
 
 def _reason(data: Mapping[str, Any] | None) -> Reason | None:
-    return None if data is None else Reason(data["source"], data["rule"], tuple(data["conditions"]))
+    if data is None:
+        return None
+    points, needed = data.get("points"), data.get("needed")
+    return Reason(data["source"], data["rule"], tuple(data["conditions"]), points, needed)

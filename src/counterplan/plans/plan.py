@@ -26,18 +26,25 @@ class Reason:
 
     Parameters
     ----------
-    source : {"rule", "contrast"}
-        A rule of a program, or a comparison with the plan without the step.
+    source : {"rule", "card", "points", "contrast"}
+        A rule of a program, the points of a card, points that were fitted for this person, or a comparison with the
+        plan without the step.
     rule : str
-        The rule in the language of conditions: `income < 50000 and housing in ['rent']`. Empty for a contrast.
+        The rule in the language of conditions: `income < 50000 and housing in ['rent']`. Empty for other sources.
     conditions : tuple of dict
         The same as data, one entry for each feature, followed by the actions that were not legal, which the language
-        of conditions cannot express. For a contrast: the facts that it states.
+        of conditions cannot express. For points and a contrast: the facts that the sentence states.
+    points : int, optional
+        Points of the step, which those of the other steps add up to the points of the plan; None for other sources.
+    needed : int, optional
+        Points that a favourable decision takes, counted from the person as they are; None for other sources.
     """
 
-    source: Literal["rule", "contrast"]
+    source: Literal["rule", "card", "points", "contrast"]
     rule: str = ""
     conditions: tuple[dict[str, Any], ...] = ()
+    points: int | None = None
+    needed: int | None = None
 
 
 StepReason = tuple[str | None, Reason | None]
@@ -91,6 +98,32 @@ class Step:
         return f"Step({self.action!r}, cost={self.cost:g})"
 
 
+@dataclass(frozen=True)
+class PlanOption:
+    """Something else that would do: other actions than those of the plan, for the same person.
+
+    Parameters
+    ----------
+    actions : tuple of str
+        The actions in order, as `FUNCTION=argument`.
+    text : str
+        The same in words.
+    cost : float
+        Their total cost, with the person's cost weights.
+    points : int
+        Their points; see `Reason.points`.
+    checked : bool
+        True if the model was queried about the final state and found it favourable. False if it was not queried, and
+        a favourable decision is likely: at least 125 points, and a predicted chance of 95 % or more.
+    """
+
+    actions: tuple[str, ...]
+    text: str
+    cost: float
+    points: int
+    checked: bool
+
+
 @dataclass(frozen=True, repr=False)
 class Plan:
     """Actions, in order, that turn an unfavourable decision into a favourable one for one person.
@@ -129,6 +162,8 @@ class Plan:
         The chance that the plan holds when the model is trained again; None if nothing is known about it.
     check : Check, optional
         The model that a verified plan was checked with, and when; None in files before version 0.3.
+    options : tuple of PlanOption
+        Up to three cheaper or different changes that would do, too; empty unless the plan was explained by points.
 
     Raises
     ------
@@ -150,6 +185,7 @@ class Plan:
     target: tuple[str, ...] = ()
     robustness: Robustness | None = None
     check: Check | None = None
+    options: tuple[PlanOption, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):

@@ -16,7 +16,7 @@ from counterplan.plans import parquet, serialization, tables
 from counterplan.plans.coded import Coded
 from counterplan.plans.columns import PlanColumns
 from counterplan.plans.html import page_html, plans_html
-from counterplan.plans.plan import Plan, StepReason
+from counterplan.plans.plan import Plan, PlanOption, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
@@ -308,15 +308,15 @@ class Plans(Sequence[Plan]):
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Number of steps by the source of their reason: `"rule"`, `"contrast"` or `"none"`."""
+        """Number of steps by the source of their reason: `"rule"`, `"card"`, `"points"`, `"contrast"` or `"none"`."""
         coded, steps = self.columns.reasons, int(self.lengths.sum())
-        counted = dict.fromkeys(("rule", "contrast", "none"), 0)
+        counted = dict.fromkeys(("rule", "card", "points", "contrast", "none"), 0)
         if coded is not None:
             used = np.bincount(coded.codes[steps_taken(self.columns) & (coded.codes >= 0)], minlength=len(coded.values))
             for (_, because), count in zip(coded.values, used.tolist(), strict=True):
                 if because is not None:
                     counted[because.source] += count
-        counted["none"] = steps - counted["rule"] - counted["contrast"]
+        counted["none"] = steps - sum(counted.values())
         return counted
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> Plans:
@@ -335,6 +335,24 @@ class Plans(Sequence[Plan]):
             The same plans with these reasons.
         """
         source = self._source.with_reasons(rows, steps, reasons) if len(rows) else self._source
+        return Plans._of(source, self.problem, self.queries, self.cached)
+
+    def with_options(self, rows: Ints, options: Coded[tuple[PlanOption, ...]]) -> Plans:
+        """Replace what else would do.
+
+        Parameters
+        ----------
+        rows : int array of shape [n]
+            People.
+        options : Coded
+            Their options [n].
+
+        Returns
+        -------
+        Plans
+            The same plans with these options.
+        """
+        source = self._source.with_options(rows, options) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
 
     def survival(self, models: Sequence[object], problem: Problem | None = None) -> SurvivalReport:
@@ -414,9 +432,10 @@ class Plans(Sequence[Plan]):
         -------
         DataFrame
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
-            cost, text, reason, source, caution; survival, survival_source, survival_at_least, survival_proved,
-            cheapest_cost, cheapest_survival, cheapest_verified, held, judged (see `Robustness`); model, fingerprint,
-            checked_on (see `Check`); and target, if the plans were made for targets.
+            cost, text, reason, source, points (see `Reason`), options (see `PlanOption`), caution; survival,
+            survival_source, survival_at_least, survival_proved, cheapest_cost, cheapest_survival, cheapest_verified,
+            held, judged (see `Robustness`); model, fingerprint, checked_on (see `Check`); and target, if the plans
+            were made for targets.
         """
         return tables.to_frame(self._source)
 

@@ -11,7 +11,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from counterplan.bounded_json import parse_json
 from counterplan.errors import PlanError, StorageError
-from counterplan.plans.plan import Plan, Step
+from counterplan.plans.plan import Plan, PlanOption, Reason, Step
 from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
 from counterplan.problem.dtypes import Schema, for_json
 
@@ -45,6 +45,7 @@ _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 _SHARED: TypeAdapter[Shared] = TypeAdapter(Shared)
 _LISTS: TypeAdapter[dict[str, list[Any]]] = TypeAdapter(dict[str, list[Any]])
 _ROBUSTNESS: TypeAdapter[list[Robustness]] = TypeAdapter(list[Robustness])
+_OPTIONS: TypeAdapter[list[tuple[PlanOption, ...]]] = TypeAdapter(list[tuple[PlanOption, ...]])
 _INDICES = (("check", "checks"), ("dtypes", "dtypes"))
 """Keys of plans whose values are indices, and the keys of `Shared` that they refer to."""
 
@@ -93,6 +94,8 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         basis = plan.robustness.basis
         data["robustness"] = {name: getattr(plan.robustness, name) for name in RobustnessColumns.ARRAYS}
         data["robustness"]["basis"] = None if basis is None else _index(basis, shared.survival_bases)
+    if plan.options:
+        data["options"] = [asdict(option) for option in plan.options]
     if plan.dtypes:
         data["dtypes"] = _index(plan.dtypes, shared.dtypes)
     return data
@@ -109,11 +112,15 @@ def _step_data(step: Step) -> dict[str, Any]:
         "before": step.before,
         "after": step.after,
         "reason": step.reason,
-        "because": None
-        if because is None
-        else {"source": because.source, "rule": because.rule, "conditions": because.conditions},
+        "because": None if because is None else reason_data(because),
     }
     return data if step.weight == 1 else data | {"weight": step.weight}
+
+
+def reason_data(reason: Reason) -> dict[str, Any]:
+    """A reason as it is written; points only if there are any."""
+    data = {"source": reason.source, "rule": reason.rule, "conditions": reason.conditions}
+    return data if reason.points is None else data | {"points": reason.points, "needed": reason.needed}
 
 
 def from_json(text: str, name: str) -> tuple[list[Plan], Head]:
@@ -145,6 +152,11 @@ def read_robustness(lists: Any) -> RobustnessColumns:
     rows = zip(*(by_name[name] for name in RobustnessColumns.ARRAYS), strict=True)
     data = [dict(zip(RobustnessColumns.ARRAYS, row, strict=True)) for row in rows]
     return RobustnessColumns.of(_ROBUSTNESS.validate_python(data))
+
+
+def read_options(data: Any) -> list[tuple[PlanOption, ...]]:
+    """Options of people; a ValidationError names the place of a mistake."""
+    return _OPTIONS.validate_python(data)
 
 
 def parse(text: str, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pandas as pd
 from counterplan.errors import PlanError
 from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.plans.columns import PlanColumns
-from counterplan.plans.plan import Plan, Step, StepReason, total_cost
+from counterplan.plans.plan import Plan, PlanOption, Step, StepReason, total_cost
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
@@ -72,6 +72,9 @@ class PlanSource(Protocol):
 
     def with_reasons(self, rows: Ints, steps: Ints, reasons: Coded[StepReason]) -> PlanSource:
         """The same plans with other reasons [n] for `steps` [n] of the people `rows` [n]."""
+
+    def with_options(self, rows: Ints, options: Coded[tuple[PlanOption, ...]]) -> PlanSource:
+        """The same plans with other options [n] of the people `rows` [n]."""
 
     def with_robustness(self, robustness: RobustnessColumns) -> PlanSource:
         """The same plans with other robustness [B]."""
@@ -215,6 +218,7 @@ class ColumnSource:
                 target=() if columns.targets is None else columns.targets.get(row) or (),
                 robustness=None if columns.robustness is None else columns.robustness[row],
                 check=None if columns.checks is None else columns.checks.get(row),
+                options=() if columns.options is None else columns.options.get(row) or (),
             )
 
     def take(self, rows: slice | Ints) -> ColumnSource:
@@ -228,6 +232,15 @@ class ColumnSource:
         codes[rows, steps] = np.where(reasons.codes == NO_CODE, NO_CODE, reasons.codes + len(old.values))
         table = [*old.values, *reasons.values]
         return self._with_columns(replace(self.columns, reasons=Coded(codes, table)))
+
+    def with_options(self, rows: Ints, options: Coded[tuple[PlanOption, ...]]) -> ColumnSource:
+        """See `PlanSource.with_options`."""
+        old = self.columns.options
+        new: Coded[tuple[PlanOption, ...]] = Coded.empty((len(self.columns),))
+        if old is not None:
+            new = Coded(old.codes.copy(), old.values)
+        new.put(rows, options)
+        return self._with_columns(replace(self.columns, options=new))
 
     def with_robustness(self, robustness: RobustnessColumns) -> ColumnSource:
         """See `PlanSource.with_robustness`."""
@@ -317,6 +330,7 @@ class ObjectSource:
         columns.cautions = _coded_or_none([plan.caution or None for plan in plans])
         columns.targets = _coded_or_none([plan.target or None for plan in plans])
         columns.checks = _coded_or_none([plan.check for plan in plans])
+        columns.options = _coded_or_none([plan.options or None for plan in plans])
         if any(plan.robustness is not None for plan in plans):
             columns.robustness = RobustnessColumns.of([plan.robustness for plan in plans])
         return columns
@@ -360,6 +374,13 @@ class ObjectSource:
         objects = list(self.objects)
         for row, new in changed.items():
             objects[row] = replace(objects[row], steps=tuple(new))
+        return ObjectSource(objects)
+
+    def with_options(self, rows: Ints, options: Coded[tuple[PlanOption, ...]]) -> ObjectSource:
+        """See `PlanSource.with_options`."""
+        objects = list(self.objects)
+        for i, row in enumerate(rows.tolist()):
+            objects[row] = replace(objects[row], options=options.get(i) or ())
         return ObjectSource(objects)
 
     def with_robustness(self, robustness: RobustnessColumns) -> ObjectSource:

@@ -13,9 +13,11 @@ import pandas as pd
 
 from counterplan.errors import SettingError
 from counterplan.plans.coded import NO_CODE, Coded, rows_of
+from counterplan.plans.plan import PlanOption
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
 from counterplan.plans.status import Status
+from counterplan.plans.text import option_facts
 from counterplan.problem.values import describe_target, text_of, visible
 
 if TYPE_CHECKING:
@@ -106,6 +108,9 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
     names = source.action_names
     reasons = columns.reasons or Coded.empty(taken.shape)
     because = [None if data is None else data.source for _, data in reasons.values]
+    points = np.full(len(person), np.nan)
+    earned = [math.nan if data is None or data.points is None else data.points for _, data in reasons.values]
+    points[~stepless] = np.array([*earned, math.nan])[reasons.codes[row, t]]
     targets = {} if columns.targets is None else {"target": _texts(columns.targets, describe_target).take(person)}
     by_person = _robustness(columns.robustness or RobustnessColumns.empty(len(columns)))
     checks = columns.checks or Coded.empty(count.shape)
@@ -129,6 +134,8 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         "text": of_step(source.texts.codes, source.texts.values),
         "reason": of_step(reasons.codes, [text for text, _ in reasons.values]),
         "source": of_step(reasons.codes, because),
+        "points": points,
+        "options": _texts(columns.options or Coded.empty(count.shape), _option_texts).take(person),
         "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
         **{name: rows_of(column, person) for name, column in by_person.items()},
         **targets,
@@ -149,6 +156,11 @@ def _robustness(robustness: RobustnessColumns) -> dict[str, Column]:
         "held": robustness.held,
         "judged": robustness.judged,
     }
+
+
+def _option_texts(options: tuple[PlanOption, ...]) -> str:
+    """What else would do, in one cell."""
+    return " | ".join(f"{option.text} ({option_facts(option)})" for option in options)
 
 
 def _texts(column: Coded[T], text: Callable[[T], str]) -> Coded[str]:

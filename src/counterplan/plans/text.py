@@ -15,7 +15,7 @@ from counterplan.plans.survival_text import survival_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
-    from counterplan.plans.plan import Plan
+    from counterplan.plans.plan import Plan, PlanOption
     from counterplan.plans.plans import Plans
 
 _WIDTH = 110
@@ -30,13 +30,46 @@ def plan_text(plan: Plan) -> str:
     if plan.status is not Status.FOUND:
         return _without_plan(plan)
     width = max(len(step.text) for step in plan.steps) + 4
-    lines = [f"{headline(plan)} ({total_effort(plan)}):", ""]
+    lines = [f"{headline(plan)} ({total_effort(plan)}):", *([total] if (total := points_text(plan)) else []), ""]
     for number, step in enumerate(plan.steps, 1):
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
             lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
-    return visible("\n".join([*lines, "", *closing]))
+    options = [line for option in plan.options for line in _option_lines(option)]
+    return visible("\n".join([*lines, "", *closing, *(["", options_title(plan), *options] if options else [])]))
+
+
+def points_text(plan: Plan) -> str:
+    """How the points of the steps add up; empty if other reasons explain them."""
+    reasons = [step.because for step in plan.steps]
+    gains = [because.points for because in reasons if because is not None and because.points is not None]
+    if len(gains) < len(reasons) or reasons[0] is None:
+        return ""
+    where = " on the card" if reasons[0].source == "card" else " (estimated)"
+    short = f"You are {reasons[0].needed} points short{where}."
+    if len(gains) == 1:
+        return f"{short} This step brings {gains[0]}."
+    signed = "".join(f" {'−' if gain < 0 else '+'} {abs(gain)}" for gain in gains[1:])
+    first = f"{'−' if gains[0] < 0 else ''}{abs(gains[0])}"
+    return f"{short} The steps bring {first}{signed} = {sum(gains)}."
+
+
+def options_title(plan: Plan) -> str:
+    """The title of the options; nothing is known about how long they last."""
+    return "What else would do:" if plan.survival is None else "What else would do with today's model:"
+
+
+def option_facts(option: PlanOption) -> str:
+    """Cost and points of an option, and whether it was checked."""
+    checked = "checked with the model" if option.checked else "likely, not checked"
+    return f"effort {option.cost:.1f}, {option.points} points; {checked}"
+
+
+def _option_lines(option: PlanOption) -> list[str]:
+    return textwrap.wrap(
+        f"- {option.text} ({option_facts(option)})", _WIDTH, initial_indent="  ", subsequent_indent="    "
+    )
 
 
 def _without_plan(plan: Plan) -> str:

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from counterplan.bounded_json import parse_json
-from counterplan.errors import SettingError, StorageError
+from counterplan.errors import SettingError
 from counterplan.problem import Feature, Problem
-from counterplan.problem.source import Location, format_location
+from counterplan.problem.source import Location
 from counterplan.problem.values import Native, cut, did_you_mean, listed, text_of
+from counterplan.program.artefact_file import (
+    ArtefactFormat,
+    PlaceReader,
+    number_data,
+    problem_data,
+    read_problem,
+    sorted_data,
+    value_places,
+)
 from counterplan.program.model_card import ModelCard
 from counterplan.program.parts import INTERVENE, Choice, Leaf, Split, Test, Tree, leaves, node_names
 from counterplan.program.protocol import ProgramParts
-from counterplan.storage.files import MissingFileError, write_whole
-from counterplan.storage.json_files import read_json
+from counterplan.storage.files import write_whole
 
 VERSION = 1
 DEEPEST = 100
 """Most tests on the path to a leaf."""
-LARGEST_FILE = 50_000_000
 _AGAIN = "If the file is damaged, make it again with 'counterplan distil'."
-_PARTS = ("problem", "nodes", "card")
-_INFINITE = {math.inf: "\0+1e999", -math.inf: "\0-1e999"}
-"""Markers of infinite numbers: JSON has none, and 1e999 is parsed as one in every language."""
+_FORMAT = ArtefactFormat(
+    what="program",
+    key="counterplan_program",
+    version=VERSION,
+    parts={"problem": dict, "nodes": dict, "card": dict},
+    again=_AGAIN,
+    origin="the program.json that 'counterplan distil' made",
+)
 
 
 class StoredProgram(NamedTuple):
@@ -50,37 +58,20 @@ def load(path: str | Path, *, follow_links: bool = True) -> StoredProgram:
 
     The file of a workspace is read with `follow_links=False`.
     """
-    try:
-        data = read_json(
-            path,
-            limit=LARGEST_FILE,
-            what="program",
-            follow_links=follow_links,
-            infinite=True,
-            pairs_hook=partial(_once, str(path)),
-        )
-    except MissingFileError:
-        raise
-    except StorageError as error:
-        raise StorageError(f"{error}. {_AGAIN}") from None
-    return from_data(data, str(path))
+    return _program(_FORMAT.load(path, follow_links), str(path))
 
 
 def to_json(program: ProgramParts) -> str:
     """Serialize `program`; equal programs give equal texts."""
-    try:
-        text = json.dumps(to_data(program), ensure_ascii=False, indent=1, allow_nan=False)
-    except SettingError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise SettingError(f"the model card of a program holds plain data only: {error}") from None
-    for marker in _INFINITE.values():
-        text = text.replace(json.dumps(marker), marker[2 if "+" in marker else 1 :])
-    return text + "\n"
+    return _FORMAT.dump(_parts(program))
 
 
 def to_data(program: ProgramParts) -> dict[str, Any]:
     """The program as plain data: names instead of the numbers of features and actions."""
+    return {_FORMAT.key: VERSION, **_parts(program)}
+
+
+def _parts(program: ProgramParts) -> dict[str, Any]:
     problem, trees, nodes = program.problem, program.trees, node_names(program.problem)
     for name, tree in trees.items():
         if name not in nodes:
@@ -90,61 +81,25 @@ def to_data(program: ProgramParts) -> dict[str, Any]:
     for node, missing in _dangling(problem, trees):
         raise SettingError(f"the program leads from {node} to {missing}, and has no tree for it")
     return {
-        "counterplan_program": VERSION,
-        "problem": _finite(problem.to_dict()),
+        "problem": problem_data(problem),
         "nodes": {name: _tree(problem, trees[name]) for name in nodes if name in trees},
-        "card": _sorted(program.model_card.to_data()),
+        "card": sorted_data(program.model_card.to_data(), "program"),
     }
 
 
 def from_json(text: str, name: str = "program") -> StoredProgram:
     """The inverse of `to_json`; `name` stands for the file in messages."""
-    try:
-        data = parse_json(text, name, what="program", infinite=True, pairs_hook=partial(_once, name))
-    except StorageError as error:
-        raise StorageError(f"{error}. {_AGAIN}") from None
-    return from_data(data, name)
+    return _program(_FORMAT.parse(text, name), name)
 
 
 def from_data(data: Any, name: str = "program") -> StoredProgram:
     """The inverse of `to_data`."""
-    if not isinstance(data, dict) or "counterplan_program" not in data:
-        raise StorageError(
-            f"{name}: this is not a program of counterplan ('counterplan_program' is missing); give the program.json "
-            "that 'counterplan distil' made"
-        )
-    version = data["counterplan_program"]
-    if type(version) is not int or version < 1:
-        shown = f"a {type(version).__name__}" if isinstance(version, (dict, list)) else cut(json.dumps(version))
-        raise StorageError(
-            f"{name}: counterplan_program: the version of a program is an integer from 1 on, not {shown}. {_AGAIN}"
-        )
-    if version > VERSION:
-        raise StorageError(
-            f"{name}: written by a newer counterplan (version {version}; this one reads {VERSION}): "
-            "update counterplan, or distil the program again"
-        )
-    for key in _PARTS:
-        if not isinstance(data.get(key), dict):
-            raise StorageError(f"{name}: {key}: should be a mapping" if key in data else f"{name}: '{key}' is missing")
-    for key in data:
-        if key not in ("counterplan_program", "$schema", *_PARTS):
-            hint = did_you_mean(key, _PARTS) or f"; there are {listed(_PARTS)}"
-            raise StorageError(f"{name}: '{cut(key)}' is no part of a program{hint}")
-    try:
-        problem = Problem.from_dict(data["problem"], f"{name}: problem")
-    except RecursionError:
-        raise StorageError(f"{name}: problem: nested too deeply") from None
+    return _program(_FORMAT.check(data, name), name)
+
+
+def _program(data: dict[str, Any], name: str) -> StoredProgram:
+    problem = read_problem(data["problem"], name)
     return _Reader(name, problem).program(data["nodes"], data["card"])
-
-
-def _once(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping from key-value pairs; a repeated key is an error. `name` stands for the file in messages."""
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise StorageError(f"{name}: '{cut(twice)}' is there twice in one mapping. {_AGAIN}")
-    return data
 
 
 def _dangling(problem: Problem, trees: Mapping[str, Tree]) -> Iterator[tuple[str, str]]:
@@ -155,24 +110,6 @@ def _dangling(problem: Problem, trees: Mapping[str, Tree]) -> Iterator[tuple[str
             function = transitions.actions[choice.action].function
             if choice.action != transitions.stop and function not in trees:
                 yield node, function
-
-
-def _finite(data: Any) -> Any:
-    """`data` with a marker for each infinite number."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_finite(value) for value in data]
-    return _INFINITE.get(data, data) if isinstance(data, float) else data
-
-
-def _sorted(data: Any) -> Any:
-    """`data` with sorted keys, so that equal data give equal texts."""
-    if isinstance(data, Mapping):
-        if not all(isinstance(key, str) for key in data):
-            raise SettingError("the model card of a program holds plain data only: keys are strings")
-        return {key: _sorted(data[key]) for key in sorted(data)}
-    return [_sorted(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 def _depth(tree: Tree) -> int:
@@ -197,7 +134,7 @@ def test_data(problem: Problem, test: Test) -> dict[str, Any]:
         rank = math.ceil(max(test.at_least, 0)) if not feature.is_number else 0
         if rank >= len(feature.natives) and not feature.is_number:
             raise SettingError(f"a tree tests for a rank of {feature.name} that no value has")
-        bound = number_data(test.at_least) if feature.is_number else feature.natives[rank]
+        bound = _number_data(test.at_least) if feature.is_number else feature.natives[rank]
         return {"feature": feature.name, "at_least": bound}
     if test.among is not None:
         return {"feature": feature.name, "in": [feature.natives[index] for index in sorted({*test.among})]}
@@ -211,29 +148,22 @@ def choice_data(problem: Problem, choice: Choice) -> dict[str, Any]:
         return {"stop": True}
     if choice.reach is None:
         return {"function": action.function, "argument": action.argument}
-    return {"function": action.function, "reach": number_data(choice.reach)}
+    return {"function": action.function, "reach": _number_data(choice.reach)}
 
 
-def number_data(number: float) -> int | float:
-    """A number as it is written: an integer if it is one, and never rounded."""
+def _number_data(number: float) -> int | float:
     if not math.isfinite(number):
         raise SettingError(f"a program cannot test for {number}")
-    return int(number) if float(number).is_integer() and abs(number) < 2**53 else float(number)
+    return number_data(number)
 
 
-class _Reader:
+class _Reader(PlaceReader):
     """Reads trees; an error names the place of the mistake."""
 
     def __init__(self, name: str, problem: Problem) -> None:
-        self.name = name
-        self.problem = problem
-        self.features = {feature.name: feature for feature in problem.features}
-        self.places = {feature.name: _places(feature.natives) for feature in problem.features}
+        super().__init__(name, problem)
         self.functions = {function.name: i for i, function in enumerate(problem.transitions.functions)}
-        self.arguments = {function.name: _places(function.natives) for function in problem.transitions.functions}
-
-    def wrong(self, place: Location, message: str) -> NoReturn:
-        raise StorageError(f"{self.name}: {format_location(place)}: {message}")
+        self.arguments = {function.name: value_places(function.natives) for function in problem.transitions.functions}
 
     def program(self, nodes: dict[str, Any], card: dict[str, Any]) -> StoredProgram:
         for node in nodes:
@@ -296,35 +226,3 @@ class _Reader:
         if feature.kind == "category":
             self.wrong(place, f"the values of {feature.name} have no order; use 'in'")
         return self.number(data, place) if feature.is_number else float(self.value(feature, data, place))
-
-    def number(self, data: Any, place: Location) -> float:
-        if isinstance(data, bool) or not isinstance(data, (int, float)) or not abs(data) < math.inf:
-            self.wrong(place, f"'{cut(data)}' is not a number")
-        try:
-            return float(data)
-        except OverflowError:
-            self.wrong(place, f"'{cut(data)}' is too large")
-
-    def value(self, feature: Feature, data: Any, place: Location) -> int:
-        places = self.places[feature.name]
-        if not isinstance(data, Native) or text_of(data) not in places:
-            hint = did_you_mean(str(data), places) or f"; the values are {listed(places)}"
-            self.wrong(place, f"'{cut(data)}' is not a value of '{feature.name}'{hint}")
-        return places[text_of(data)]
-
-    def known(self, data: Any, names: Sequence[str] | Mapping[str, Any], what: str, place: Location) -> str:
-        if not isinstance(data, str) or data not in names:
-            self.wrong(place, f"there is no {what} '{cut(data)}'{did_you_mean(str(data), names)}")
-        return data
-
-    def mapping(self, data: Any, shapes: Sequence[tuple[str, ...]], place: Location) -> None:
-        """Require a mapping with the keys of one of the `shapes`."""
-        if not isinstance(data, dict) or not any({*data} == {*shape} for shape in shapes):
-            found = f"{{{cut(', '.join(map(str, data)))}}}" if isinstance(data, dict) else f"'{cut(data)}'"
-            wanted = " or ".join("{" + ", ".join(shape) + "}" for shape in shapes)
-            self.wrong(place, f"should be {wanted}, not {found}")
-
-
-def _places(natives: Sequence[Native]) -> dict[str, int]:
-    """The place of each value, by its text."""
-    return {text_of(native): place for place, native in enumerate(natives)}

@@ -3,8 +3,8 @@
 May import: everything but benchmarks, inputs, counterplan, experiments, cli.
 """
 
-from counterplan.recourse.learned_parts import load_program
+from counterplan.recourse.learned_parts import load_card, load_program
 from counterplan.recourse.quality import Quality, QualitySettings
 from counterplan.recourse.recourse import Recourse
 
-__all__ = ["Quality", "QualitySettings", "Recourse", "load_program"]
+__all__ = ["Quality", "QualitySettings", "Recourse", "load_card", "load_program"]

@@ -1,10 +1,10 @@
-"""The surrogate, the agent and the program in a workspace."""
+"""The surrogate, the agent, the program and the card in a workspace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.problem import Problem
@@ -12,7 +12,10 @@ from counterplan.problem.targets import TargetLike
 from counterplan.program import Program
 from counterplan.program.io import load as read_program
 from counterplan.recourse.quality import Quality
-from counterplan.storage.workspace import PROGRAM, SURROGATE, Workspace
+from counterplan.scorecard import Scorecard
+from counterplan.scorecard.io import load as read_card
+from counterplan.storage.files import MissingFileError
+from counterplan.storage.workspace import CARD, PROGRAM, SURROGATE, Workspace
 
 if TYPE_CHECKING:
     from counterplan.surrogate import Surrogate
@@ -41,21 +44,68 @@ def load_program(folder: str | Path, problem: Problem | None = None, *, target: 
     StorageError
         If there is no program, it is damaged, or it is about another problem.
     """
+    path = _distilled(PROGRAM, "program", "", folder, problem, target)
+    return _checked(Program(*read_program(path, follow_links=False)), path, "program", problem, target)
+
+
+def load_card(folder: str | Path, problem: Problem | None = None, *, target: TargetLike | None = None) -> Scorecard:
+    """Load the card in a learned folder.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        A folder in which a card was distilled.
+    problem : Problem, optional
+        The problem that the card has to be about.
+    target : str, number, bool or set of these, optional
+        Load the card that was distilled for this target.
+
+    Returns
+    -------
+    Scorecard
+
+    Raises
+    ------
+    StorageError
+        If there is no card, it is damaged, or it is about another problem.
+    """
+    path = _distilled(CARD, "card", " --form card", folder, problem, target)
+    return _checked(Scorecard(*read_card(path, follow_links=False)), path, "card", problem, target)
+
+
+def _distilled(
+    file: str, what: str, form: str, folder: str | Path, problem: Problem | None, target: TargetLike | None
+) -> Path:
+    """The path of a program or a card in a learned folder, for a target if one is given."""
     workspace = Workspace(folder)
     if target is not None:
         problem = workspace.load_problem() if problem is None else problem
-        default = problem.outcome.favourable
-        problem = problem.with_target(target)
-        if problem.outcome.favourable != default:
-            workspace = workspace.for_target(problem.outcome.favourable)
-    path = workspace.path(PROGRAM)
+        goal = problem.with_target(target)
+        if goal.outcome.favourable != problem.outcome.favourable:
+            workspace = workspace.for_target(goal.outcome.favourable)
+    path = workspace.path(file)
     if not path.exists():
         option = "" if target is None else " --target OUTCOME"
-        raise StorageError(f"{path}: there is no program yet; make one with 'counterplan distil {folder}{option}'")
-    program = Program(*read_program(path, follow_links=False))
-    if problem is not None and program.problem.fingerprint != problem.fingerprint:
-        raise StorageError(f"{path}: the program was made for another problem than {problem.name}; distil it again")
-    return program
+        command = f"counterplan distil {folder}{form}{option}"
+        raise MissingFileError(f"{path}: there is no {what} yet; make one with '{command}'")
+    return path
+
+
+class _OfProblem(Protocol):
+    @property
+    def problem(self) -> Problem: ...
+
+
+D = TypeVar("D", bound=_OfProblem)
+
+
+def _checked(loaded: D, path: Path, what: str, problem: Problem | None, target: TargetLike | None) -> D:
+    """What was loaded; a StorageError if it is about another problem."""
+    if problem is not None:
+        goal = problem if target is None else problem.with_target(target)
+        if loaded.problem.fingerprint != goal.fingerprint:
+            raise StorageError(f"{path}: the {what} was made for another problem than {goal.name}; distil it again")
+    return loaded
 
 
 def load_quality(workspace: Workspace) -> Quality | None:

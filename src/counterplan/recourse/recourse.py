@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -35,14 +35,17 @@ from counterplan.problem.targets import Target, TargetLike, TargetsLike, read_ta
 from counterplan.problem.values import describe_target, visible
 from counterplan.program import Program
 from counterplan.program.io import to_json as program_json
+from counterplan.recourse.distilled import Distilled
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.recourse.fit_options import FitOptions, FitRun
-from counterplan.recourse.learned_parts import load_part, load_program, load_quality, load_surrogate_for
+from counterplan.recourse.learned_parts import load_card, load_part, load_program, load_quality, load_surrogate_for
 from counterplan.recourse.survival_parts import SurvivalParts
+from counterplan.scorecard import Scorecard
+from counterplan.scorecard.io import to_json as card_json
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.answer_recorder import AnswerRecorder, AnswerUpdate
 from counterplan.storage.checkpoints import LEARNING, TRAINING, CheckpointMismatch
-from counterplan.storage.workspace import AGENT, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
+from counterplan.storage.workspace import AGENT, CARD, OUTDATED, PROGRAM, QUALITY, SURROGATE, Origin, Workspace
 from counterplan.survival.estimator import SurvivalEstimator
 from counterplan.survival.goal import SurvivalLike, read_weight
 from counterplan.survival.refits import Refits, make_refits
@@ -50,7 +53,7 @@ from counterplan.survival.refits import Refits, make_refits
 if TYPE_CHECKING:
     from counterplan.agent import Agent
     from counterplan.agent.training import TrainingProgress, TrainingSettings
-    from counterplan.distillation.distiller import Progress as DistilProgress
+    from counterplan.distillation.base import Progress as DistilProgress
     from counterplan.distillation.options import DistillOptions
     from counterplan.recourse.fit_options import FitProgress, Settings
     from counterplan.recourse.quality import Quality, QualitySettings
@@ -81,6 +84,8 @@ class Recourse:
         A surrogate that was learned before.
     program : Program, optional
         A program that was distilled before.
+    card : Scorecard, optional
+        A card that was distilled before.
     dtypes : mapping of str to dtype, or DataFrame, optional
         Dtypes of columns that the model expects; see `BlackBox`, to which they are passed.
     refits : sequence of models, optional
@@ -129,6 +134,7 @@ class Recourse:
         agent: Agent | None = None,
         surrogate: Surrogate | None = None,
         program: Program | None = None,
+        card: Scorecard | None = None,
         dtypes: Dtypes | pd.DataFrame | None = None,
         refits: Iterable[object] | None = None,
         refit: Callable[[int], object] | None = None,
@@ -142,8 +148,8 @@ class Recourse:
         """The folder of another problem whose surrogate is used."""
         self.agent_ = agent
         self.surrogate_ = surrogate
-        self._program = program
-        self._unread_program: Workspace | None = None
+        self._program = Distilled(PROGRAM, load_program, program_json, program)
+        self._card = Distilled(CARD, load_card, card_json, card)
         self.n_queries_: dict[str, int] = {}
         self.quality_: Quality | None = None
         self.holdout_answers_: LabelledStates | None = None
@@ -162,14 +168,24 @@ class Recourse:
     @property
     def program_(self) -> Program | None:
         """The program that `distil` made; a saved one is read from the workspace on first access."""
-        if self._unread_program is not None:
-            self._program = load_program(self._unread_program.folder, self.problem)
-            self._unread_program = None
-        return self._program
+        return self._program.get(self.problem)
 
     @program_.setter
     def program_(self, program: Program | None) -> None:
-        self._program, self._unread_program = program, None
+        self._program.set(program)
+
+    @property
+    def card_(self) -> Scorecard | None:
+        """The card that `distil(form="card")` made; a saved one is read from the workspace on first access."""
+        return self._card.get(self.problem)
+
+    @card_.setter
+    def card_(self, card: Scorecard | None) -> None:
+        self._card.set(card)
+
+    def _forget_distilled(self) -> None:
+        """Remove the program and the card, which were distilled from an earlier surrogate."""
+        self.program_, self.card_ = None, None
 
     def for_target(self, target: TargetLike) -> Recourse:
         """Return the part of this object that plans for one target.
@@ -211,7 +227,8 @@ class Recourse:
         """After a fit, give each target its head of the surrogate, and drop programs distilled from an earlier one."""
         heads = {} if self.surrogate_ is None else self.surrogate_.heads
         for target, part in self._by_target.items():
-            part.surrogate_, part.program_ = heads.get(target), None
+            part.surrogate_ = heads.get(target)
+            part._forget_distilled()
 
     def _require_root(self, what: str) -> None:
         if self._parent is not None:
@@ -273,7 +290,8 @@ class Recourse:
         parts = {
             "surrogate": self.surrogate_ is not None,
             "agent": self.agent_ is not None,
-            "program": self._has_program,
+            "program": self._program.exists,
+            "card": self._card.exists,
         }
         return [name for name, present in parts.items() if present]
 
@@ -281,10 +299,6 @@ class Recourse:
         """Names of the learned parts of each target besides the favourable outcomes."""
         parts = {target: part._fitted() for target, part in self._by_target.items()}
         return {describe_target(sorted(target)): fitted for target, fitted in parts.items() if fitted}
-
-    @property
-    def _has_program(self) -> bool:
-        return self._program is not None or self._unread_program is not None
 
     def save(self, folder: str | Path) -> None:
         """Save the problem, the learned parts and all known answers in a folder; the model is not saved.
@@ -347,16 +361,8 @@ class Recourse:
             workspace.save_quality(asdict(self.quality_))
         else:
             workspace.remove(QUALITY)
-        self._save_program(workspace)
-
-    def _save_program(self, workspace: Workspace) -> None:
-        unread = self._unread_program
-        if unread is not None and unread.folder.resolve() == workspace.folder.resolve():
-            return
-        if (program := self.program_) is not None:
-            workspace.write(PROGRAM, program_json(program))
-        else:
-            workspace.remove(PROGRAM)
+        self._program.save(workspace, self.problem)
+        self._card.save(workspace, self.problem)
 
     def save_program(self, folder: str | Path, *, target: TargetLike | None = None) -> Path:
         """Save only the program in a folder; return the path of its file.
@@ -376,13 +382,38 @@ class Recourse:
             If the file cannot be written.
         """
         part = self if target is None else self.for_target(target)
-        if (program := part.program_) is None:
+        if not part._program.exists:
             raise NotFittedError("there is no program yet: call distil(people) first")
+        return part._save_distilled(part._program, folder)
+
+    def save_card(self, folder: str | Path, *, target: TargetLike | None = None) -> Path:
+        """Save only the card in a folder; return the path of its file.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder.
+        target : str, number, bool or set of these, optional
+            Save the card of this target.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no card.
+        StorageError
+            If the file cannot be written.
+        """
+        part = self if target is None else self.for_target(target)
+        if not part._card.exists:
+            raise NotFittedError('there is no card yet: call distil(people, form="card") first')
+        return part._save_distilled(part._card, folder)
+
+    def _save_distilled(self, distilled: Distilled[Any], folder: str | Path) -> Path:
         workspace = Workspace(folder)
-        if part._parent is not None:
-            workspace = workspace.create_for_target(part.problem.outcome.favourable)
-        workspace.write(PROGRAM, program_json(program))
-        return workspace.path(PROGRAM)
+        if self._parent is not None:
+            workspace = workspace.create_for_target(self.problem.outcome.favourable)
+        distilled.save(workspace, self.problem)
+        return workspace.path(distilled.file)
 
     def save_answers(self, folder: str | Path) -> int:
         """Save all known answers about the problem in a folder.
@@ -428,7 +459,7 @@ class Recourse:
             queried again.
         problem : Problem, optional
             Another problem over the same features and outcome, with other costs, limits or actions. The surrogate, a
-            model of the black box, is reused; the agent and the program, which belong to the saved problem, are not.
+            model of the black box, is reused; the agent, program and card, which belong to the saved problem, are not.
         dtypes : mapping or DataFrame, optional
             The types that the model expects, as for `Recourse`; they are not saved.
         refits, refit : sequence of models, and callable, optional
@@ -525,7 +556,7 @@ class Recourse:
         damaged_ok = restored or ()
         self._load_part(workspace, damaged_ok)
         targets = self._saved_targets(workspace)
-        nothing = self.agent_ is None and self._unread_program is None and not targets
+        nothing = self.agent_ is None and not self._program.exists and not self._card.exists and not targets
         if workspace.holds(SURROGATE[1]) or (restored is None and nothing):
             from counterplan.surrogate import load_surrogate
 
@@ -552,9 +583,9 @@ class Recourse:
         return targets
 
     def _load_part(self, workspace: Workspace, damaged_ok: Sequence[str]) -> None:
-        """Load the agent, the assessment and the number of queries in a workspace; its program is read on access."""
-        if workspace.holds(PROGRAM):
-            self._unread_program = workspace
+        """Load the agent, the assessment and the query counts in a workspace; program and card are read on access."""
+        self._program.find(workspace)
+        self._card.find(workspace)
         if workspace.holds(AGENT[1]):
             from counterplan.agent import load_agent
 
@@ -716,7 +747,8 @@ class Recourse:
             self.budget_spent_ = fit.budget_spent
             self.n_queries_ = self.n_queries_ | fit.n_queries
             if (surrogate := fit.surrogate()) is not None:
-                self.surrogate_, self.program_ = surrogate, None
+                self.surrogate_ = surrogate
+                self._forget_distilled()
                 self._update_targets()
 
     def fit_into(
@@ -873,7 +905,7 @@ class Recourse:
             _log.info("round %d: %s", progress.round + 1, progress)
             run.progress(progress)
 
-        self.program_ = None  # it was distilled from an earlier surrogate
+        self._forget_distilled()
         try:
             if learner.best is None and (note := payback_note(learner)) is not None:
                 _log.info(note, extra={"notice": True})
@@ -921,10 +953,12 @@ class Recourse:
         given.add_to_cache(self.box, self.problem)
         return given
 
+    @overload
     def distil(
         self,
         people: PeopleTable | People,
         *,
+        form: Literal["program"] = "program",
         target: TargetLike | None = None,
         traces: int | None = None,
         rounds: int | None = None,
@@ -936,21 +970,57 @@ class Recourse:
         seed: int = 0,
         jobs: int = 1,
         progress: DistilProgress | bool | None = None,
-    ) -> Program:
-        """Distil a program: an automaton with a decision tree in each node. Same seed and people, same program.
+    ) -> Program: ...
 
-        Some of the people are held out to evaluate the program with queries; the results are in `program_.model_card`.
+    @overload
+    def distil(
+        self,
+        people: PeopleTable | People,
+        *,
+        form: Literal["card"],
+        target: TargetLike | None = None,
+        traces: int | None = None,
+        protected: bool | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+        progress: DistilProgress | bool | None = None,
+    ) -> Scorecard: ...
+
+    def distil(
+        self,
+        people: PeopleTable | People,
+        *,
+        form: str = "program",
+        target: TargetLike | None = None,
+        traces: int | None = None,
+        rounds: int | None = None,
+        max_conditions: int | None = None,
+        prefer: str | None = None,
+        preset: str = "default",
+        protected: bool | None = None,
+        survival: SurvivalLike | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+        progress: DistilProgress | bool | None = None,
+    ) -> Program | Scorecard:
+        """Distil a program or a card, which people can read, and which plans without a model.
+
+        A program is an automaton with a decision tree in each node. A card has points for the values of features, and
+        a number of points to reach. Same seed and people, same program or card. Some of the people are held out to
+        evaluate it with queries; the results are in its `model_card`.
 
         Parameters
         ----------
         people : DataFrame or People
             People to distil for, as for `fit`.
+        form : {"program", "card"}, default="program"
+            What to distil. `rounds`, `max_conditions`, `prefer`, `preset` and `survival` are for programs.
         target : str, number, bool or set of these, optional
-            The outcome that the program's plans are to reach, or a set of outcomes. There is one program for each
+            The outcome that the plans are to reach, or a set of outcomes. There is one program and one card for each
             target: `for_target(target).program_`. Default: the favourable outcomes of the problem.
         traces : int, optional
-            Number of refused people, synthetic ones if necessary, that the program is optimized for (default 16,000);
-            with the preset "paper", number of the agent's plans to imitate (default 250).
+            Number of refused people, synthetic ones if necessary, that a program (default 16,000) or a card (default
+            3,000) is made for; with the preset "paper", number of the agent's plans to imitate (default 250).
         rounds : int, optional
             Maximum number of rounds of policy search.
         max_conditions : int, optional
@@ -963,22 +1033,22 @@ class Recourse:
             "paper" imitates plans that the agent finds with the paper's search (train it with the paper's settings:
             `fit(people, method="search", settings="paper")`); an illegal step or a missing STOP means no plan.
         protected : bool, optional
-            Whether rules may test protected features. Default: False, and True with the preset "paper".
+            Whether rules or points may depend on protected features. Default: False, and True with the preset "paper".
         survival : {"none", "balanced", "high"} or float, optional
             Weight of survival: with one, plans of the program are to be favourable today and to a retrained model.
             Default: "none".
         seed : int, default=0
             Seed of the random numbers.
         jobs : int, default=1
-            Number of processes; -1 for one per core. The program is the same for any number.
+            Number of processes; -1 for one per core. The result is the same for any number.
         progress : bool or callable, optional
             True for a progress bar, also in notebooks; or a function, which is called with the name of the stage, the
             steps done and their total.
 
         Returns
         -------
-        Program
-            The program, also available as `program_`, or `for_target(target).program_`.
+        Program or Scorecard
+            Also available as `program_` or `card_`, of `for_target(target)` if there is a target.
 
         Raises
         ------
@@ -988,10 +1058,9 @@ class Recourse:
         from counterplan.distillation.options import DistillOptions
 
         weight = read_weight(survival)
-        options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed, weight)
-        if target is not None and (part := self.for_target(target)) is not self:
-            return part._distil(people, options, jobs, progress)
-        return self._distil(people, options, jobs, progress)
+        options = DistillOptions(traces, rounds, max_conditions, prefer, preset, protected, seed, weight, form)
+        part = self if target is None else self.for_target(target)
+        return part._distil(people, options, jobs, progress)
 
     def _distil(
         self,
@@ -999,19 +1068,33 @@ class Recourse:
         options: DistillOptions,
         jobs: int,
         progress: DistilProgress | bool | None,
-    ) -> Program:
-        """Distil a program for the favourable outcomes of this object's problem."""
+    ) -> Program | Scorecard:
+        """Distil a program or a card for the favourable outcomes of this object's problem."""
         from counterplan.distillation.distiller import ProgramDistiller
+        from counterplan.distillation.scorecard_distiller import ScorecardDistiller, ScorecardOptions
 
         if self._parent is not None and (self.agent_ if options.preset == "paper" else self.surrogate_) is None:
             raise self._not_fitted_for_target("agent" if options.preset == "paper" else "surrogate")
-        learned = (self.problem, self.problem.read(people), self.box, self.agent_, self.surrogate_)
+        known = self.problem.read(people)
         with reporting(progress, "Distilling", display=stage_display) as report:
-            distiller = ProgramDistiller(
-                *learned, options, survival=self.survival_, progress=report, queries=self.n_queries_, jobs=jobs
-            )
-            self.program_ = distiller.run()
-        return self.program_
+            if options.form == "card":
+                self.card_ = ScorecardDistiller(
+                    *(self.problem, known, self.box, self.surrogate_),
+                    ScorecardOptions.of(options),
+                    progress=report,
+                    queries=self.n_queries_,
+                    jobs=jobs,
+                ).run()
+                return self.card_
+            self.program_ = ProgramDistiller(
+                *(self.problem, known, self.box, self.agent_, self.surrogate_),
+                options,
+                survival=self.survival_,
+                progress=report,
+                queries=self.n_queries_,
+                jobs=jobs,
+            ).run()
+            return self.program_
 
     def explain(
         self, plans: Plans, *, ask: bool = False, progress: Callable[[int], None] | bool | None = None
@@ -1154,6 +1237,7 @@ class Recourse:
             "surrogate": lambda: self.surrogate_,
             "agent": lambda: self.agent_,
             "program": lambda: self.program_,
+            "card": lambda: self.card_,
         }
         guide = None
         if price is not None:
@@ -1191,7 +1275,7 @@ class Recourse:
         """For an error: which parts in the folder are not used, because they belong to the problem saved there."""
         if self._borrowed_from is None or self.workspace is None:
             return ""
-        files = {"program": PROGRAM, "agent": AGENT[1]}
+        files = {"program": PROGRAM, "card": CARD, "agent": AGENT[1]}
         parts = " and the ".join(part for part, file in files.items() if self.workspace.holds(file))
         if not parts:
             return ""

@@ -5,6 +5,7 @@ They import no model, agent, surrogate or planner.
 May import: errors, bounded_json, drawing, problem, storage, search, plans, program.
 """
 
-from counterplan.scorecard.scorecard import CardFeature, Scorecard
+from counterplan.scorecard.parts import CardFeature
+from counterplan.scorecard.scorecard import Scorecard
 
 __all__ = ["CardFeature", "Scorecard"]

@@ -5,86 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from counterplan.errors import SettingError
-from counterplan.problem import Feature, Problem
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.program.model_card import ModelCard
-
-LARGEST_ENTRY = 1_000_000
-"""Upper limit of an entry, so that sums are exact in every language that a card is exported to."""
-
-
-@dataclass(frozen=True)
-class CardFeature:
-    """The entries of one feature of a scorecard.
-
-    Parameters
-    ----------
-    feature : int
-        Index in `problem.features`.
-    edges : tuple of float
-        Of a number: k increasing edges make k + 1 bins; bin i holds ``edges[i - 1] <= x < edges[i]``. Empty for
-        categories and ordered values.
-    points : tuple of int
-        Of a number: the points of its bins. Of a category: the points of its values, by index.
-    missing : int, optional
-        Points where the value is missing; given if and only if the feature may be missing.
-
-    Raises
-    ------
-    SettingError
-        If the entries are not integers of which the lowest is 0, or the edges do not increase.
-    """
-
-    feature: int
-    edges: tuple[float, ...]
-    points: tuple[int, ...]
-    missing: int | None = None
-
-    def __post_init__(self) -> None:
-        entries = self.all_points
-        if any(type(entry) is not int or not 0 <= entry <= LARGEST_ENTRY for entry in entries):
-            raise SettingError(f"entries of a scorecard are integers from 0 to {LARGEST_ENTRY:,}; not {entries!r}")
-        if min(entries, default=0) != 0:
-            raise SettingError(f"the lowest entry of a feature is 0; not {min(entries)}")
-        if not all(math.isfinite(edge) for edge in self.edges) or any(
-            low >= high for low, high in pairwise(self.edges)
-        ):
-            raise SettingError(f"the edges of bins are finite numbers that increase; not {self.edges!r}")
-
-    @property
-    def all_points(self) -> tuple[int, ...]:
-        """All entries, that of missing values last."""
-        return self.points if self.missing is None else (*self.points, self.missing)
-
-    def __call__(self, column: Floats) -> Ints:
-        """Points [n] of the numbers of a state's `column` [n]."""
-        absent = np.isnan(column)
-        if self.edges or len(self.points) == 1:
-            place = np.searchsorted(self.edges, column, side="right")
-        else:
-            place = np.where(absent, 0, column).astype(np.intp)
-        table = np.array((*self.points, self.missing or 0), np.int64)
-        return np.asarray(table[np.where(absent, len(self.points), place)], np.int64)
-
-    def check(self, feature: Feature) -> None:
-        """Raise SettingError unless these are entries for `feature`."""
-        expected = len(self.edges) + 1 if feature.is_number else len(feature.natives)
-        if self.edges and not feature.is_number:
-            raise SettingError(f"'{feature.name}' is not a number and has no edges")
-        if len(self.points) != expected:
-            raise SettingError(f"'{feature.name}' needs {expected} entries, got {len(self.points)}")
-        if (self.missing is not None) != feature.missing:
-            may = "may" if feature.missing else "cannot"
-            raise SettingError(f"'{feature.name}' {may} be missing; 'missing' is {self.missing!r}")
-        if not any(self.all_points):
-            raise SettingError(f"all entries of '{feature.name}' are 0: leave the feature out")
+from counterplan.scorecard import io
+from counterplan.scorecard.parts import CardFeature
+from counterplan.scorecard.text import card_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scorecard:
     """An additive card of integers: the points of a person, and the points that are enough.
 
@@ -148,6 +83,78 @@ class Scorecard:
         if not (math.isfinite(self.slope) and self.slope > 0 and math.isfinite(self.shift)):
             raise SettingError(f"'slope' is above 0 and 'shift' is finite; not {self.slope!r} and {self.shift!r}")
 
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load a card from a file. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+            A card.json.
+
+        Returns
+        -------
+        Scorecard
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be read or is damaged; the message names the place.
+        ProblemError
+            If the problem in the file is invalid.
+        """
+        return cls(*io.load(path))
+
+    def save(self, path: str | Path) -> None:
+        """Save the card to a file, whole or not at all; equal cards give equal files.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        SettingError
+            If the model card holds something other than plain data.
+        """
+        io.save(self, path)
+
+    def export(self, path: str | Path) -> None:
+        """Write the card as a page, a Python module, a drawing or its own file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The extension names the format: .html, .py, .svg or .json.
+
+        Raises
+        ------
+        SettingError
+            If the extension is another one.
+        StorageError
+            If the file cannot be written.
+        """
+        from counterplan.scorecard.export import export
+
+        export(self, path)
+
+    def to_text(self) -> str:
+        """The card as a table that fits one page: features, their values, and the points of these."""
+        return card_text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Scorecard({self.problem.name!r}: {len(self.features)} features, {self.entries} entries)"
+
+    def _repr_html_(self) -> str:
+        from counterplan.scorecard.export.display import to_display
+
+        return to_display(self)
+
     @property
     def entries(self) -> int:
         """Number of entries in all features."""
@@ -181,6 +188,19 @@ class Scorecard:
         int array of shape [n]
         """
         return np.asarray(self.parts(states).sum(axis=1))
+
+    def required(self, starts: Floats) -> Ints:
+        """Points that plans of refused people must reach: `needed`, and more than they have.
+
+        Parameters
+        ----------
+        starts : array of shape [n, F]
+
+        Returns
+        -------
+        int array of shape [n]
+        """
+        return np.asarray(np.maximum(self.needed, self.points(starts) + 1))
 
     def logit(self, states: Floats) -> Floats:
         """Log odds of a favourable decision.

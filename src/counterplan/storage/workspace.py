@@ -21,6 +21,7 @@ from counterplan.storage.serialization import artifact_files
 
 PROBLEM = "problem.json"
 PROGRAM = "program.json"
+CARD = "card.json"
 QUERY_COUNTS = "questions.json"
 QUALITY = "quality.json"
 ORIGIN = "origin.json"
@@ -41,11 +42,11 @@ CHECKPOINTS = (LEARNING[0], TRAINING[0])
 LEARNING_METRICS, TRAINING_METRICS = LEARNING[1], TRAINING[1]
 LEARNING_FIGURE, RELIABILITY_FIGURE, TRAINING_FIGURE = FIGURES = ("learning.png", "reliability.png", "training.png")
 LEARNED = (
-    *(PROBLEM, PROGRAM, QUERY_COUNTS, QUALITY, ORIGIN, ANSWERS, WRITE_AHEAD),
+    *(PROBLEM, PROGRAM, CARD, QUERY_COUNTS, QUALITY, ORIGIN, ANSWERS, WRITE_AHEAD),
     *(*AGENT, *SURROGATE, *SURVIVAL, *LEARNING, *TRAINING),
 )
 """Files that another fit in the same folder replaces."""
-OUTDATED = (*LEARNING, *TRAINING, *SURVIVAL, PROGRAM, QUERY_COUNTS, QUALITY, *FIGURES)
+OUTDATED = (*LEARNING, *TRAINING, *SURVIVAL, PROGRAM, CARD, QUERY_COUNTS, QUALITY, *FIGURES)
 """Files of an earlier fit that another one does not always overwrite."""
 METHODS = ("guided", "search", "both")
 _COUNTED = (*METHODS, "quality")
@@ -182,7 +183,7 @@ class Workspace:
                 raise StorageError(f"{self.path(name)}: cannot be removed: {error.strerror}") from None
 
     def for_target(self, target: Collection[str]) -> Workspace:
-        """Return the workspace of a target: the folder of its agent, its program and its checkpoints.
+        """Return the workspace of a target: the folder of its agent, program, card and checkpoints.
 
         Its name begins with the outcomes, as far as their characters are safe in file names, and ends with a hash.
 

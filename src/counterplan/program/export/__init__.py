@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from counterplan.errors import SettingError, StorageError
 from counterplan.program.export.dot import to_dot
+from counterplan.program.export.formats import write_as
 from counterplan.program.export.html import to_html
 from counterplan.program.export.python import to_python
 from counterplan.program.export.svg import to_svg
 from counterplan.program.export.trace import trace_svg
 from counterplan.program.io import to_json
 from counterplan.program.protocol import ProgramLike
-from counterplan.storage.files import write_whole
 
 FORMATS: dict[str, Callable[[ProgramLike], str]] = {
     ".json": to_json,
@@ -32,10 +31,4 @@ __all__ = ["FORMATS", "export", "to_dot", "to_html", "to_python", "to_svg", "tra
 
 def export(program: ProgramLike, path: str | Path) -> None:
     """Write `program` to `path` in the format that its extension names, whole or not at all."""
-    write = FORMATS.get(Path(path).suffix.lower())
-    if write is None:
-        raise SettingError(f"{path}: cannot tell what to write; a program is exported to {', '.join(FORMATS)}")
-    try:
-        write_whole(path, write(program).encode("utf-8", "replace"))
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
+    write_as(FORMATS, program, path, "program")

@@ -171,8 +171,13 @@ def limits(program: ProgramLike) -> list[str]:
         sentences.append(
             f"It needs {listed(needed)} only to know which steps are possible, and how much effort they take."
         )
-    more = program.model_card.to_data().get("cannot", ())
-    return [*sentences, *(visible(str(line)) for line in (more if isinstance(more, list | tuple) else [more]))]
+    return [*sentences, *stated_limits(program)]
+
+
+def stated_limits(artefact: Artefact) -> list[str]:
+    """The limitations that a model card states itself."""
+    stated = artefact.model_card.to_data().get("cannot", ())
+    return [visible(str(line)) for line in (stated if isinstance(stated, list | tuple) else [stated])]
 
 
 def used(program: ProgramLike) -> list[Feature]:

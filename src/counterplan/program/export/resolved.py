@@ -76,6 +76,7 @@ def _feature(feature: Feature) -> dict[str, Any]:
 
 def _function(problem: Problem, index: int) -> dict[str, Any]:
     transitions, function = problem.transitions, problem.transitions.functions[index]
+    changed = transitions.changed_by(function)
     span, follows = transitions.spans[index], transitions.in_order[index, : transitions.stop]
     resolve = Resolver(problem.features, function, bases(problem, function))
     return {
@@ -91,9 +92,9 @@ def _function(problem: Problem, index: int) -> dict[str, Any]:
         "surcharge": function.surcharge.tolist(),
         "phrase": function.phrase,
         "bounded": [cause.target for cause in transitions.followers_of(function)],
-        "changes": sorted(transitions.changed_by(function)),
+        "changes": sorted(changed),
+        "reads": sorted(transitions.read_by(function, changed)),
         "skips": sorted({int(other) for other in transitions.function_of[:-1][~follows]}),
-        "least": transitions.least_costs[span].tolist(),
         "most": transitions.most_costs[span].tolist(),
     }
 

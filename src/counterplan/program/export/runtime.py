@@ -114,12 +114,17 @@ def _apply(world: _World, name: str, which: int, state: State) -> State:
         if before == now or (isnan(before) and isnan(now)):
             continue
         if cause.formula is not None:
-            value = cause.formula(after)
-            whole = world.features[cause.target].integer
-            after[cause.target] = _whole(value) if whole else _rounded(value)
+            after[cause.target] = _computed(world, cause, after)
         elif cause.table is not None and not isnan(now) and not isnan(cause.table[int(now)]):
             after[cause.target] = cause.table[int(now)]
     return after
+
+
+def _computed(world: _World, cause: _Cause, state: State) -> float:
+    """The value of the formula of a cause."""
+    assert cause.formula is not None
+    value = cause.formula(state)
+    return _whole(value) if world.features[cause.target].integer else _rounded(value)
 
 
 def _step_text(world: _World, name: str, which: int, before: State, after: State) -> str:

@@ -23,8 +23,8 @@ from counterplan.program.export.form import FormSource
 from counterplan.program.export.html import program_part
 from counterplan.program.export.model_card_summary import groups, listed, making, summary
 from counterplan.program.protocol import ProgramLike
-from counterplan.scorecard.scorecard import Scorecard
-from counterplan.scorecard.wording import entry_texts
+from counterplan.scorecard.protocol import ScorecardParts
+from counterplan.scorecard.wording import entry_texts, limits
 from counterplan.search.costs import ActionCosts
 from counterplan.search.frontier import cost_unit
 
@@ -34,7 +34,7 @@ _LEAD = (
 )
 
 
-def to_html(program: ProgramLike | None = None, card: Scorecard | None = None) -> str:
+def to_html(program: ProgramLike | None = None, card: ScorecardParts | None = None) -> str:
     """The page of a program, of a card, or of both, as text.
 
     Its security policy allows no network and only its own code, by hash; all text is escaped.
@@ -63,7 +63,7 @@ def to_html(program: ProgramLike | None = None, card: Scorecard | None = None) -
     return page(parts)
 
 
-def card_part(card: Scorecard) -> PagePart:
+def card_part(card: ScorecardParts) -> PagePart:
     """What a page shows of a card."""
     assets = files(__package__) / "page"
     used = used_features(card)
@@ -81,7 +81,7 @@ def card_part(card: Scorecard) -> PagePart:
     )
 
 
-def card_data(card: Scorecard) -> dict[str, Any]:
+def card_data(card: ScorecardParts) -> dict[str, Any]:
     """A card as JSON data: entries by feature, the points that are enough, and the unit that costs are compared in."""
     transitions = card.problem.transitions
     return {
@@ -95,7 +95,7 @@ def card_data(card: Scorecard) -> dict[str, Any]:
     }
 
 
-def used_features(card: Scorecard) -> list[Feature]:
+def used_features(card: ScorecardParts) -> list[Feature]:
     """The features that plans can depend on: with entries, changed, or needed for legality and cost."""
     transitions = card.problem.transitions
     found = {one.feature for one in card.features}
@@ -104,7 +104,7 @@ def used_features(card: Scorecard) -> list[Feature]:
     return [feature for feature in card.problem.features if feature.index in found]
 
 
-def _about(card: Scorecard, used: list[Feature]) -> dict[str, str]:
+def _about(card: ScorecardParts, used: list[Feature]) -> dict[str, str]:
     """The entries of a card, how it works and performs, and its limitations."""
     unused = [f.label for f in card.problem.features if f not in used and not f.protected]
     return {
@@ -119,7 +119,7 @@ def _about(card: Scorecard, used: list[Feature]) -> dict[str, str]:
     }
 
 
-def _entries(card: Scorecard, place: int) -> str:
+def _entries(card: ScorecardParts, place: int) -> str:
     """The entries of one feature; the script marks those of the person."""
     one = card.features[place]
     feature = card.problem.features[one.feature]
@@ -128,24 +128,3 @@ def _entries(card: Scorecard, place: int) -> str:
         for number, (text, points) in enumerate(zip(entry_texts(feature, one), one.all_points, strict=True))
     )
     return f"<table><caption>{escape(capital(feature.label))}</caption><tbody>{rows}</tbody></table>"
-
-
-def limits(card: Scorecard) -> list[str]:
-    """The limitations of a card, in sentences for its readers."""
-    protected = [feature for feature in card.problem.features if feature.protected]
-    counted = {one.feature for one in card.features}
-    sentences = [
-        "A plan is what should work for people like you. It is not checked with the model that decides: have it "
-        "checked before you rely on it.",
-        "They do not know the decision. They assume that the answer was no.",
-        "Effort is an estimate, made for people in general: move the sliders where it is another for you.",
-        "Where there is no plan, there may still be one: ask for a search with the model that decides.",
-    ]
-    for has, text in (
-        (True, "There are points for protected features: {}."),
-        (False, "There are no points for {}, but what there are points for may be related to that."),
-    ):
-        labels = [feature.label for feature in protected if (feature.index in counted) is has]
-        if labels:
-            sentences.append(text.format(listed(labels)))
-    return [*sentences, *(card.model_card.limitations or ())]

@@ -15,7 +15,8 @@ The search, which finds exactly that plan:
 1. Functions that make no difference are left out: those that change neither a feature of the card nor a feature that
    a function which makes a difference depends on.
 2. The least cost is found by A*. A label is a state with a cost and a number of steps; it is dominated if the state
-   was reached at no greater cost in no more steps. The estimate of the cost to go is a lower bound: see `_Bound`.
+   was reached at no greater cost in no more steps. The estimate of the cost to go is a lower bound, such as that of
+   `bound`; any other one leads to the same plan.
 3. The best plan is found by enumerating labels step by step, without those whose cost and estimate exceed the least
    cost. Of labels with one state, those with fewer steps come first, and a later one is kept only if it is cheaper; of
    those with one number of steps the cheapest is kept, then the one with the smallest sequence. The search ends with
@@ -29,327 +30,219 @@ The text uses nothing but the standard library of Python 3.9, and knows nothing 
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from math import inf, isnan, nan
-from typing import NamedTuple
+import math
+from collections.abc import Collection, Mapping, Sequence
+from math import inf, nan
+from typing import Any
 
-from counterplan.program.export.runtime import State, _apply, _exact_cost, _legal, _rounded, _World
+from counterplan.program.export.runtime import (
+    State,
+    _actions_of,
+    _apply,
+    _exact_cost,
+    _legal,
+    _names,
+    _read,
+    _rounded,
+    _step_text,
+)
+from counterplan.scorecard.export.bound import _Bound, _Card, _Node
 
 # --- from here on
 
 _MOST_LABELS = 200_000
 
 
-class _Entries(NamedTuple):
-    """The points of a feature, by bin of a number or by rank of a value."""
-
-    edges: Sequence[float]
-    points: Sequence[int]
-    missing: int = 0
-
-    def of(self, number: float) -> int:
-        """The points of a number of a state."""
-        if isnan(number):
-            return self.missing
-        return self.points[bisect_right(self.edges, number) if self.edges or len(self.points) == 1 else int(number)]
+def _points(card: _Card, state: State) -> dict[str, int]:
+    return {name: entries.of(state[name]) for name, entries in card.entries.items()}
 
 
-class _Card(NamedTuple):
-    world: _World
-    needed: int
-    unit: float
-    entries: Mapping[str, _Entries]
-    changes: Mapping[str, Sequence[str]]
-    """By function, the features that it changes, consequences included."""
-    reads: Mapping[str, Sequence[str]]
-    """By function, the features that its legality, costs and effects depend on."""
-    closed: Mapping[str, bool]
-    """By function, whether its legality depends on no feature that can be changed but its own."""
-    factors: Sequence[Sequence[float]]
-    """By cause, numbers of its source that stand for all: each factor on costs is that of one of them."""
+def _plan(
+    card: _Card, person: Mapping[str, Any], cannot: Collection[str], weights: Mapping[str, float]
+) -> dict[str, Any]:
+    state = _read(card.world, person)
+    allowed, factors = _allowed(card, cannot), _factors(card, weights)
+    search = _Search(card, state, allowed, factors)
+    points = sum(_points(card, state).values())
+    result: dict[str, Any] = {"steps": [], "cost": None, "points": points, "needed": card.needed}
+    try:
+        actions = search.best()
+    except _TooLongError:
+        caution = f"The search ended after {_MOST_LABELS:,} states. There may still be a way to enough points."
+        return {"status": "not_found", **result, "caution": caution}
+    if actions is None:
+        most = f"{card.world.longest} step{'s' * (card.world.longest > 1)}"
+        return {"status": "infeasible", **result, "caution": f"There is no way to enough points in at most {most}."}
+    enough = "You have enough points already, and the answer was no all the same: this plan is less certain."
+    caution, steps = enough if points >= card.needed else "", []
+    for name, which in actions:
+        after, cost = _apply(card.world, name, which, state), _exact_cost(card.world, name, which, state)
+        cost = round(cost, 9) if factors is None else _rounded(cost * factors[name][which])
+        now = sum(_points(card, after).values())
+        step: dict[str, Any] = {"function": name, "argument": card.world.functions[name].values[which], "cost": cost}
+        step.update({"points": now - points, "text": _step_text(card.world, name, which, state, after)})
+        steps.append(step)
+        state, points = after, now
+    total = round(math.fsum([step["cost"] for step in steps]), 9)
+    return {"status": "found", **result, "steps": steps, "cost": total, "caution": caution}
 
 
-class _Step(NamedTuple):
-    """An action in a state: the index of the action, its cost in units, and the state after it with its key."""
+def _allowed(card: _Card, cannot: Collection[str]) -> dict[str, list[int]]:
+    """By function, the arguments that are not forbidden."""
+    forbidden = _names(card.world, cannot)
+    return {
+        name: [i for i, action in enumerate(_actions_of(card.world, name)) if not {name, action} & forbidden]
+        for name in card.world.functions
+    }
 
-    action: int
-    cost: int
-    key: tuple[float, ...]
-    state: State
+
+def _factors(card: _Card, weights: Mapping[str, float]) -> dict[str, list[float]] | None:
+    """By function, the weights of its actions; None if all are 1."""
+    if not isinstance(weights or {}, Mapping):
+        raise ValueError(f"weights are a dict from functions or actions to numbers, not {type(weights).__name__}")
+    for name in _names(card.world, weights):
+        weight = weights[name]
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 1e-6 <= weight <= 1e6:
+            raise ValueError(f"the weight of {name} is a number from 0.000001 to 1,000,000; not {weight!r}")
+    found = (
+        {
+            name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]
+            for name in card.world.functions
+        }
+        if weights
+        else {}
+    )
+    return found if any(weight != 1 for some in found.values() for weight in some) else None
 
 
-class _Task:
-    """The search for one person: their state, the actions that they may take, and the weights of these."""
+class _TooLongError(Exception):
+    """The search needs too many labels."""
 
-    def __init__(self, card: _Card, start: State, allowed: Mapping[str, Sequence[int]], weights: Mapping[str, Sequence[float]] | None) -> None:
-        self.card, self.start, self.weights = card, start, weights
+
+class _Search:
+    """The search for one person: their state, the arguments that are allowed, and the weights of actions."""
+
+    def __init__(
+        self,
+        card: _Card,
+        start: State,
+        allowed: Mapping[str, Sequence[int]],
+        weights: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        self.card, self.world, self.weights = card, card.world, weights
         self.unit = card.unit if weights is None else 1e-9
-        relevant = _relevant(card, allowed)
-        self.functions = [(name, first, allowed[name]) for name, first in _first_actions(card.world) if name in relevant]
-        self.mutable = [name for name in card.world.features if any(name in card.changes[f] for f, _, _ in self.functions)]
-        self.bound = _Bound(self)
-        self.steps_from: dict[tuple[float, ...], list[_Step]] = {}
+        relevant = _relevant(card, start, allowed)
+        self.allowed = {name: which for name, which in allowed.items() if name in relevant}
+        changed = {feature for name in self.allowed for feature in card.changes[name]}
+        self.mutable = [name for name in self.world.features if name in changed]
+        self.counted = [(name, entries) for name, entries in card.entries.items() if name in changed]
+        self.fixed = sum([entries.of(start[name]) for name, entries in card.entries.items() if name not in changed])
+        self.actions = [
+            (name, i) for name, function in self.world.functions.items() for i in range(len(function.values))
+        ]
+        self.index = {action: i for i, action in enumerate(self.actions)}
+        self.nodes: dict[tuple[float, ...], _Node] = {}
+        self.start = self.node(start)
+        self.bound = _Bound(card, start, self.allowed, self.mutable, self.units)
 
     def units(self, name: str, which: int, cost: float) -> int:
         """A cost of an action, weighted, as a whole number of units."""
         return round((cost if self.weights is None else _rounded(cost * self.weights[name][which])) / self.unit)
 
-    def key(self, state: State) -> tuple[float, ...]:
-        """What tells states apart; an unknown value is the one NaN of the module, which equals itself in a key."""
-        return tuple([nan if state[name] != state[name] else state[name] for name in self.mutable])
+    def node(self, state: State) -> _Node:
+        """The one node of a state. What is not known is the one NaN of the module, which a key finds again."""
+        key = tuple([state[name] if state[name] == state[name] else nan for name in self.mutable])
+        found = self.nodes.get(key)
+        if found is None:
+            points = self.fixed
+            for name, entries in self.counted:
+                points += entries.of(state[name])
+            found = self.nodes[key] = _Node(key, state, self.card.needed - points)
+        return found
 
-    def points(self, state: State) -> int:
-        return sum([entries.of(state[name]) for name, entries in self.card.entries.items()])
+    def steps(self, node: _Node) -> list[tuple[int, int, _Node]]:
+        """The legal actions: index, cost in units, and the state after it."""
+        if node.steps is None:
+            world, state = self.world, node.state
+            node.steps = [
+                (
+                    self.index[name, which],
+                    self.units(name, which, _exact_cost(world, name, which, state)),
+                    self.node(_apply(world, name, which, state)),
+                )
+                for name, allowed in self.allowed.items()
+                for which in allowed
+                if _legal(world, name, which, state)
+            ]
+        return node.steps
 
-    def steps(self, key: tuple[float, ...], state: State) -> list[_Step]:
-        """The actions that are legal in a state."""
-        known = self.steps_from.get(key)
-        if known is None:
-            world, known = self.card.world, []
-            for name, first, allowed in self.functions:
-                for which in allowed:
-                    if _legal(world, name, which, state):
-                        after = _apply(world, name, which, state)
-                        cost = self.units(name, which, _exact_cost(world, name, which, state))
-                        known.append(_Step(first + which, cost, self.key(after), after))
-            self.steps_from[key] = known
-        return known
+    def best(self) -> list[tuple[str, int]] | None:
+        """The actions of the best plan; None if there is none."""
+        least = self.least_cost()
+        if least is None:
+            return None
+        layer: dict[_Node, tuple[int, tuple[int, ...]]] = {self.start: (0, ())}
+        cheapest = {self.start: 0}
+        while True:
+            after: dict[_Node, tuple[int, tuple[int, ...]]] = {}
+            for node, (cost, path) in layer.items():
+                if cost + self.bound.tight(node) > least:
+                    continue
+                for action, more, other in self.steps(node):
+                    total, way = cost + more, (*path, action)
+                    if cheapest.get(other, inf) <= total or total + self.bound.quick(other) > least:
+                        continue
+                    if other not in after or (total, way) < after[other]:
+                        after[other] = total, way
+            ends = [way for node, (cost, way) in after.items() if cost == least and node.lacking <= 0]
+            if ends:
+                return [self.actions[action] for action in min(ends)]
+            cheapest.update([(node, cost) for node, (cost, _) in after.items()])
+            layer = after
+
+    def least_cost(self) -> int | None:
+        """The least cost of a plan that is enough, in units; None if there is none."""
+        longest, bound, count = self.world.longest, self.bound, 0
+        closed: dict[_Node, list[tuple[int, int]]] = {self.start: [(0, 0)]}
+        queue: list[tuple[float, int, int, int, _Node]] = [(0, 0, 0, 0, self.start)]
+        while queue:
+            estimate, _, cost, depth, node = heapq.heappop(queue)
+            if (cost, depth) not in closed[node]:
+                continue  # dominated since
+            if depth and node.lacking <= 0:
+                return cost
+            if depth == longest or not bound.enough(node, longest - depth):
+                continue
+            tight = cost + bound.tight(node)
+            if tight > estimate:
+                if tight < inf:
+                    count += 1
+                    heapq.heappush(queue, (tight, -count, cost, depth, node))
+                continue
+            for _, more, after in self.steps(node):
+                total = cost + more
+                known = closed.setdefault(after, [])
+                if any(least <= total and steps <= depth + 1 for least, steps in known):
+                    continue
+                known[:] = [(least, steps) for least, steps in known if least < total or steps <= depth]
+                known.append((total, depth + 1))
+                count += 1
+                if count > _MOST_LABELS:
+                    raise _TooLongError
+                if after.lacking <= 0 or depth + 1 < longest:
+                    heapq.heappush(queue, (total + bound.quick(after), -count, total, depth + 1, after))
+        return None
 
 
-def _first_actions(world: _World) -> Iterator[tuple[str, int]]:
-    """The functions, each with the index of its first action."""
-    first = 0
-    for name, function in world.functions.items():
-        yield name, first
-        first += len(function.values)
-
-
-def _relevant(card: _Card, allowed: Mapping[str, Sequence[int]]) -> set[str]:
-    """The functions that make a difference."""
-    wanted, found = set(card.entries), set()
+def _relevant(card: _Card, start: State, allowed: Mapping[str, Sequence[int]]) -> set[str]:
+    """The functions that make a difference; all that are allowed if the points at the start are enough."""
+    possible = {name for name, which in allowed.items() if which}
+    if sum(_points(card, start).values()) >= card.needed:
+        return possible
+    wanted, found = set(card.entries), set[str]()
     while True:
-        more = {name for name in allowed if allowed[name] and name not in found and wanted & set(card.changes[name])}
+        more = {name for name in possible - found if not wanted.isdisjoint(card.changes[name])}
         if not more:
             return found
         found |= more
-        wanted |= {feature for name in more for feature in card.reads[name]}
-
-
-class _Bound:
-    """A lower bound on the cost of the points that a state lacks.
-
-    Each function has ways to gain points: those that the features it changes may gain, at its least possible cost. A
-    plan gains at most what the ways of its functions gain, one way each. The bound is that of the linear relaxation:
-    ways may be taken in part, the cheapest points first.
-    """
-
-    def __init__(self, task: _Task) -> None:
-        card, names = task.card, [name for name, _, _ in task.functions]
-        self.task, self.card, self.world = task, card, card.world
-        self.changers = {feature: [name for name in names if feature in card.changes[name]] for feature in task.mutable}
-        self.scales = {
-            name: [
-                (cause.source, cause.scale, card.factors[i])
-                for i, cause in enumerate(self.world.causes)
-                if cause.scale is not None and cause.target == self.world.functions[name].target
-            ]
-            for name in names
-        }
-        self.reading = {
-            name: [f for f in task.mutable if f in card.changes[name] or any(f == source for source, *_ in self.scales[name])]
-            for name in names
-        }
-        """By function, the features that its ways depend on."""
-        self.hulls: dict[tuple[str, tuple[float, ...]], list[tuple[float, int, int]]] = {}
-        self.values: dict[tuple[str, float], set[float] | None] = {}
-        self.known: dict[tuple[float, ...], float] = {}
-
-    def __call__(self, key: tuple[float, ...], state: State, lacking: int) -> float:
-        """The least cost, in units, of so many points; infinite if there are not so many to gain."""
-        if lacking <= 0:
-            return 0
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self._cost(state, lacking)
-        return found
-
-    def _cost(self, state: State, lacking: int) -> float:
-        pieces: list[tuple[float, int, int]] = []
-        for name, _, _ in self.task.functions:
-            place = name, tuple([state[feature] for feature in self.reading[name]])
-            hull = self.hulls.get(place)
-            if hull is None:
-                hull = self.hulls[place] = _hull(self.ways(name, state))
-            pieces += hull
-        pieces.sort()
-        total = 0
-        for _, gain, cost in pieces:
-            if gain >= lacking:
-                return total - (-cost * lacking // gain)  # rounded up: costs are whole
-            lacking, total = lacking - gain, total + cost
-        return inf
-
-    def ways(self, name: str, state: State) -> Iterator[tuple[int, int]]:
-        """What a function may gain, in points, and for which cost, in units."""
-        function, allowed = self.world.functions[name], next(a for n, _, a in self.task.functions if n == name)
-        scale = 1.0
-        for source, factor, numbers in self.scales[name]:
-            scale *= min([factor(state[source]), *map(factor, self.reachable(source, state, numbers))])
-        cost = {i: self.task.units(name, i, function.surcharge[i] + function.base[i] * scale) for i in allowed}
-        own = function.target
-        gains = {feature: self.gains(name, feature, state, allowed) for feature in self.card.changes[name] if feature in self.card.entries}
-        if function.adds and self.changers[own] == [name] and own in gains:
-            if isnan(state[own]):
-                return
-            others = sum(max(of.values()) for feature, of in gains.items() if feature != own)
-            yield others, min(cost.values())
-            yield from ((gain + others, least) for gain, least in self.moves(name, state, cost))
-            return
-        reachable = None if function.adds else self.closure(own, state[own])
-        for i in allowed:
-            if reachable is None or function.arguments[i] in reachable:
-                yield sum(of[i] for of in gains.values()), cost[i]
-
-    def gains(self, name: str, feature: str, state: State, allowed: Sequence[int]) -> dict[int, int]:
-        """The most points that a feature may gain by a function, by argument."""
-        function, entries = self.world.functions[name], self.card.entries[feature]
-        now, most = entries.of(state[feature]), max(*entries.points, entries.missing)
-        if not function.adds and feature == function.target:
-            return {i: max(0, entries.of(function.arguments[i]) - now) for i in allowed}
-        setting = [c for c in self.world.causes if c.target == feature and (c.table or c.formula) and c.source in self.card.changes[name]]
-        if function.adds or len(setting) != 1 or setting[0].table is None or setting[0].source != function.target:
-            return dict.fromkeys(allowed, max(0, most - now))
-        after = {i: setting[0].table[int(function.arguments[i])] for i in allowed}
-        known = {i: max(0, entries.of(number) - now) for i, number in after.items() if not isnan(number)}
-        return {i: known.get(i, max([0, *known.values()])) for i in allowed}
-
-    def moves(self, name: str, state: State, cost: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """The points of a number's bins beyond those of its own, and the least cost to move there by adding alone."""
-        function = self.world.functions[name]
-        feature, entries, now = self.world.features[function.target], self.card.entries[function.target], state[function.target]
-        own, place = entries.of(now), bisect_right(entries.edges, now)
-        for sign in (1, -1):
-            steps = [(sign * function.arguments[i], least) for i, least in cost.items() if sign * function.arguments[i] > 0]
-            if not steps:
-                continue
-            for bin_ in range(place + sign, len(entries.points) if sign > 0 else -1, sign):
-                edge = entries.edges[bin_ - 1 if sign > 0 else bin_]
-                if edge > feature.high if sign > 0 else edge <= feature.low:
-                    break
-                if entries.points[bin_] > own:
-                    distance = sign * (edge - now) * (1 - 1e-9)
-                    rate = min(least / step for step, least in steps)
-                    yield entries.points[bin_] - own, max(min(least for _, least in steps), int(distance * rate * (1 - 1e-9)))
-
-    def reachable(self, feature: str, state: State, numbers: Sequence[float]) -> list[float]:
-        """Those of some numbers that a feature may have later on."""
-        changers = self.changers.get(feature, [])
-        if not changers:
-            return []
-        closure = self.closure(feature, state[feature])
-        if closure is not None:
-            return [number for number in numbers if number in closure]
-        return list(numbers)
-
-    def closure(self, feature: str, now: float) -> set[float] | None:
-        """The values that a feature may have later on, if that depends on nothing but its own."""
-        place = feature, now
-        if place not in self.values:
-            self.values[place] = self._closure(feature, now)
-        return self.values[place]
-
-    def _closure(self, feature: str, now: float) -> set[float] | None:
-        changers = self.changers[feature]
-        for name in changers:
-            function = self.world.functions[name]
-            if function.target != feature or function.adds or not self.card.closed[name] or function.bounded:
-                return None
-        found, waiting, state = set(), [now], dict(self.task.start)
-        while waiting:
-            state[feature] = waiting.pop()
-            for name, _, allowed in self.task.functions:
-                if name in changers:
-                    for i in allowed:
-                        value = self.world.functions[name].arguments[i]
-                        if value not in found and _legal(self.world, name, i, state):
-                            found.add(value)
-                            waiting.append(value)
-        return found
-
-
-def _hull(ways: Iterator[tuple[int, int]]) -> list[tuple[float, int, int]]:
-    """The convex hull of ways to gain points, from below: its pieces, with the cost of one point, gain and cost."""
-    hull = [(0, 0)]
-    least: dict[int, int] = {}
-    for gain, cost in ways:
-        least[gain] = min(cost, least.get(gain, cost))
-    for gain in sorted(least, reverse=True):  # more points for no more cost
-        pass
-    for gain, cost in sorted(least.items()):
-        if gain <= 0:
-            continue
-        while hull[-1][0] > 0 and hull[-1][1] >= cost:
-            hull.pop()
-        while len(hull) > 1 and (hull[-1][1] - hull[-2][1]) * (gain - hull[-1][0]) >= (cost - hull[-1][1]) * (hull[-1][0] - hull[-2][0]):
-            hull.pop()
-        hull.append((gain, cost))
-    pieces = [(g - a, c - b) for (a, b), (g, c) in zip(hull, hull[1:])]
-    return [(cost / gain, gain, cost) for gain, cost in pieces]
-
-
-def _solve(task: _Task) -> tuple[str, list[int]]:
-    """A status and the indices of the actions of the best plan."""
-    needed, longest = task.card.needed, task.card.world.longest
-    root = task.key(task.start)
-    stats = task.stats = {"expanded": 0, "labels": 0, "second": 0}
-    least = None
-    queue = [(task.bound(root, task.start, needed - task.points(task.start)), 0, 0, root, task.start)]
-    if queue[0][0] == inf: return "infeasible", []
-    closed: dict[tuple[float, ...], list[tuple[int, int]]] = {root: [(0, 0)]}
-    number = 0
-    heap = [(queue[0][0], 0, 0, 0, root, task.start)]
-    goals: dict = {}
-    while heap:
-        estimate, _, cost, depth, key, state = heapq.heappop(heap)
-        if depth and task.points(state) >= needed:
-            least = cost
-            break
-        if depth == longest: continue
-        if any(c <= cost and d <= depth and (c, d) != (cost, depth) for c, d in closed[key]): continue
-        stats["expanded"] += 1
-        for step in task.steps(key, state):
-            total = cost + step.cost
-            seen = closed.setdefault(step.key, [])
-            if any(c <= total and d <= depth + 1 for c, d in seen): continue
-            seen[:] = [(c, d) for c, d in seen if c < total or d < depth + 1] + [(total, depth + 1)]
-            h = task.bound(step.key, step.state, needed - task.points(step.state))
-            if h == inf or (depth + 1 == longest and h > 0): continue
-            number += 1
-            if number > _MOST_LABELS: return "gave_up", []
-            heapq.heappush(heap, (total + h, -(depth+1), total, depth + 1, step.key, step.state)) if False else heapq.heappush(heap, (total + h, number, total, depth + 1, step.key, step.state))
-    stats["labels"] = number
-    if least is None:
-        return "infeasible", []
-    layer = {root: (0, (), task.start)}
-    cheapest = {root: 0}
-    for depth in range(1, longest + 1):
-        after: dict = {}
-        for key, (cost, path, state) in layer.items():
-            stats["second"] += 1
-            for step in task.steps(key, state):
-                total = cost + step.cost
-                if step.key in cheapest and cheapest[step.key] <= total: continue
-                h = task.bound(step.key, step.state, needed - task.points(step.state))
-                if total + h > least: continue
-                way = (*path, step.action)
-                other = after.get(step.key)
-                if other is None or (total, way) < other[:2]:
-                    after[step.key] = (total, way, step.state)
-        ends = [way for cost, way, state in after.values() if cost == least and task.points(state) >= needed]
-        if ends:
-            return "found", list(min(ends))
-        for key, (cost, _, _) in after.items():
-            cheapest[key] = cost
-        layer = after
-    raise AssertionError
+        wanted.update([feature for name in more for feature in card.reads[name]])

@@ -81,12 +81,12 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     return after;
   }
 
-  // The effort as the problem defines it, not yet rounded.
-  function cost(index, which, state) {
+  // The effort as the problem defines it, not yet rounded; `factor` is what a cause multiplies it by.
+  function cost(index, which, state, factor = (cause) => easier(cause, state[cause.source])) {
     const doing = functions[index];
     let scale = 1;
     for (const cause of causes) {
-      if (cause.target === doing.target) scale *= easier(cause, state[cause.source]);
+      if (cause.target === doing.target) scale *= factor(cause);
     }
     return doing.surcharge[which] + doing.base[which] * scale;
   }
@@ -109,7 +109,7 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     return doing.phrase.replace(/\{(argument|amount|before|after)\}/g, (_, word) => words[word]);
   }
 
-  return { features, functions, longest, legal, apply, cost, derive, within, say };
+  return { features, functions, causes, longest, legal, apply, cost, easier, derive, within, say };
 }
 
 // Halves go to the even neighbour.

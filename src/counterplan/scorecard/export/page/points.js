@@ -1,5 +1,5 @@
 // Plans with a card of points for one person: the cheapest legal way to enough points, then fewer steps, then the order
-// of the file. The same plan as the exact planner in Python finds with the card in place of a model.
+// of the file. The same plan as the card planner in Python without queries.
 "use strict";
 
 function makePoints(world, card) {
@@ -28,6 +28,9 @@ function makePoints(world, card) {
     return sum;
   }
 
+  // The points that a plan must reach: enough, and more than a refused person has.
+  const required = (start) => Math.max(needed, points(start) + 1);
+
   // Features that are changed together, with the functions that change them. Points of other clusters do not depend on
   // these functions, so that each cluster's least costs can be bounded alone.
   function makeClusters() {
@@ -55,14 +58,44 @@ function makePoints(world, card) {
     const largest = functions.reduce((top, { name, most: high }) => Math.max(top, ...high.map((cost) => cost * (weights[name] ?? 1))), 0);
     let unit = weighted ? FINE : card.unit;
     while ((largest * longest) / unit > 2 ** 52) unit *= 10;
-    const allowed = actions.filter(({ index, which }) => {
+    const possible = actions.filter(({ index, which }) => {
       const { name, actions: names } = functions[index];
       return !cannot.has(name) && !cannot.has(names[which]);
     });
-    const least = actions.map(({ index, which }) => whole(weigh(index, functions[index].least[which]) / unit));
+    const useful = helpful(new Set(possible.map(({ index }) => index)));
+    const allowed = possible.filter(({ index }) => useful.has(index));
+    const factor = leastFactors(start, allowed);
+    const least = actions.map(({ index, which }) => whole(weigh(index, world.cost(index, which, start, factor)) / unit));
     const units = (index, which, state) => whole(weigh(index, world.cost(index, which, state)) / unit);
     const effort = (index, which, state) => rounded(weigh(index, world.cost(index, which, state)));
     return { start, allowed, least, units, effort, bound: makeBound(allowed, least) };
+  }
+
+  // The functions that can add to the points, and those that make others possible or easier.
+  function helpful(possible) {
+    const wanted = new Set(card.rows.map((row) => row.feature)), found = new Set();
+    for (let size = -1; size < found.size;) {
+      size = found.size;
+      for (const index of possible) {
+        if (found.has(index) || !functions[index].changes.some((feature) => wanted.has(feature))) continue;
+        found.add(index);
+        functions[index].reads.forEach((feature) => wanted.add(feature));
+        wanted.add(functions[index].target);
+      }
+    }
+    return found;
+  }
+
+  // The least that each cause can multiply costs by, whatever of the allowed is done.
+  function leastFactors(start, allowed) {
+    const least = new Map(world.causes.map((cause) => {
+      const changing = allowed.filter(({ index }) => functions[index].changes.includes(cause.source));
+      const plain = changing.every(({ index }) => functions[index].target === cause.source && !functions[index].adds);
+      const values = [start[cause.source], ...changing.map(({ index, which }) => functions[index].arguments[which])];
+      const every = [1, ...(cause.by_value ?? []), ...(cause.intervals ?? []).map((interval) => interval.at(-1))];
+      return [cause, Math.min(...(plain ? values.map((value) => world.easier(cause, value)) : every))];
+    }));
+    return (cause) => least.get(cause);
   }
 
   // Lower bounds on what is left: the cost and the number of steps to gain so many points from a state. Each cluster
@@ -72,7 +105,6 @@ function makePoints(world, card) {
       ...cluster, known: new Map(), actions: allowed.filter((action) => cluster.functions.has(action.index)),
     }));
     return (state, missing) => {
-      if (missing <= 0) return { cost: 0, steps: 0 };
       const slopes = [], gains = [];
       for (const group of groups) {
         const key = group.rows.length === 1 ? state[group.rows[0].feature] : group.rows.map((row) => state[row.feature]).join();
@@ -172,22 +204,21 @@ function makePoints(world, card) {
   // The search, which pauses after each state: a generator that returns a plan. A label is a way to a state.
   function* search(start, { cannot = new Set(), weights = {}, limit = 300000 } = {}) {
     const task = makeTask(start, cannot, weights);
-    const seen = new Map(), queue = makeQueue();
+    const seen = new Map(), queue = makeQueue(), goal = required(start);
     let best = null, made = 0;
 
     function add(state, cost, path, last) {
-      const missing = needed - points(state);
+      const missing = goal - points(state), enough = missing <= 0;
       const label = { state, cost, path, last, dead: false, total: cost };
-      const goal = missing <= 0 && path.length > 0;
-      if (!goal) {
+      if (!enough) {
         const bound = task.bound(state, missing);
         label.total = cost + bound.cost;
         label.steps = path.length + bound.steps;
+        if (hopeless(label)) return;
       }
-      if (!goal && hopeless(label)) return;
       if (!admit(label)) return;
       made += 1;
-      if (!goal) queue.push(label);
+      if (!enough) queue.push(label);
       else if (best === null || cost < best.cost || (cost === best.cost
         && (path.length < best.path.length || (path.length === best.path.length && compare(path, best.path) < 0)))) best = label;
     }
@@ -272,7 +303,7 @@ function makePoints(world, card) {
     return finish(search(start, options));
   }
 
-  return { points, parts, entryOf, most, search, alternatives, plan };
+  return { points, parts, required, entryOf, most, search, alternatives, plan };
 }
 
 // Runs a search to its end.

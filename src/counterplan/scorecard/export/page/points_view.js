@@ -31,19 +31,13 @@ views.card = (data, world, page) => {
   function show(wishes) {
     cancel();
     const options = { cannot: new Set(wishes.cannot), weights: { ...wishes.weights } };
-    const { state } = wishes, now = engine.points(state);
-    if (now >= needed) {
-      page.tell(`${now} of ${needed} points: enough`);
-      result.replaceChildren(score(now), already());
-      others.hidden = true;
-      return mark(state, state);
-    }
-    const waiting = setTimeout(() => result.replaceChildren(score(now), make("p", { className: "note", text: "Working it out …" })), 150);
+    const { state } = wishes, now = engine.points(state), first = () => [score(now), ...already(now)];
+    const waiting = setTimeout(() => result.replaceChildren(...first(), make("p", { className: "note", text: "Working it out …" })), 150);
     others.hidden = true;
     mark(state, state);
     const halt = inTurns(engine.search(state, options), (plan) => {
       clearTimeout(waiting);
-      result.replaceChildren(score(now, plan), ...(plan.steps.length ? found(plan, state, options) : none(plan, state, options)));
+      result.replaceChildren(score(now, plan), ...already(now), ...(plan.steps.length ? found(plan, state, options) : none(plan, state, options)));
       mark(state, plan.end);
       if (plan.status === "found") later = setTimeout(() => more(state, options, plan), 200);
     });
@@ -77,13 +71,15 @@ views.card = (data, world, page) => {
     goal.style.left = `${(100 * needed) / scale}%`;
     bar.append(goal);
     const short = now < needed ? `${points(needed - now)} short.` : "";
-    return make("div", { className: "score" },
-      make("p", {}, "You have ", make("strong", { text: now.toLocaleString("en-US") }), " of ", make("strong", { text: needed.toLocaleString("en-US") }), " points. ", short), bar);
+    const number = (count) => make("strong", { text: count.toLocaleString("en-US") });
+    return make("div", { className: "score" }, make("p", {}, "You have ", number(now), " of ", number(needed), " points. ", short), bar);
   }
 
-  function already() {
-    return make("div", { className: "none" }, make("strong", { text: "You have enough points" }),
-      make("p", { text: `By points, the decision should be ${data.goal} as things are. If it was not, the points do not show why: ask for a search with the model that decides.` }));
+  // What is to be said to people who were refused although they have enough points.
+  function already(now) {
+    if (now < needed) return [];
+    return [make("div", { className: "none" }, make("strong", { text: "You have enough points already" }),
+      make("p", { text: `By points, the decision should be ${data.goal} as things are. If it was not, more points than you have may help: see below. Better still, ask for a search with the model that decides.` }))];
   }
 
   function found(plan, state, options) {
@@ -96,7 +92,7 @@ views.card = (data, world, page) => {
         ? [make("strong", { text: `${signed(step.gained)} points` }), make("span", { text: `${step.total} so far` })]
         : [make("span", { text: `${step.gained < 0 ? `${signed(step.gained)} points` : "No points"} by itself: it makes a later step possible or easier` })]))], [
         make("p", { className: "what", text: `Stop here: with ${points(plan.points)}, the decision should now be ${data.goal}` }),
-        make("p", { className: "why", text: `because ${needed} are enough` }),
+        make("p", { className: "why", text: `because ${engine.required(state)} are enough` }),
       ]),
       ...gave, ...besides(plan, state, options),
       make("p", { className: "caution", text: "Worked out from points; not checked with the model that decides. Have it checked before you rely on it." }),
@@ -122,7 +118,7 @@ views.card = (data, world, page) => {
         make("p", { text: "The search was stopped because it took too long. There may be a plan: ask for a search with the model that decides." }))];
     }
     const box = make("div", { className: "none" }, make("strong", { text: "No plan" }),
-      make("p", { text: `Nothing that is possible for you leads to ${needed} points in ${steps(world.longest)} or fewer.` }),
+      make("p", { text: `Nothing that is possible for you leads to ${points(engine.required(state))} in ${steps(world.longest)} or fewer.` }),
       make("p", { text: "That does not prove that nothing helps: points are a summary, and work without the model that decides." }));
     const last = make("p", { text: "What you can try: check what you entered, or ask for a search with the model that decides." });
     box.append(last);
