@@ -81,10 +81,10 @@ class PolicySearchSettings:
     tree: TreeSettings = field(default_factory=TreeSettings)
 
 
-_SHORTENING_ROUNDS = 6
+_SHORTENING_ROUNDS = 8
 """Most rounds in which a listing that is too long is shortened."""
 _MIN_SHORTENING = 1.2
-"""Least factor on the penalty of leaves in such a round."""
+"""Least factor on the penalty of leaves in the first of these rounds; it grows from round to round."""
 
 
 class PolicySearch:
@@ -150,11 +150,11 @@ class PolicySearch:
 
     def _shortened(self, trees: dict[str, Tree], max_lines: int) -> dict[str, Tree]:
         """Trees whose listing has at most `max_lines`, if possible; `trees` are the present ones with fallbacks."""
-        for _ in range(_SHORTENING_ROUNDS):
+        for number in range(_SHORTENING_ROUNDS):
             lines = program_text(self.problem, trees).count("\n") + 1
             if lines <= max_lines:
                 break
-            tree, factor = self.settings.tree, max(_MIN_SHORTENING, (lines / max_lines) ** 2)
+            tree, factor = self.settings.tree, max(_MIN_SHORTENING, (lines / max_lines) ** 2) ** (1 + number / 2)
             self.settings = replace(self.settings, tree=replace(tree, leaf_penalty=factor * tree.leaf_penalty))
             self.improve(lookahead=False)
             trees = self._named(self.with_fallbacks())
