@@ -15,7 +15,7 @@ PRESETS = ("default", "paper")
 FORMS = ("program", "card")
 PREFER = ("short", "balanced", "success", "effort")
 """The first one is the default."""
-_PENALTIES = {"short": 5 / 7, "balanced": 1.0, "success": 1.6, "effort": 0.45}
+_PENALTIES = {"short": 6 / 7, "balanced": 1.0, "success": 1.6, "effort": 0.45}
 """Factors on the penalty of a plan that fails."""
 _SURVIVAL_POWER = 0.25
 """Exponent of "balanced": the penalty of failures, which is high because a program cannot query, multiplies it."""
@@ -118,7 +118,7 @@ class DistillOptions:
         tree = replace(default.tree, max_conditions=self.max_conditions)
         if self.preference == "short":
             tree = replace(tree, feature_penalty=0.25 * tree.feature_penalty, leaf_penalty=45 * tree.leaf_penalty)
-            default = replace(default, max_lines=PAGE)
+            default = replace(default, max_lines=PAGE, fallback_leaves=5.0)
         penalty = default.failure_penalty * _PENALTIES[self.preference]
         rounds = default.rounds if self.rounds is None else self.rounds
         return replace(default, tree=tree, failure_penalty=penalty, rounds=rounds)

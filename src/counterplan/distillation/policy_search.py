@@ -56,6 +56,8 @@ class PolicySearchSettings:
         Weight of people who cannot use some function when fallbacks are chosen; everyone else has weight 1.
     min_success : float, default=0.5
         Fallbacks for people who cannot use some function succeed for at least this share of them, or are omitted.
+    fallback_leaves : float, default=1
+        Penalty of a fallback that a leaf does not share with others, in leaves.
     max_lines : int, optional
         Most lines of the listing. While it is longer, rounds with a higher penalty of leaves follow.
     tree : TreeSettings
@@ -77,6 +79,7 @@ class PolicySearchSettings:
     min_loss_scale: float = field(default=0.12, metadata={"key": "least_lost"})
     forbidden_weight: float = field(default=0.3, metadata={"key": "barred_weight"})
     min_success: float = field(default=0.5, metadata={"key": "least_hope"})
+    fallback_leaves: float = 1.0
     max_lines: int | None = None
     tree: TreeSettings = field(default_factory=TreeSettings)
 
@@ -301,7 +304,7 @@ class PolicySearch:
     def with_fallbacks(self) -> dict[int, Tree]:
         """The trees with fallbacks for people who cannot use some function."""
         settings = self.settings
-        penalty = self.loss_scale * settings.tree.leaf_penalty * len(self.starts)
+        penalty = self.loss_scale * settings.fallback_leaves * settings.tree.leaf_penalty * len(self.starts)
         fallback = FallbackSettings(settings.max_rows, settings.forbidden_weight, settings.min_success, penalty)
         return add_fallbacks(self.evaluator, self.order, self.trees, fallback, self.random)
 
