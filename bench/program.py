@@ -2,15 +2,16 @@
 
 Fits a surrogate for each benchmark and seed, distils a program from it, and runs it for the first 100 refused, feasible
 test people: without queries; verified with one query, with the guided planner where it fails; and with each function
-that plans use forbidden in turn. The same settings for all. `--prefer` (success, effort, short, balanced; repeatable)
-gives a curve; `--preset paper` imitates an agent. `--protected` allows rules to test protected features. `--surrogates
-DIR` saves what was fitted, for later runs.
+that plans use forbidden in turn. The same settings for all. `--prefer` (short, balanced, success, effort; repeatable)
+and `--lines` (repeatable; short programs with listings of at most so many lines) give a curve; `--preset paper`
+imitates an agent. `--protected` allows rules to test protected features. `--surrogates DIR` saves what was fitted, for
+later runs.
 """
 
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -18,12 +19,16 @@ from common import Refused, by_feasibility, infeasible_measures, interval, measu
 
 from counterplan import BlackBox, ExactPlanner, Plans, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
+from counterplan.distillation.distiller import ProgramDistiller
+from counterplan.distillation.options import PREFER, DistillOptions
+from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.program import Program, leaves
 from counterplan.program.rule_lengths import longest_rule, mean_rule_length
+from counterplan.program.text import PAGE
 
 FORBIDDEN = 20
 """Maximal number of people with a forbidden function: a proof of infeasibility takes seconds."""
-PREFER = ("success", "balanced", "effort", "short")
+LINES = " lines"
 
 
 def fitted(benchmark: Benchmark, method: str, saved: Path | None) -> Recourse:
@@ -39,25 +44,50 @@ def fitted(benchmark: Benchmark, method: str, saved: Path | None) -> Recourse:
 
 
 @dataclass(frozen=True)
+class Sized(DistillOptions):
+    """Options of a short program whose listing has at most `lines`."""
+
+    lines: int = PAGE
+
+    def settings(self) -> PolicySearchSettings:
+        """The settings of the policy search."""
+        short = super().settings()
+        penalty = short.tree.leaf_penalty * (PAGE / self.lines) ** 1.5
+        return replace(short, max_lines=self.lines, tree=replace(short.tree, leaf_penalty=penalty))
+
+
+@dataclass(frozen=True)
 class Distillation:
     """How a program is distilled."""
 
     prefer: str
+    """A preference, or `60 lines`."""
     preset: str
     protected: bool
+
+    def __call__(self, benchmark: Benchmark, recourse: Recourse) -> Program:
+        """A program for a benchmark that was fitted."""
+        people = benchmark.refused_train if self.preset == "paper" else benchmark.train
+        if self.prefer.endswith(LINES):
+            lines = int(self.prefer.removesuffix(LINES))
+            options = Sized(protected=self.protected or None, seed=benchmark.seed, lines=lines)
+            read = benchmark.problem.read(people)
+            box, surrogate = BlackBox(benchmark.model), recourse.surrogate_
+            return ProgramDistiller(benchmark.problem, read, box, None, surrogate, options).run()
+        return recourse.distil(
+            people,
+            prefer=None if self.preset == "paper" else self.prefer,
+            preset=self.preset,
+            protected=self.protected or None,
+            seed=benchmark.seed,
+        )
 
 
 def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distillation) -> dict[str, object]:
     problem, model = benchmark.problem, benchmark.model
     people, optimum, infeasible = refused
     start = time.process_time()
-    program = recourse.distil(
-        benchmark.refused_train if how.preset == "paper" else benchmark.train,
-        prefer=None if how.prefer == "balanced" else how.prefer,
-        preset=how.preset,
-        protected=how.protected or None,
-        seed=benchmark.seed,
-    )
+    program = how(benchmark, recourse)
     row: dict[str, object] = {"benchmark": benchmark.name, "seed": benchmark.seed, **asdict(how)}
     row |= {"people": len(optimum), "distil_cpu": time.process_time() - start}
     read = problem.read(people)
@@ -67,6 +97,7 @@ def one(benchmark: Benchmark, recourse: Recourse, refused: Refused, how: Distill
     given = program.recommend(infeasible).counts["found"] if len(infeasible) else 0
     row["infeasible"] = {"people": len(infeasible), "plans": given}
     row |= {"rule": mean_rule_length(program, run), "longest": longest_rule(program, run), "leaves": count(program)}
+    row["lines"] = program.to_text().count("\n") + 1
     row |= {
         "card": {
             "success": program.model_card.success,
@@ -117,12 +148,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=3, help="the first seed (settings were tuned on 10 to 13)")
-    parser.add_argument("--prefer", action="append", choices=PREFER, help="default: balanced")
+    parser.add_argument("--prefer", action="append", choices=PREFER, help="default: short")
+    parser.add_argument("--lines", type=int, action="append", default=[], help="lengths of listings")
     parser.add_argument("--preset", choices=("default", "paper"), default="default")
     parser.add_argument("--protected", action="store_true", help="allow rules to test protected features")
     parser.add_argument("--surrogates", type=Path, help="a folder for fitted surrogates")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    preferences = [*(options.prefer or ([] if options.lines else PREFER[:1])), *(f"{n}{LINES}" for n in options.lines)]
     rows = []
     for name in options.names or benchmarks.NAMES:
         group = []
@@ -130,19 +163,19 @@ def main() -> None:
             benchmark = benchmarks.load(name, seed)
             refused = by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
             recourse = fitted(benchmark, "search" if options.preset == "paper" else "guided", options.surrogates)
-            for prefer in options.prefer or ["balanced"]:
+            for prefer in preferences:
                 how = Distillation(prefer, options.preset, options.protected)
                 group.append(one(benchmark, recourse, refused, how))
         rows += group
-        for prefer in options.prefer or ["balanced"]:
+        for prefer in preferences:
             part = [row for row in group if row["prefer"] == prefer]
             label = f"{name:9} {prefer:9}{' protected' if options.protected else ''}"
             print(f"{label} program   {summary(part, 'program')}")
             if "cascade" in part[0]:
                 print(f"{label} cascade   {summary(part, 'cascade')}")
-            keys = ("rule", "leaves", "switched", "other_plans", "distil_cpu")
-            length, size, existing, returned, cpu = (interval([row[key] for row in part]) for key in keys)
-            print(f"{label} rule {length}  leaves {size}  {cpu} CPU s")
+            keys = ("rule", "leaves", "lines", "switched", "other_plans", "distil_cpu")
+            length, size, lines, existing, returned, cpu = (interval([row[key] for row in part]) for key in keys)
+            print(f"{label} rule {length}  leaves {size}  lines {lines}  {cpu} CPU s")
             print(
                 f"{label} with a forbidden function: success {existing}, of the plans returned {returned}", flush=True
             )

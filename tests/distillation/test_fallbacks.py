@@ -36,6 +36,7 @@ def fall_back(
     penalty: float = 0,
     weight: float = 1,
     stop: int = 99,
+    shared: tuple[int, ...] = (),
 ) -> list[int]:
     """The fallbacks, by number, of a leaf whose first choice is 0; `penalty` is for each of 10 people."""
     settings = FallbackSettings(16_000, 0.3, 0.5, 0.5 * penalty * 10)
@@ -43,7 +44,7 @@ def fall_back(
     leaf = Leaf(tuple(choices[number] for number in (0, *before)))
     weights = np.full(len(level), float(weight))
     stuck = Stuck(np.array(losses), np.array(failing), np.array(level), weights)
-    found = LeafContext(choices, stop, WORST, settings).leaf(leaf, stuck)
+    found = LeafContext(choices, stop, WORST, settings).leaf(leaf, stuck, shared)
     assert found.choices[0] == choices[0]
     return [choice.action for choice in found.choices[1:]]
 
@@ -63,6 +64,16 @@ def test_a_choice_of_its_own_is_worth_its_words() -> None:
     assert fall_back(losses, sure, [1, 1], before=(2,), penalty=0.7, weight=0.5) == [2]
     assert fall_back(losses, sure, [1, 1], penalty=0.9) == [1], "22 are saved where there is nothing else"
     assert fall_back(losses, sure, [1, 1], penalty=9) == []
+
+
+def test_leaves_share_fallbacks_unless_their_own_are_worth_the_words() -> None:
+    losses, sure = [[NO, 1, 3], [NO, 1, 3]], [[NO, 0, 0]] * 2  # a list of its own saves 4
+    assert fall_back(losses, sure, [1, 1], shared=(2,), penalty=0.7) == [1]
+    assert fall_back(losses, sure, [1, 1], shared=(2,), penalty=0.9) == [2]
+    assert fall_back(losses, sure, [1, 1], shared=(0, 2), penalty=0.9) == [2], "the first choice is no fallback"
+    failing = [[NO, 0.1, 0.9]] * 2
+    assert fall_back(losses, failing, [1, 1], shared=(2,), penalty=0.9) == [], "the shared ones mostly fail"
+    assert fall_back(losses, failing, [0, 1], shared=(2,), penalty=0.9) == [1], "some could use every function"
 
 
 def test_whoever_can_use_more_functions_decides_first() -> None:

@@ -278,3 +278,13 @@ def test_max_conditions(demonstrations: Demonstrations) -> None:
     settings = replace(SETTINGS, rounds=1, tree=replace(SETTINGS.tree, max_conditions=1))
     for tree in distilled(demonstrations, settings).run().values():
         assert all(len({test.feature for test, _ in path}) <= 1 for path, _ in leaves(tree))
+
+
+def test_a_listing_has_at_most_so_many_lines(demonstrations: Demonstrations) -> None:
+    def lines(settings: PolicySearchSettings) -> int:
+        return Program(PROBLEM, begun(demonstrations, settings).run()).to_text().count("\n") + 1
+
+    settings = replace(SETTINGS, tree=replace(SETTINGS.tree, leaf_penalty=0.01))
+    usual = lines(settings)
+    assert lines(replace(settings, max_lines=usual - 5)) <= usual - 5
+    assert lines(replace(settings, max_lines=usual)) == usual

@@ -57,7 +57,7 @@ class Listing:
         for word in re.split(r", (?:or )?else ", words.strip().rstrip(".")):
             number = re.search(r"\[(\d+)\]$", word)
             stop = Choice(self.transitions.stop) if word == "stop" else None
-            assert number or stop or word == "no plan is known", word
+            assert number or stop or word in ("no plan is known", f"no plan: {text.NOTHING_HELPS}"), word
             said.append(self.choices[int(number[1])] if number else stop)
         return said
 

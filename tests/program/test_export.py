@@ -26,6 +26,7 @@ from counterplan.program import export as exporting
 from counterplan.program.export import export, to_dot, to_html, to_python, to_svg
 from counterplan.program.io import to_json
 from counterplan.program.model_card_text import card_text
+from counterplan.program.wording import NOTHING_HELPS
 from program import programs
 from program.random_programs import random_program
 
@@ -108,7 +109,7 @@ def test_python_agrees_on_distilled_programs(name: str) -> None:
         assert [answered(recommend(row, set(forbid))) for row in rows(program.problem, people)] == wanted
         assert sum(status == "found" for status, *_ in wanted) > count / (4 if forbid else 2)
         said |= {caution for *_, caution in wanted}
-        assert forbid or said == {""}
+        assert forbid or all(NOTHING_HELPS in caution.lower() for caution in said - {""})
         if len(forbid) != 1:
             assert not any("30 of its 39 other plans" in caution for *_, caution in wanted)
     assert any("30 of its 39 other plans" in caution for caution in said), "of the function that alone is forbidden"

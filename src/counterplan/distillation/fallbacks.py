@@ -143,28 +143,32 @@ class LeafContext:
     settings: FallbackSettings
 
     def leaf(self, leaf: Leaf, stuck: Stuck, shared: Sequence[int] = ()) -> Leaf:
-        """`leaf` with fallbacks for those who are `stuck`: the `shared` ones of its node, or its own.
+        """`leaf` with fallbacks for those who are `stuck`: the `shared` ones of its node, its own, or none.
 
-        Its own ones save at least the penalty of a leaf each, or the shared ones mostly fail for people who cannot use
-        some function.
+        Its own ones save at least the penalty of a leaf each. It has none where the shared ones mostly fail and all who
+        are stuck cannot use some function.
         """
         if not leaf.choices:
             return leaf
         first = self.choices.index(leaf.choices[0])
         own = self.fallbacks(leaf.choices[1:], stuck)
         order = [number for number in shared if number != first]
-        if not order or self._worth(own, order, stuck):
+        if not order or self._saved(own, order, stuck) > self.settings.leaf_penalty * len(own):
             order = own
+        elif self._mostly_fails(order, stuck):
+            order = own if (stuck.level == 0).any() else []
         return Leaf((leaf.choices[0], *(self.choices[number] for number in order)))
 
-    def _worth(self, own: Sequence[int], shared: Sequence[int], stuck: Stuck) -> bool:
-        """Whether the fallbacks `own` are preferable to the `shared` ones, for those who are `stuck`."""
+    def _saved(self, own: Sequence[int], shared: Sequence[int], stuck: Stuck) -> float:
+        """The loss that the fallbacks `own` save those who are `stuck`, compared with the `shared` ones."""
         saved = _first(stuck.losses, shared, self.max_loss) - _first(stuck.losses, own, self.max_loss)
-        if (stuck.weight * saved).sum() > self.settings.leaf_penalty * len(own):
-            return True
-        failure = _first(stuck.failures, shared, np.nan)[stuck.level > 0]
+        return float((stuck.weight * saved).sum())
+
+    def _mostly_fails(self, order: Sequence[int], stuck: Stuck) -> bool:
+        """Whether fallbacks mostly fail for people who cannot use some function."""
+        failure = _first(stuck.failures, order, np.nan)[stuck.level > 0]
         failure = failure[~np.isnan(failure)]
-        return bool(len(failure)) and failure.mean() > 1 - self.settings.min_success
+        return bool(len(failure)) and bool(failure.mean() > 1 - self.settings.min_success)
 
     def fallbacks(self, before: Sequence[Choice], stuck: Stuck) -> list[int]:
         """The best choice for those who are `stuck`, then for those of them who cannot take it, etc., by number.

@@ -8,12 +8,15 @@ from counterplan.distillation.policy_search import PolicySearchSettings
 from counterplan.errors import SettingError
 from counterplan.planners.base import is_whole
 from counterplan.problem.values import did_you_mean
+from counterplan.program.text import PAGE
 from counterplan.survival.goal import WEIGHTS
 
 PRESETS = ("default", "paper")
 FORMS = ("program", "card")
 PREFER = ("short", "balanced", "success", "effort")
 """The first one is the default."""
+_PENALTIES = {"short": 6 / 7, "balanced": 1.0, "success": 1.6, "effort": 0.45}
+"""Factors on the penalty of a plan that fails."""
 _SURVIVAL_POWER = 0.25
 """Exponent of "balanced": the penalty of failures, which is high because a program cannot query, multiplies it."""
 
@@ -114,7 +117,8 @@ class DistillOptions:
         default = PolicySearchSettings()
         tree = replace(default.tree, max_conditions=self.max_conditions)
         if self.preference == "short":
-            tree = replace(tree, feature_penalty=0.25 * tree.feature_penalty, leaf_penalty=60 * tree.leaf_penalty)
-        penalty = default.failure_penalty * {"success": 1.6, "effort": 0.45}.get(self.preference, 1.0)
+            tree = replace(tree, feature_penalty=0.25 * tree.feature_penalty, leaf_penalty=45 * tree.leaf_penalty)
+            default = replace(default, max_lines=PAGE, fallback_leaves=5.0)
+        penalty = default.failure_penalty * _PENALTIES[self.preference]
         rounds = default.rounds if self.rounds is None else self.rounds
         return replace(default, tree=tree, failure_penalty=penalty, rounds=rounds)

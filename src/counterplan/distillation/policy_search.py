@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from counterplan.distillation.visits import Visits, sample_rows
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.program.parts import Choice, Leaf, Split, Tree, decide, leaves, node_names
+from counterplan.program.text import program_text
 from counterplan.search.orders import NO_ACTION, rollout
 
 
@@ -55,6 +56,10 @@ class PolicySearchSettings:
         Weight of people who cannot use some function when fallbacks are chosen; everyone else has weight 1.
     min_success : float, default=0.5
         Fallbacks for people who cannot use some function succeed for at least this share of them, or are omitted.
+    fallback_leaves : float, default=1
+        Penalty of a fallback that a leaf does not share with others, in leaves.
+    max_lines : int, optional
+        Most lines of the listing. While it is longer, rounds with a higher penalty of leaves follow.
     tree : TreeSettings
 
     Examples
@@ -74,7 +79,15 @@ class PolicySearchSettings:
     min_loss_scale: float = field(default=0.12, metadata={"key": "least_lost"})
     forbidden_weight: float = field(default=0.3, metadata={"key": "barred_weight"})
     min_success: float = field(default=0.5, metadata={"key": "least_hope"})
+    fallback_leaves: float = 1.0
+    max_lines: int | None = None
     tree: TreeSettings = field(default_factory=TreeSettings)
+
+
+_SHORTENING_ROUNDS = 8
+"""Most rounds in which a listing that is too long is shortened."""
+_MIN_SHORTENING = 1.2
+"""Least factor on the penalty of leaves in the first of these rounds; it grows from round to round."""
 
 
 class PolicySearch:
@@ -129,8 +142,26 @@ class PolicySearch:
             lookahead = number >= self.settings.rounds - self.settings.lookahead_rounds
             if improved or lookahead:
                 improved = self.improve(lookahead)
-        trees = self.with_fallbacks()
+        trees = self._named(self.with_fallbacks())
+        if self.settings.max_lines is not None:
+            trees = self._shortened(trees, self.settings.max_lines)
+        return trees
+
+    def _named(self, trees: Mapping[int, Tree]) -> dict[str, Tree]:
+        """Trees by the name of their node."""
         return {self.names[node]: tree for node, tree in sorted(trees.items())}
+
+    def _shortened(self, trees: dict[str, Tree], max_lines: int) -> dict[str, Tree]:
+        """Trees whose listing has at most `max_lines`, if possible; `trees` are the present ones with fallbacks."""
+        for number in range(_SHORTENING_ROUNDS):
+            lines = program_text(self.problem, trees).count("\n") + 1
+            if lines <= max_lines:
+                break
+            tree, factor = self.settings.tree, max(_MIN_SHORTENING, (lines / max_lines) ** 2) ** (1 + number / 2)
+            self.settings = replace(self.settings, tree=replace(tree, leaf_penalty=factor * tree.leaf_penalty))
+            self.improve(lookahead=False)
+            trees = self._named(self.with_fallbacks())
+        return trees
 
     def _visits(self, plans: Ints) -> tuple[Visits, Ints]:
         """The visits of demonstrated plans [B, T] in order, and the action taken at each; illegal plans are dropped."""
@@ -273,7 +304,7 @@ class PolicySearch:
     def with_fallbacks(self) -> dict[int, Tree]:
         """The trees with fallbacks for people who cannot use some function."""
         settings = self.settings
-        penalty = self.loss_scale * settings.tree.leaf_penalty * len(self.starts)
+        penalty = self.loss_scale * settings.fallback_leaves * settings.tree.leaf_penalty * len(self.starts)
         fallback = FallbackSettings(settings.max_rows, settings.forbidden_weight, settings.min_success, penalty)
         return add_fallbacks(self.evaluator, self.order, self.trees, fallback, self.random)
 

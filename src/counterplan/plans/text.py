@@ -81,7 +81,7 @@ def _without_plan(plan: Plan) -> str:
         return f"{_now(plan)} No plan within the rules changes that (proved, {asked} asked)."
     if not plan.queries:
         goal = f"to {_goal(plan)} " if plan.target else ""
-        return f"No plan {goal}was found; no question was asked. {plan.caution}".rstrip()
+        return visible(f"No plan {goal}was found; no question was asked. {plan.caution}".rstrip())
     least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
     return f"{_now(plan)} No plan was found after {asked}{least}."
 

@@ -16,7 +16,7 @@ from counterplan.program.simplify import Simplifier, simplified_trees
 from counterplan.program.wording import NOTHING_HELPS, choice_words
 
 WIDTH = 110
-PAGE = 66
+PAGE = 60
 """Lines of a page. A longer listing is formatted more compactly."""
 _ROWS = 12
 """Most tails of leaves that are tried as shared fallbacks."""
@@ -155,7 +155,7 @@ class _Listing:
         """The text of a leaf: `change your housing to "own", or else stop`."""
         assert isinstance(leaf, Leaf)
         if not leaf.choices:
-            return f"no plan: {NOTHING_HELPS}"
+            return f"no plan: {NOTHING_HELPS}" if self.node == INTERVENE else "no plan is known"
         count, falls_back = self.listed(leaf, self.shared_row, domain)
         more = "" if falls_back or self.stops(leaf.choices) or not self.shared_row else _NO_PLAN
         return _row(self.problem, leaf.choices[:count]) + more
