@@ -1,4 +1,4 @@
-"""Plans of cards by exact search, and of exported modules, in one form."""
+"""Plans of cards by the planner, and of exported modules, in one form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.planners.exact import ExactPlanner
+from counterplan.planners.card import CardPlanner
 from counterplan.problem import People, Problem
 from counterplan.scorecard import Scorecard
 from counterplan.scorecard.export import to_python
@@ -42,13 +42,9 @@ def wishes(problem: Problem, people: int, seed: int) -> tuple[dict[int, list[str
 
 
 def best_plans(card: Scorecard, people: People, forbid: Any = (), weights: pd.DataFrame | None = None) -> Planned:
-    """The cheapest plans to enough points, by exact search with the card as the black box."""
-    problem, natives = card.problem, np.array(_outcomes(card.problem), object)
-
-    def decide(frame: pd.DataFrame) -> np.ndarray:
-        return natives[(card.points(problem.read(frame).states) >= card.needed).astype(int)]
-
-    plans = ExactPlanner(problem, decide).plan(people, forbid=forbid, cost_weights=weights, refused=True)
+    """The plans of the card without queries."""
+    planner = CardPlanner(card.problem, None, card, queries=0)
+    plans = planner.plan(people, forbid=forbid, cost_weights=weights, refused=True)
     return [
         (
             plan.status.value,
@@ -57,13 +53,6 @@ def best_plans(card: Scorecard, people: People, forbid: Any = (), weights: pd.Da
         )
         for plan in plans
     ]
-
-
-def _outcomes(problem: Problem) -> list[Any]:
-    outcome = problem.outcome
-    good = [native for native, text in zip(outcome.natives, outcome.values, strict=True) if text in outcome.favourable]
-    bad = [native for native in outcome.natives if native not in good]
-    return [bad[0], good[0]]
 
 
 def exported_plans(card: Scorecard, people: People, forbid: Any = (), weights: pd.DataFrame | None = None) -> Planned:

@@ -69,7 +69,7 @@ def test_the_module_says_what_is_wrong() -> None:
     with pytest.raises(ValueError, match="the person lacks"):
         module.points({})
     plan = module.plan(person)
-    assert (plan["status"], plan["steps"], plan["needed"]) == ("infeasible", [], 24)
+    assert (plan["status"], plan["steps"], plan["needed"]) == ("not_found", [], 24)
     assert plan["caution"] == "There is no way to enough points in at most 2 steps."
 
 

@@ -110,8 +110,8 @@ def test_other_ways_do_without_something(opened: Open) -> None:
         assert [plan["cost"] for plan in plans] == sorted(plan["cost"] for plan in plans)
         for rank in range(1, min(len(plans) + 1, 3)):
             without = {frozenset(some) for some in itertools.product(*done[:rank])}
-            costs = [cards.planned(card, person, sorted(some))[0].cost for some in without]
-            least = min((cost for cost in costs if not np.isnan(cost)), default=None)
+            others_of = [cards.planned(card, person, sorted(some))[0] for some in without]
+            least = min((plan.cost for plan in others_of if plan.steps and not plan.caution), default=None)
             assert (plans[rank]["cost"] if rank < len(plans) else None) == least
     assert several > 2
 
@@ -180,7 +180,13 @@ def test_nothing_helps_is_said_plainly(opened: Open) -> None:
     assert shown(page)[:-1] == [step.text for step in cards.planned(card, person)[0].steps]
     assert page.evaluate("document.activeElement.id") == "plan"
 
-    page = opened(to_html(card=replace(card, needed=10**6)))
+    near = replace(card, needed=10**6)
+    page = opened(to_html(card=near))
+    best = cards.planned(near, person)[0]
+    assert shown(page)[:-1] == [step.text for step in best.steps]
+    assert "1000000 are out of your reach, and these are the most within it" in result.inner_text()
+
+    page = opened(to_html(card=replace(card, needed=10**6, shift=10**6 * card.slope)))
     assert "Nothing that is possible for you leads to 1,000,000 points" in result.inner_text()
     assert page.locator("#others").is_hidden()
     page = opened(to_html(card=replace(card, needed=1)))

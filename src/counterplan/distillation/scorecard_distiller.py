@@ -50,7 +50,7 @@ class ScorecardOptions:
         Most ends of plans of one person that the card is fitted to.
     max_cost_ratio : float, default=1.5
         Largest cost of these plans, relative to the least.
-    success : float, default=0.965
+    success : float, default=0.95
         Share of people whose plan is to hold if nothing is queried, according to the surrogate.
     fit : ScorecardFitSettings
 
@@ -65,7 +65,7 @@ class ScorecardOptions:
     people: int = 3_000
     ends: int = 20
     max_cost_ratio: float = 1.5
-    success: float = 0.965
+    success: float = 0.95
     fit: ScorecardFitSettings = field(default_factory=ScorecardFitSettings)
 
     @classmethod
@@ -200,7 +200,10 @@ class ScorecardDistiller(Distiller):
         return next(one.index for one in self.problem.features if one.name == name)
 
     def needed(self, card: Scorecard, demonstrations: Demonstrations) -> int:
-        """The points that are enough: the fewest with which plans hold for the demanded share of people."""
+        """The points that are enough: the fewest with which plans hold for the demanded share of people.
+
+        Plans of people who cannot reach them lead to the most points within reach.
+        """
         assert self.surrogate is not None
         count = min(_NEEDED_PEOPLE, len(demonstrations.starts))
         rows = np.sort(self.random.choice(len(demonstrations.starts), count, replace=False))
@@ -208,12 +211,12 @@ class ScorecardDistiller(Distiller):
         chance = sigmoid(self.surrogate.logit(found.states))
         levels = np.unique(found.points)
         success = np.zeros(len(levels))
-        for number in range(count):
+        for number in np.unique(found.person).tolist():
             own = found.person == number
             at = np.searchsorted(found.points[own], levels)  # points increase with cost
-            success += np.append(chance[own], 0.0)[at]
-        enough = np.flatnonzero(success >= self.options.success * count)
-        return int(levels[enough[0] if len(enough) else np.argmax(success)])
+            success += np.append(chance[own], chance[own][-1])[at]
+        demanded = min(self.options.success * count, success.max() - _NEGLIGIBLE * count)
+        return int(levels[np.argmax(success >= demanded)])
 
     def with_model_card(
         self, card: Scorecard, held_out: People, demonstrations: Demonstrations, made_with: dict[str, Any]
@@ -326,5 +329,7 @@ class ScorecardDistiller(Distiller):
         return sorted(found)
 
 
+_NEGLIGIBLE = 0.02
+"""Share of people for whom more points are not demanded, where the demanded share is out of reach."""
 _NEEDED_PEOPLE = 400
 """People whose plans decide which number of points is enough."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -13,8 +13,9 @@ from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_who
 from counterplan.planners.cascade import CascadePlanner
 from counterplan.planners.exact import BATCH_SIZE, STATE_LIMIT
 from counterplan.planners.guided import GuidedPlanner
+from counterplan.planners.task import no_progress
 from counterplan.planners.uniform_cost import UniformCostSearch
-from counterplan.plans import Status
+from counterplan.plans import Coded, Status
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.scorecard import Scorecard
@@ -35,8 +36,9 @@ _FARTHEST = 6.0
 class CardPlanner(Planner):
     """Plan with a scorecard: the cheapest legal way to enough points, checked with at most `queries` queries.
 
-    Without queries, this is the plan that `ExactPlanner` finds if a state with `card.needed` points or more is
-    favourable; it is not `verified`, and needs neither a model nor anything learned but the card. Otherwise the log
+    Without queries, this is the plan that `ExactPlanner` finds if a state with `card.required` points or more is
+    favourable, or, where there is none, with the most points within reach, if these make a favourable decision as
+    likely as not; it is not `verified`, and needs neither a model nor anything learned but the card. Otherwise the log
     odds of the card select the queries, so that the expected cost of the best plan confirmed is least, and a surrogate,
     if there is one, guides further queries about people for whom nothing was confirmed.
 
@@ -109,20 +111,38 @@ class CardPlanner(Planner):
         return CascadePlanner(self.problem, self.box, [alone, self._next]).search(task)
 
     def _unverified(self, task: PlanningTask) -> PlanColumns:
-        """The cheapest plans to enough points; no query is sent, and nothing is proved."""
-        columns = PlanColumns.empty(len(task), self.problem.max_actions)
+        """The cheapest plans to enough points, or else to the most within reach, without queries or proofs."""
+        starts = task.people.states
+        columns, most = self._cheapest(task, self.card.required(starts))
+        within = np.array([status is not Status.FOUND for status in columns.status]) & (
+            most >= self.card.acceptable(starts)
+        )
+        if within.any():
+            rows = np.flatnonzero(within)
+            part, _ = self._cheapest(replace(task.take(rows), progress=no_progress), most[rows])
+            part.cautions = Coded.of(
+                f"No plan leads to {self.card.needed:,} points: {count:,} are the most within reach."
+                for count in most[rows].tolist()
+            )
+            columns.put(rows, part)
+        columns.status = [status if status is Status.FOUND else Status.NOT_FOUND for status in columns.status]
+        columns.verified[:], columns.optimal[:], columns.lower_bound[:], columns.queries[:] = False, False, 0.0, 0
+        columns.reasons = card_reasons(self.card, starts, columns.actions)
+        return columns
 
-        required = self.card.required(task.people.states)
+    def _cheapest(self, task: PlanningTask, goal: Ints) -> tuple[PlanColumns, Ints]:
+        """The cheapest plans to `goal` [B] points, and the most points [B] of the states enumerated."""
+        columns = PlanColumns.empty(len(task), self.problem.max_actions)
+        most = np.full(len(task), -1, np.int64)
 
         def enough(states: Floats, rows: Ints) -> Bools:
-            return self.card.points(states) >= required[rows]
+            points = self.card.points(states)
+            np.maximum.at(most, rows, points)
+            return np.asarray(points >= goal[rows])
 
         for rows, frontier in self._batches(task):
             UniformCostSearch(frontier, enough, rows, STATE_LIMIT, columns, task.progress).run()
-        columns.status = [status if status is Status.FOUND else Status.NOT_FOUND for status in columns.status]
-        columns.verified[:], columns.optimal[:], columns.lower_bound[:], columns.queries[:] = False, False, 0.0, 0
-        columns.reasons = card_reasons(self.card, task.people.states, columns.actions)
-        return columns
+        return columns, most
 
     def _verified(self, task: PlanningTask) -> PlanColumns:
         """The cheapest plans that were confirmed with the queries that the card selects."""

@@ -20,6 +20,10 @@ class ScorecardParts(Artefact, Protocol):
         """Points that are enough."""
 
     @property
+    def even(self) -> int:
+        """The fewest points with which a favourable decision is as likely as not, `needed` at most."""
+
+    @property
     def slope(self) -> float:
         """Log odds of one point."""
 

@@ -160,6 +160,12 @@ class Scorecard:
         """Number of entries in all features."""
         return sum(len(one.all_points) for one in self.features)
 
+    @property
+    def even(self) -> int:
+        """The fewest points with which a favourable decision is as likely as not; `needed` if that takes more."""
+        even = self.shift / self.slope
+        return math.ceil(even) if even < self.needed else self.needed
+
     def parts(self, states: Floats) -> Ints:
         """Points by feature.
 
@@ -201,6 +207,20 @@ class Scorecard:
         int array of shape [n]
         """
         return np.asarray(np.maximum(self.needed, self.points(starts) + 1))
+
+    def acceptable(self, starts: Floats) -> Ints:
+        """Points that plans must have where `required` is out of reach: a favourable decision is as likely as not.
+
+        Parameters
+        ----------
+        starts : array of shape [n, F]
+
+        Returns
+        -------
+        int array of shape [n]
+            At most `required`, and more than people have.
+        """
+        return np.asarray(np.clip(self.even, self.points(starts) + 1, self.required(starts)))
 
     def logit(self, states: Floats) -> Floats:
         """Log odds of a favourable decision.

@@ -34,6 +34,8 @@ class _Entries(NamedTuple):
 class _Card(NamedTuple):
     world: _World
     needed: int
+    even: int
+    """Points with which a favourable decision is as likely as not, `needed` at most."""
     unit: float
     """The unit of costs that are not weighted."""
     entries: Mapping[str, _Entries]

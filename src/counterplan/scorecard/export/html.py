@@ -86,6 +86,7 @@ def card_data(card: ScorecardParts) -> dict[str, Any]:
     transitions = card.problem.transitions
     return {
         "needed": card.needed,
+        "even": card.even,
         "rows": [
             {"feature": one.feature, "edges": one.edges, "points": one.points, "missing": one.missing}
             for one in card.features

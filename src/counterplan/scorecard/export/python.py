@@ -44,7 +44,7 @@ def plan(person: dict, cannot: set = frozenset(), weights: dict = {}) -> dict:  
 
     `cannot` holds what must stay as it is: functions ("{name}") or actions ("{action}").
     `weights` says how hard things are for this person: factors on the effort of functions or actions, 1 if not given.
-    Gives "status" ("found"; "infeasible" if there is no way; "not_found" if the search took too long), "steps" (each
+    Gives "status" ("found"; "not_found" if there is no way, or the search took too long), "steps" (each
     with "function", "argument", "cost", "points", "text"), "cost" (of all steps), "points" (as it is), "needed" and
     "caution". Nothing is asked of any model.
     """
@@ -95,7 +95,7 @@ def _card(card: ScorecardParts) -> str:
     problem = card.problem
     transitions, names = problem.transitions, [feature.name for feature in problem.features]
     changed = {function.name: transitions.changed_by(function) for function in transitions.functions}
-    lines = ["_CARD = _Card(", "    world=_WORLD,", f"    needed={card.needed},"]
+    lines = ["_CARD = _Card(", "    world=_WORLD,", f"    needed={card.needed},", f"    even={card.even},"]
     lines += [f"    unit={cost_unit(ActionCosts(transitions), problem.max_actions)!r},", "    entries={"]
     lines += [f"        {names[one.feature]!r}: {_entries(one)}," for one in card.features]
     lines += ["    },", "    changes={"]

@@ -3,7 +3,8 @@
 The definition, for every interpreter of a card:
 
 - A plan is a sequence of 1 to `max_actions` legal actions, none of which is forbidden.
-- It is enough if the state after it has `needed` points or more and is not the state at the start.
+- It is enough if the state after it has `needed` points or more, and more than the state at the start. If no plan is
+  enough, the goal is the most points within reach instead, if these are at least `even` and more than at the start.
 - Costs are whole numbers of units. The cost of an action is its cost in the problem; with weights it is multiplied by
   the weight of the action and rounded to 9 decimals. It is divided by the unit, which is 1e-9 with weights and the
   `unit` of the card without, and rounded, halves to the even neighbour. The cost of a plan is the sum.
@@ -62,19 +63,20 @@ def _plan(
 ) -> dict[str, Any]:
     state = _read(card.world, person)
     allowed, factors = _allowed(card, cannot), _factors(card, weights)
-    search = _Search(card, state, allowed, factors)
     points = sum(_points(card, state).values())
+    goal = max(card.needed, points + 1)
     result: dict[str, Any] = {"steps": [], "cost": None, "points": points, "needed": card.needed}
     try:
-        actions = search.best()
+        actions, reached = _best(card, state, allowed, factors, min(max(card.even, points + 1), goal), goal)
     except _TooLongError:
         caution = f"The search ended after {_MOST_LABELS:,} states. There may still be a way to enough points."
         return {"status": "not_found", **result, "caution": caution}
     if actions is None:
         most = f"{card.world.longest} step{'s' * (card.world.longest > 1)}"
-        return {"status": "infeasible", **result, "caution": f"There is no way to enough points in at most {most}."}
+        return {"status": "not_found", **result, "caution": f"There is no way to enough points in at most {most}."}
     enough = "You have enough points already, and the answer was no all the same: this plan is less certain."
-    caution, steps = enough if points >= card.needed else "", []
+    most = f"No plan leads to {card.needed:,} points: {reached:,} are the most within reach."
+    caution, steps = most if reached < goal else enough if points >= card.needed else "", []
     for name, which in actions:
         after, cost = _apply(card.world, name, which, state), _exact_cost(card.world, name, which, state)
         cost = round(cost, 9) if factors is None else _rounded(cost * factors[name][which])
@@ -85,6 +87,34 @@ def _plan(
         state, points = after, now
     total = round(math.fsum([step["cost"] for step in steps]), 9)
     return {"status": "found", **result, "steps": steps, "cost": total, "caution": caution}
+
+
+def _best(
+    card: _Card,
+    start: State,
+    allowed: Mapping[str, Sequence[int]],
+    factors: Mapping[str, Sequence[float]] | None,
+    least: int,
+    goal: int,
+) -> tuple[list[tuple[str, int]] | None, int]:
+    """The actions of the best plan to `goal` points, or else to the most within reach, and that number.
+
+    None if `least` points are out of reach; the most are found by bisection.
+    """
+    found = _Search(card, start, allowed, factors, goal).best()
+    if found is not None:
+        return found, goal
+    low, high = least, goal - 1
+    while low <= high:
+        middle = (low + high + 1) // 2
+        search = _Search(card, start, allowed, factors, middle)
+        actions = search.best()
+        if actions is None:
+            high = middle - 1
+        else:
+            found, goal = actions, search.reached(actions)
+            low = goal + 1
+    return found, goal
 
 
 def _allowed(card: _Card, cannot: Collection[str]) -> dict[str, list[int]]:
@@ -127,11 +157,12 @@ class _Search:
         card: _Card,
         start: State,
         allowed: Mapping[str, Sequence[int]],
-        weights: Mapping[str, Sequence[float]] | None = None,
+        weights: Mapping[str, Sequence[float]] | None,
+        goal: int,
     ) -> None:
-        self.card, self.world, self.weights = card, card.world, weights
+        self.card, self.world, self.weights, self.goal = card, card.world, weights, goal
         self.unit = card.unit if weights is None else 1e-9
-        relevant = _relevant(card, start, allowed)
+        relevant = _relevant(card, allowed)
         self.allowed = {name: which for name, which in allowed.items() if name in relevant}
         changed = {feature for name in self.allowed for feature in card.changes[name]}
         self.mutable = [name for name in self.world.features if name in changed]
@@ -157,7 +188,7 @@ class _Search:
             points = self.fixed
             for name, entries in self.counted:
                 points += entries.of(state[name])
-            found = self.nodes[key] = _Node(key, state, self.card.needed - points)
+            found = self.nodes[key] = _Node(key, state, self.goal - points)
         return found
 
     def steps(self, node: _Node) -> list[tuple[int, int, _Node]]:
@@ -175,6 +206,13 @@ class _Search:
                 if _legal(world, name, which, state)
             ]
         return node.steps
+
+    def reached(self, actions: Sequence[tuple[str, int]]) -> int:
+        """The points after `actions`."""
+        state = self.start.state
+        for name, which in actions:
+            state = _apply(self.world, name, which, state)
+        return self.goal - self.node(state).lacking
 
     def best(self) -> list[tuple[str, int]] | None:
         """The actions of the best plan; None if there is none."""
@@ -234,11 +272,9 @@ class _Search:
         return None
 
 
-def _relevant(card: _Card, start: State, allowed: Mapping[str, Sequence[int]]) -> set[str]:
-    """The functions that make a difference; all that are allowed if the points at the start are enough."""
+def _relevant(card: _Card, allowed: Mapping[str, Sequence[int]]) -> set[str]:
+    """The functions that make a difference."""
     possible = {name for name, which in allowed.items() if which}
-    if sum(_points(card, start).values()) >= card.needed:
-        return possible
     wanted, found = set(card.entries), set[str]()
     while True:
         more = {name for name in possible - found if not wanted.isdisjoint(card.changes[name])}

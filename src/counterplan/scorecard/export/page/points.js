@@ -4,7 +4,7 @@
 
 function makePoints(world, card) {
   const { features, functions, longest } = world;
-  const { needed, mutable } = card;
+  const { needed, even, mutable } = card;
   const FINE = 1e-9;
   const actions = functions.flatMap((doing, index) => doing.arguments.map((_, which) => ({ index, which })));
   actions.forEach((action, number) => { action.number = number; });
@@ -202,9 +202,26 @@ function makePoints(world, card) {
   }
 
   // The search, which pauses after each state: a generator that returns a plan. A label is a way to a state.
-  function* search(start, { cannot = new Set(), weights = {}, limit = 300000 } = {}) {
+  // If no plan leads to enough points, the goal is the most within reach, found by bisection, unless `strict`.
+  function* search(start, { strict = false, ...options } = {}) {
+    const goal = required(start);
+    let found = yield* attempt(start, options, goal);
+    if (strict || found.status !== "not_found") return found;
+    let low = Math.min(Math.max(even, points(start) + 1), goal), high = goal - 1;
+    while (low <= high) {
+      const middle = Math.floor((low + high + 1) / 2);
+      const next = yield* attempt(start, options, middle);
+      if (next.status === "gave_up") return next.steps.length ? { ...next, short: true } : next;
+      if (next.status === "found") [found, low] = [{ ...next, short: true }, next.points + 1];
+      else high = middle - 1;
+    }
+    return found;
+  }
+
+  // The cheapest way to so many points.
+  function* attempt(start, { cannot = new Set(), weights = {}, limit = 300000 }, goal) {
     const task = makeTask(start, cannot, weights);
-    const seen = new Map(), queue = makeQueue(), goal = required(start);
+    const seen = new Map(), queue = makeQueue();
     let best = null, made = 0;
 
     function add(state, cost, path, last) {
@@ -291,7 +308,7 @@ function makePoints(world, card) {
         const more = [...without, name].sort();
         if (tried.has(more.join("\n"))) continue;
         tried.add(more.join("\n"));
-        const next = yield* search(start, { ...options, cannot: new Set([...cannot, ...more]) });
+        const next = yield* search(start, { ...options, strict: !first.short, cannot: new Set([...cannot, ...more]) });
         if (next.status === "gave_up") return { plans: found.slice(1), complete: false };
         if (next.status === "found") open.push({ without: more, plan: next });
       }

@@ -91,8 +91,8 @@ views.card = (data, world, page) => {
       timeline(plan, (step) => [make("p", { className: "points" }, ...(step.gained > 0
         ? [make("strong", { text: `${signed(step.gained)} points` }), make("span", { text: `${step.total} so far` })]
         : [make("span", { text: `${step.gained < 0 ? `${signed(step.gained)} points` : "No points"} by itself: it makes a later step possible or easier` })]))], [
-        make("p", { className: "what", text: `Stop here: with ${points(plan.points)}, the decision should now be ${data.goal}` }),
-        make("p", { className: "why", text: `because ${engine.required(state)} are enough` }),
+        make("p", { className: "what", text: `Stop here: with ${points(plan.points)}, the decision ${plan.short ? "may" : "should"} now be ${data.goal}` }),
+        make("p", { className: "why", text: plan.short ? `because ${engine.required(state)} are out of your reach, and these are the most within it` : `because ${engine.required(state)} are enough` }),
       ]),
       ...gave, ...besides(plan, state, options),
       make("p", { className: "caution", text: "Worked out from points; not checked with the model that decides. Have it checked before you rely on it." }),
@@ -127,7 +127,7 @@ views.card = (data, world, page) => {
       const some = [];
       for (const one of tries) {
         const allowed = new Set([...cannot].filter((name) => !one.names.includes(name)));
-        const plan = yield* engine.search(state, { cannot: allowed, weights });
+        const plan = yield* engine.search(state, { cannot: allowed, weights, strict: true });
         if (plan.status === "found") some.push({ ...one, plan });
       }
       return some;
