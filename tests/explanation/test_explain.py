@@ -111,7 +111,7 @@ def test_every_step_has_a_reason_and_it_is_true(plans: Plans) -> None:
     explained = explain(plans, GERMAN.problem, box, ask=True)
     steps = sum(len(plan.steps) for plan in plans)
     assert steps > 25
-    assert explained.reasons == {"rule": 0, "points": 0, "contrast": steps, "none": 0}
+    assert explained.reasons == {"rule": 0, "card": 0, "points": 0, "contrast": steps, "none": 0}
     assert 0 < box.queries <= steps
     assert explained.queries == plans.queries + box.queries
     for plan in explained:

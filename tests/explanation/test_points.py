@@ -116,7 +116,7 @@ def check_options(problem: Problem, box: BlackBox, plan: Plan) -> None:
 def test_parts_add_up_and_one_source_explains_a_plan(explained: Plans) -> None:
     steps = int(explained.lengths.sum())
     assert steps > 30
-    assert explained.reasons == {"rule": 0, "points": steps, "contrast": 0, "none": 0}
+    assert explained.reasons == {"rule": 0, "card": 0, "points": steps, "contrast": 0, "none": 0}
     for plan in explained:
         if not plan.steps:
             continue
