@@ -13,8 +13,13 @@ PERSON := 46
 demo: $(READY)
 	$(BIN)/counterplan fit german --out demo --force
 	@echo
-	@echo "What was learned, written down as a program that people can read, and its card:"
-	$(BIN)/counterplan distil demo
+	@echo "What was learned, written down as a card of points, which fits a page:"
+	$(BIN)/counterplan distil demo --form card > demo/card.txt
+	$(BIN)/counterplan show demo --form card
+	@echo
+	@echo "And as a program, rules that people can read:"
+	$(BIN)/counterplan distil demo > demo/program.txt
+	$(BIN)/counterplan show demo --form program
 	@echo
 	@echo "What is recommended to person $(PERSON), who needs more than one step:"
 	$(BIN)/counterplan recommend demo --person $(PERSON) --json demo/plan.json --csv demo/plan.csv
@@ -22,16 +27,23 @@ demo: $(READY)
 	@echo "The least possible effort, proved by exact search:"
 	$(BIN)/counterplan recommend german --person $(PERSON) --planner exact
 	@echo
-	@echo "What the program alone says, which asks nobody:"
+	@echo "What the card alone says, which asks nobody:"
+	$(BIN)/counterplan recommend demo --person $(PERSON) --planner card --budget 0 --refused
+	@echo
+	@echo "The card, checked with the model at most three times:"
+	$(BIN)/counterplan recommend demo --person $(PERSON) --planner card --refused
+	@echo
+	@echo "What the program alone says, which asks nobody either:"
 	$(BIN)/counterplan recommend demo --person $(PERSON) --planner program --refused
 	@echo
 	@echo "And whether that holds: the cascade checks it, and looks for another plan if it does not:"
 	$(BIN)/counterplan recommend demo --person $(PERSON) --planner cascade --refused
 	@echo
-	$(BIN)/counterplan export demo --to demo/program.html
-	@echo "Look at demo/learning.png, demo/reliability.png, demo/plan.json and demo/plan.csv."
-	@echo "The program as a page, for any browser, without a network:"
-	@echo "  file://$(CURDIR)/demo/program.html"
+	$(BIN)/counterplan export demo --form card --to demo/card.svg
+	$(BIN)/counterplan export demo --to demo/page.html
+	@echo "Look at demo/card.svg, demo/learning.png, demo/reliability.png, demo/plan.json and demo/plan.csv."
+	@echo "The card and the program as a page, which plans with you, in any browser, without a network:"
+	@echo "  file://$(CURDIR)/demo/page.html"
 
 # The edit loop: lint, types and the fast tests, in under a minute on two cores.
 check: lint

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = (
     "causal-graph.md",
+    "card.md",
     "reading-a-program.md",
     "adding-a-planner.md",
     "adding-a-benchmark.md",
