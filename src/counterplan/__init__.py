@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from counterplan.problem import People, Problem
     from counterplan.program import Program
     from counterplan.recourse import Quality, QualitySettings, Recourse
+    from counterplan.scorecard import Scorecard
     from counterplan.storage.answer_cache import LabelledStates
     from counterplan.storage.workspace import Workspace
     from counterplan.surrogate import Surrogate
@@ -99,6 +100,7 @@ __all__ = [
     "Recourse",
     "Replay",
     "Robustness",
+    "Scorecard",
     "SearchPlanner",
     "SettingError",
     "Status",
@@ -156,6 +158,7 @@ _MODULES = {
     ),
     "problem": ("People", "Problem"),
     "program": ("Program",),
+    "scorecard": ("Scorecard",),
     "recourse": ("Quality", "QualitySettings", "Recourse"),
     "surrogate": ("Surrogate",),
     "surrogate.acquisition": ("GuideSettings",),
