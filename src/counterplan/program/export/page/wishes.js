@@ -54,8 +54,8 @@ function makeWishes(data, world, answer) {
     const reset = make("button", { type: "button", id: "reset", text: "Reset" });
     const sliders = new Map(), wholes = [];
     function one(index) {
-      const { name, spoken } = functions[index];
-      const heading = make("span", { className: "name", id: `doing-${index}`, text: spoken });
+      const { name } = functions[index];
+      const heading = make("span", { className: "name", id: `doing-${index}`, text: world.doing(name) });
       const slider = make("input", { type: "range", id: `hard-${index}`, min: 0, max: HARD.length - 1, step: 1, value: USUAL });
       const words = make("span", { className: "how", "aria-hidden": "true" });
       slider.setAttribute("aria-labelledby", `doing-${index}`);

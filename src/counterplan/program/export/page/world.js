@@ -109,7 +109,13 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     return doing.phrase.replace(/\{(argument|amount|before|after)\}/g, (_, word) => words[word]);
   }
 
-  return { features, functions, causes, longest, legal, apply, cost, easier, derive, within, say };
+  // What a function does, in words: by the feature that it changes, or by its name if others change it too.
+  function doing(name) {
+    const { target, spoken } = functions.find((one) => one.name === name);
+    return functions.filter((one) => one.target === target).length > 1 ? spoken : `Change ${features[target].label}`;
+  }
+
+  return { features, functions, causes, longest, legal, apply, cost, easier, derive, within, say, doing };
 }
 
 // Halves go to the even neighbour.

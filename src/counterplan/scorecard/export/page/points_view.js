@@ -25,7 +25,6 @@ views.card = (data, world, page) => {
   const points = (count) => counted(count, "point");
   const signed = (count) => (count < 0 ? `−${-count}` : `+${count}`);
   const did = (plan) => [...new Set(plan.steps.map((step) => step.function))];
-  const spoken = (name) => world.functions.find((doing) => doing.name === name).spoken;
   let stop = () => {}, later;
 
   function show(wishes) {
@@ -152,7 +151,7 @@ views.card = (data, world, page) => {
   }
 
   function way(plan, first) {
-    const apart = plan.cost - first.cost, without = did(first).filter((name) => !did(plan).includes(name)).map(spoken);
+    const apart = plan.cost - first.cost, without = did(first).filter((name) => !did(plan).includes(name)).map(world.doing);
     const compared = apart < 0.05 ? "the same effort" : `${effort(apart)} more effort`;
     return make("li", {},
       make("h3", {}, `${steps(plan.steps.length)}, effort ${effort(plan.cost)} `, make("span", { text: compared })),
