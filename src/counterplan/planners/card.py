@@ -90,6 +90,8 @@ class CardPlanner(Planner):
         guided = surrogate is not None and fall_through and queries
         self._next = GuidedPlanner(problem, self.box, surrogate) if guided and surrogate is not None else None
         """Plans for people without a plan after these queries."""
+        self._explains = surrogate is None
+        """Whether the card explains plans that are verified; with a surrogate, `explain` does, by every answer."""
 
     @property
     def uses_scores(self) -> bool:
@@ -108,6 +110,7 @@ class CardPlanner(Planner):
         if self._next is None:
             return self._verified(task)
         alone = CardPlanner(self.problem, self.box, self.card, queries=self.queries, policy=self.policy)
+        alone._explains = self._explains
         return CascadePlanner(self.problem, self.box, [alone, self._next]).search(task)
 
     def _unverified(self, task: PlanningTask) -> PlanColumns:
@@ -120,12 +123,15 @@ class CardPlanner(Planner):
         if within.any():
             rows = np.flatnonzero(within)
             part, _ = self._cheapest(replace(task.take(rows), progress=no_progress), most[rows])
-            part.cautions = Coded.of(
-                f"No plan leads to {self.card.needed:,} points: {count:,} are the most within reach."
-                for count in most[rows].tolist()
-            )
             columns.put(rows, part)
-        columns.status = [status if status is Status.FOUND else Status.NOT_FOUND for status in columns.status]
+        found = [status is Status.FOUND for status in columns.status]
+        columns.status = [Status.FOUND if is_found else Status.NOT_FOUND for is_found in found]
+        steps = f"{self.problem.max_actions} step{'s' * (self.problem.max_actions > 1)}"
+        nothing = f"There is no way to enough points in at most {steps}."
+        columns.cautions = Coded.of(
+            (_within_reach(self.card.needed, count) if is_within else None) if is_found else nothing
+            for is_found, is_within, count in zip(found, within.tolist(), most.tolist(), strict=True)
+        )
         columns.verified[:], columns.optimal[:], columns.lower_bound[:], columns.queries[:] = False, False, 0.0, 0
         columns.reasons = card_reasons(self.card, starts, columns.actions)
         return columns
@@ -153,6 +159,8 @@ class CardPlanner(Planner):
         for rows, frontier in self._batches(task):
             _CardSearch(frontier, self.card, self.policy, most).run(oracle, rows, columns)
             task.progress(len(rows))
+        if self._explains:
+            columns.reasons = card_reasons(self.card, task.people.states, columns.actions, verified=True)
         return columns
 
     def _batches(self, task: PlanningTask) -> list[tuple[Ints, Frontier]]:
@@ -166,7 +174,11 @@ class CardPlanner(Planner):
 
 
 def _no_model(people: object) -> object:
-    raise ModelError("there is no model to query: pass one to the card planner, or plan with queries=0")
+    raise ModelError("there is no model to query: pass one, or plan with queries=0 and refused=True")
+
+
+def _within_reach(needed: int, most: int) -> str:
+    return f"No plan leads to {needed:,} points: {most:,} are the most within reach."
 
 
 @dataclass

@@ -47,7 +47,9 @@ def points_text(plan: Plan) -> str:
     if len(gains) < len(reasons) or reasons[0] is None:
         return ""
     where = " on the card" if reasons[0].source == "card" else " (estimated)"
-    short = f"You are {reasons[0].needed} points short{where}."
+    if not reasons[0].needed:
+        return ""
+    short = f"You are {reasons[0].needed} point{'s' * (reasons[0].needed != 1)} short{where}."
     if len(gains) == 1:
         return f"{short} This step brings {gains[0]}."
     signed = "".join(f" {'−' if gain < 0 else '+'} {abs(gain)}" for gain in gains[1:])

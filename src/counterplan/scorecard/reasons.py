@@ -13,8 +13,8 @@ from counterplan.scorecard.scorecard import Scorecard
 from counterplan.search.orders import NO_ACTION
 
 
-def card_reasons(card: Scorecard, starts: Floats, actions: Ints) -> Coded[StepReason]:
-    """The reasons of plans that reach enough points.
+def card_reasons(card: Scorecard, starts: Floats, actions: Ints, *, verified: bool = False) -> Coded[StepReason]:
+    """The reasons of plans of a card.
 
     Parameters
     ----------
@@ -22,15 +22,18 @@ def card_reasons(card: Scorecard, starts: Floats, actions: Ints) -> Coded[StepRe
     starts : array of shape [B, F]
     actions : int array of shape [B, T]
         Padded with NO_ACTION.
+    verified : bool, default=False
+        Whether the model confirmed the plans, whatever the number of points that they reach.
 
     Returns
     -------
     Coded of shape [B, T]
-        The gains of a plan's steps add up to at least what the person lacks.
+        The gains of the steps of a plan that is not verified add up to what the person lacks, or the most within reach.
     """
     transitions, states = card.problem.transitions, starts
     before = card.points(starts)
-    short = np.broadcast_to((card.required(starts) - before)[:, None], actions.shape)
+    lacking = np.zeros(len(starts), np.int64) if verified else np.maximum(card.needed - before, 0)
+    short = np.broadcast_to(lacking[:, None], actions.shape)
     gains = np.zeros(actions.shape, np.int64)
     for t in range(actions.shape[1]):
         states = transitions.apply(states, np.where(actions[:, t] == NO_ACTION, transitions.stop, actions[:, t]))
@@ -45,11 +48,18 @@ def card_reasons(card: Scorecard, starts: Floats, actions: Ints) -> Coded[StepRe
 
 
 def _reason(gain: int, short: int) -> StepReason:
-    """The reason of a step that brings `gain` of the `short` points that a person lacks."""
-    if gain > 0:
-        text = f"it brings {gain} of the {short} points that are missing on the card"
-    elif gain == 0:
+    """The reason of a step that brings `gain` of the `short` points that a person lacks; 0 if none are missing."""
+    if gain == 0:
         text = "it brings no points itself, but the steps after it depend on it"
+    elif gain < 0:
+        text = f"it takes {_count(-gain)} away, but the steps after it depend on it"
+    elif 0 < gain < short:
+        text = f"it brings {gain} of the {short} points that are missing on the card"
     else:
-        text = f"it takes {-gain} points away, but the steps after it depend on it"
-    return text, Reason("card", "", ({"points": gain, "needed": short},), gain, short)
+        text = f"it brings {_count(gain)} on the card"
+    facts = {"points": gain} | ({"needed": short} if short else {})
+    return text, Reason("card", "", (facts,), gain, short or None)
+
+
+def _count(points: int) -> str:
+    return "1 point" if points == 1 else f"{points} points"

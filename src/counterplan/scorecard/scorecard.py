@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from counterplan.errors import SettingError
-from counterplan.problem import Problem
+from counterplan.problem import PeopleTable, Problem
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.program.model_card import ModelCard
 from counterplan.scorecard import io
@@ -166,28 +166,29 @@ class Scorecard:
         even = self.shift / self.slope
         return math.ceil(even) if even < self.needed else self.needed
 
-    def parts(self, states: Floats) -> Ints:
+    def parts(self, states: Floats | PeopleTable) -> Ints:
         """Points by feature.
 
         Parameters
         ----------
-        states : array of shape [n, F]
+        states : array of shape [n, F], or table of people
 
         Returns
         -------
         int array of shape [n, len(features)]
         """
+        states = states if isinstance(states, np.ndarray) else self.problem.read(states).states
         parts = np.zeros((len(states), len(self.features)), np.int64)
         for place, one in enumerate(self.features):
             parts[:, place] = one(states[:, one.feature])
         return parts
 
-    def points(self, states: Floats) -> Ints:
+    def points(self, states: Floats | PeopleTable) -> Ints:
         """Points in all.
 
         Parameters
         ----------
-        states : array of shape [n, F]
+        states : array of shape [n, F], or table of people
 
         Returns
         -------
@@ -222,12 +223,12 @@ class Scorecard:
         """
         return np.asarray(np.clip(self.even, self.points(starts) + 1, self.required(starts)))
 
-    def logit(self, states: Floats) -> Floats:
+    def logit(self, states: Floats | PeopleTable) -> Floats:
         """Log odds of a favourable decision.
 
         Parameters
         ----------
-        states : array of shape [n, F]
+        states : array of shape [n, F], or table of people
 
         Returns
         -------
