@@ -113,6 +113,7 @@ def test_built_in_planners_are_entry_points_of_the_same_group() -> None:
         "search": ("agent",),
         "policy": ("agent",),
         "program": ("program",),
+        "card": ("card",),
     }
 
 

@@ -26,7 +26,7 @@ def test_asks_nothing_and_promises_nothing() -> None:
         if plan.steps:
             assert "should change the decision" in str(plan)
             assert str(plan).endswith("Not checked with the model. No question was asked.")
-    assert plans.reasons == {"rule": plans.lengths.sum(), "points": 0, "contrast": 0, "none": 0}
+    assert plans.reasons == {"rule": plans.lengths.sum(), "card": 0, "points": 0, "contrast": 0, "none": 0}
     asked = planner.plan(PEOPLE)
     assert asked.queries == len(PEOPLE), "whether they are refused, and nothing else"
     assert all(plan.queries == 1 for plan in asked)

@@ -173,7 +173,7 @@ def test_counts_reasons(longest: Plan) -> None:
         replace(step, reason="so", because=Reason("rule" if i else "contrast")) for i, step in enumerate(longest.steps)
     )
     both = Plans((replace(longest, steps=steps), longest))
-    assert both.reasons == {"rule": len(steps) - 1, "points": 0, "contrast": 1, "none": len(steps)}
+    assert both.reasons == {"rule": len(steps) - 1, "card": 0, "points": 0, "contrast": 1, "none": len(steps)}
     words_only = Plans((replace(longest, steps=(Step("F", 1, 1.0, "F", {}, {}, reason="so"),)),))
-    assert words_only.reasons == {"rule": 0, "points": 0, "contrast": 0, "none": 1}
+    assert words_only.reasons == {"rule": 0, "card": 0, "points": 0, "contrast": 0, "none": 1}
     assert words_only.to_frame()["reason"].tolist() == ["so"]

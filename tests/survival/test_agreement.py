@@ -272,6 +272,8 @@ def test_every_planner_plans_for_an_agreement(name: str) -> None:
     people = german().refused_test.head(12)
     source = learned()
     parts = {"agent": source.agent_, "surrogate": source.surrogate_, "program": source.program_}
+    if name == "card":
+        parts["card"] = source.distil(german().train, form="card", traces=200)
     recourse = Recourse(german().problem, Agreement(MODELS, at_least=2), **parts)
     planner = recourse.planner(name)
     if name == "evolution":

@@ -50,9 +50,9 @@ def card_reasons(card: Scorecard, starts: Floats, actions: Ints, *, verified: bo
 def _reason(gain: int, short: int) -> StepReason:
     """The reason of a step that brings `gain` of the `short` points that a person lacks; 0 if none are missing."""
     if gain == 0:
-        text = "it brings no points itself, but the steps after it depend on it"
+        text = "it brings no points by itself, but is part of the way with the least effort"
     elif gain < 0:
-        text = f"it takes {_count(-gain)} away, but the steps after it depend on it"
+        text = f"it takes {_count(-gain)} away by itself, but is part of the way with the least effort"
     elif 0 < gain < short:
         text = f"it brings {gain} of the {short} points that are missing on the card"
     else:

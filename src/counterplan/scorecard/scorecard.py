@@ -16,7 +16,6 @@ from counterplan.problem.transitions import Floats, Ints
 from counterplan.program.model_card import ModelCard
 from counterplan.scorecard import io
 from counterplan.scorecard.parts import CardFeature
-from counterplan.scorecard.text import card_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,6 +141,8 @@ class Scorecard:
 
     def to_text(self) -> str:
         """The card as a table that fits one page: features, their values, and the points of these."""
+        from counterplan.scorecard.text import card_text
+
         return card_text(self)
 
     def __str__(self) -> str:
