@@ -121,7 +121,9 @@ def test_the_card_on_the_command_line(folder: Path, tmp_path: Path, run) -> None
 def test_a_page_of_both(folder: Path, tmp_path: Path, run) -> None:
     assert run("distil", folder, "--traces", 200, "--rounds", 1).code == 0
     assert Workspace(folder).holds(PROGRAM)
-    assert "leaves" in run("show", folder).out
+    shown = run("show", folder).out
+    assert "leaves" in shown
+    assert f"There is a card as well: counterplan show {folder} --form card" in shown
     assert "Add up the points of your values" in run("show", folder, "--form", "card").out
     assert run("export", folder, "--to", tmp_path / "both.html").code == 0
     both = (tmp_path / "both.html").read_text()

@@ -156,6 +156,11 @@ def test_weights_change_the_plan() -> None:
     assert plans[0].actions == ["ADD=5"]
 
 
+def test_a_card_is_a_scorecard() -> None:
+    with pytest.raises(SettingError, match="'card' must be a Scorecard"):
+        CardPlanner(PROBLEM, None, None)  # type: ignore[arg-type]
+
+
 def test_without_a_model_nothing_can_be_queried() -> None:
     with pytest.raises(ModelError, match="no model to query"):
         CardPlanner(LINE, None, CARD, queries=1).plan(PEOPLE, refused=True)

@@ -129,6 +129,8 @@ def show(
         return
     echo(shown.to_text())
     echo(f"\nIts model card:\n{card_text(shown.model_card)}")
+    if form is None and isinstance(shown, Program) and _both(folder, target) is not None:
+        echo(f"\nThere is a card as well: counterplan show {folder} --form card")
 
 
 def export(

@@ -80,6 +80,8 @@ class CardPlanner(Planner):
         policy: FewQueries | None = None,
     ) -> None:
         super().__init__(problem, _no_model if box is None else box)
+        if not isinstance(card, Scorecard):
+            raise SettingError(f"'card' must be a Scorecard, as distil(people, form='card') makes it, not {card!r}")
         if card.problem.fingerprint != problem.fingerprint:
             raise SettingError(
                 f"the card was made for another problem ({card.problem.name}), not for {problem.name}; distil it again"
