@@ -158,7 +158,7 @@ def test_weights_change_the_plan() -> None:
 
 def test_a_card_is_a_scorecard() -> None:
     with pytest.raises(SettingError, match="'card' must be a Scorecard"):
-        CardPlanner(PROBLEM, None, None)  # type: ignore[arg-type]
+        CardPlanner(LINE, None, None)  # type: ignore[arg-type]
 
 
 def test_without_a_model_nothing_can_be_queried() -> None:
