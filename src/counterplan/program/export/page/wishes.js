@@ -37,6 +37,8 @@ function makeWishes(data, world, answer) {
 
   const title = (text) => make("legend", { text });
   const note = (text) => make("p", { className: "note", text });
+  // Shown only with one of the parts of the page.
+  const only = (part, element) => { element.setAttribute("data-part", part); return element; };
 
   // A switch for each function.
   function switches() {
@@ -72,7 +74,8 @@ function makeWishes(data, world, answer) {
       boxes[index].setAttribute("aria-describedby", heading.id);
       const row = make("div", { className: "doing" }, heading,
         make("label", { className: "cannot" }, boxes[index], "I cannot do this"),
-        make("span", { className: "ends" }, make("span", { text: "easier" }), slider, make("span", { text: "harder" })), words);
+        only("card", make("span", { className: "ends" }, make("span", { text: "easier" }), slider, make("span", { text: "harder" }))),
+        only("card", words));
       rows.set(index, row);
       return row;
     }
@@ -100,7 +103,9 @@ function makeWishes(data, world, answer) {
       answer();
     });
     return [title("How hard is this for you?"),
-      make("div", { className: "row" }, note("Move a slider if something is easier or harder for you than for most people. The plan follows at once."), reset),
+      make("div", { className: "row" },
+        only("card", note("Move a slider if something is easier or harder for you than for most people. The plan follows at once.")),
+        only("program", note("Rules avoid what you cannot do. They do not ask how hard the rest is for you; points do.")), reset),
       ...groups];
   }
 

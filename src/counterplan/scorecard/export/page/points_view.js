@@ -91,7 +91,7 @@ views.card = (data, world, page) => {
         ? [make("strong", { text: `${signed(step.gained)} points` }), make("span", { text: `${step.total} so far` })]
         : [make("span", { text: `${step.gained < 0 ? `${signed(step.gained)} points` : "No points"} by itself: it makes a later step possible or easier` })]))], [
         make("p", { className: "what", text: `Stop here: with ${points(plan.points)}, the decision ${plan.short ? "may" : "should"} now be ${data.goal}` }),
-        make("p", { className: "why", text: plan.short ? `because ${engine.required(state)} are out of your reach, and these are the most within it` : `because ${engine.required(state)} are enough` }),
+        make("p", { className: "why", text: engine.points(state) >= needed ? "because that is more than you have" : plan.short ? `because ${engine.required(state)} are out of your reach, and these are the most within it` : `because ${engine.required(state)} are enough` }),
       ]),
       ...gave, ...besides(plan, state, options),
       make("p", { className: "caution", text: "Worked out from points; not checked with the model that decides. Have it checked before you rely on it." }),
