@@ -191,7 +191,6 @@ def test_nothing_helps_is_said_plainly(opened: Open) -> None:
     assert page.locator("#others").is_hidden()
     page = opened(to_html(card=replace(card, needed=1)))
     assert "You have enough points already" in result.inner_text()
-    now = int(card.points(card.problem.read(person).states)[0])
     assert shown(page)[:-1] == [step.text for step in cards.planned(replace(card, needed=1), person)[0].steps]
     assert "because that is more than you have" in result.inner_text(), "a refused person needs more than they have"
 
