@@ -89,18 +89,20 @@ def preferences(rows: Rows) -> None:
     names = [name for name in COLOURS if any(row["benchmark"] == name for row in rows)]
     figure = Figure(figsize=(1 + 4.6 * len(names), 3.8), layout="constrained")
     for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        for place, prefer in enumerate(dict.fromkeys(row["prefer"] for row in rows)):
+        marks = {}
+        for prefer in dict.fromkeys(row["prefer"] for row in rows):
             group = [row for row in rows if row["benchmark"] == name and row["prefer"] == prefer]
-            if not group:
-                continue
-            ratio, success = (sum(row["program"][key] for row in group) / len(group) for key in ("ratio", "success"))
-            features, size = (sum(row[key] for row in group) / len(group) for key in ("rule", "leaves"))
+            if group:
+                means = [sum(row["program"][key] for row in group) / len(group) for key in ("ratio", "success")]
+                marks[f"{prefer}\n{sum(row['leaves'] for row in group) / len(group):.0f} leaves"] = means
+        for text, (ratio, success) in marks.items():
+            crowded = any(0 < high - success < 0.05 and abs(far - ratio) < 0.1 for far, high in marks.values())
             axis.plot(ratio, success, marker=MARKS[name], markersize=8, color=COLOURS[name])
             axis.annotate(
-                f"{prefer}\n{features:.1f} features, {size:.0f} leaves",
+                text,
                 (ratio, success),
                 textcoords="offset points",
-                xytext=(0, 8 if place % 2 == 0 else -28),
+                xytext=(0, -28 if crowded else 8),
                 fontsize=9,
                 ha="center",
             )
