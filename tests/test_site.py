@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import browsing
 import counterplan
 
 pytest.importorskip("mkdocs")
@@ -63,22 +63,17 @@ def test_documents_every_public_name(site: Path) -> None:
         assert re.search(rf'id="counterplan\.{name}[".]', pages), f"{name} is on no page of docs/api"
 
 
-def test_search_works_without_a_server(site: Path) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("Chromium is not installed")
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        page = browser.new_page()
-        fetched: list[str] = []
-        errors: list[str] = []
-        page.on("request", lambda request: fetched.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto((site / "index.html").as_uri())
-        page.click("input[name=query]")
-        page.keyboard.type("surrogate")
-        page.wait_for_selector(".md-search-result__item", timeout=20_000)
-        browser.close()
+@browsing.needs_chromium
+def test_search_works_without_a_server(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    fetched: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((site / "index.html").as_uri())
+    page.click("input[name=query]")
+    page.keyboard.type("surrogate")
+    page.wait_for_selector(".md-search-result__item", timeout=20_000)
+    page.close()
     assert errors == []
     assert [url for url in fetched if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
