@@ -108,7 +108,7 @@ def demonstrate(
 ) -> Demonstrations:
     """Plan on the surrogate for refused people like `people`, in `jobs` processes; those without one are dropped.
 
-    Those for whom an exhaustive search shows that there is none are returned apart. `logit` gives the log odds [n]
+    People without one, by exhaustive search, are returned separately. `logit` gives the log odds [n]
     that the ends of plans [n, F] are successful; default: those of the surrogate.
     `progress` is called with the number of plans made so far and of all plans.
     """

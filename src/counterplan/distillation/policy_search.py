@@ -42,7 +42,7 @@ class PolicySearchSettings:
     failure_penalty : float, default=7.0
         Loss of a plan that fails, in units of the least cost.
     useless_penalty : float, default=3.0
-        Loss of a plan for a person for whom the surrogate predicts that no plan holds. Getting none is not a loss then.
+        Loss of a plan of a person without recourse according to the surrogate; no plan is not a loss then.
     max_rows : int, default=16_000
         Most visits from which a tree is grown.
     demonstration_share : float, default=0.1

@@ -330,6 +330,6 @@ class ScorecardDistiller(Distiller):
 
 
 _NEGLIGIBLE = 0.02
-"""Share of people for whom more points are not demanded, where the demanded share is out of reach."""
+"""Success that is given up for fewer points, where the demanded success is out of reach."""
 _NEEDED_PEOPLE = 400
 """People whose plans decide which number of points is enough."""

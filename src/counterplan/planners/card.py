@@ -40,7 +40,7 @@ class CardPlanner(Planner):
     favourable, or, where there is none, with the most points within reach, if these make a favourable decision as
     likely as not; it is not `verified`, and needs neither a model nor anything learned but the card. Otherwise the log
     odds of the card select the queries, so that the expected cost of the best plan confirmed is least, and a surrogate,
-    if there is one, guides further queries about people for whom nothing was confirmed.
+    if there is one, guides further queries about people without a confirmed plan.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class TrialPeople(NamedTuple):
 
 
 class GivenUp(NamedTuple):
-    """People in the trial to whom a program gave no plan."""
+    """People in the trial without a plan of the program."""
 
     people: int
     with_plan: int
@@ -75,7 +75,7 @@ class ModelCard:
     tried_on : TrialPeople, optional
         Number of people that it was tried on.
     given_up : GivenUp, optional
-        Number of these people to whom it gave no plan.
+        Number of these people without a plan of the program.
     success : float, optional
         Share of the people with a known plan whose plan from the program holds.
     cost_ratio : float, optional

@@ -61,16 +61,16 @@ function makeWishes(data, world, answer) {
       const slider = make("input", { type: "range", id: `hard-${index}`, min: 0, max: HARD.length - 1, step: 1, value: USUAL });
       const words = make("span", { className: "how", "aria-hidden": "true" });
       slider.setAttribute("aria-labelledby", `doing-${index}`);
-      const told = () => {
+      const update = () => {
         const [weight, text] = HARD[slider.value];
         words.textContent = text;
         slider.setAttribute("aria-valuetext", text);
         if (weight === 1) delete weights[name];
         else weights[name] = weight;
       };
-      told();
-      slider.addEventListener("input", () => { told(); answer(); });
-      sliders.set(index, () => { slider.value = USUAL; told(); });
+      update();
+      slider.addEventListener("input", () => { update(); answer(); });
+      sliders.set(index, () => { slider.value = USUAL; update(); });
       boxes[index].setAttribute("aria-describedby", heading.id);
       const row = make("div", { className: "doing" }, heading,
         make("label", { className: "cannot" }, boxes[index], "I cannot do this"),
@@ -94,7 +94,7 @@ function makeWishes(data, world, answer) {
       return make("div", { className: "together" }, ...(own.length > 1 ? [keep(features[target].label, own)] : []), ...own.map(one));
     });
     refresh = () => {
-      wholes.forEach((told) => told());
+      wholes.forEach((update) => update());
       shown.forEach((index) => { byId(`hard-${index}`).disabled = boxes[index].checked; });
     };
     reset.addEventListener("click", () => {
