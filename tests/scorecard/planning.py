@@ -44,7 +44,7 @@ def wishes(problem: Problem, people: int, seed: int) -> tuple[dict[int, list[str
 def best_plans(card: Scorecard, people: People, forbid: Any = (), weights: pd.DataFrame | None = None) -> Planned:
     """The plans of the card without queries."""
     planner = CardPlanner(card.problem, None, card, queries=0)
-    plans = planner.plan(people, forbid=forbid, cost_weights=weights, refused=True)
+    plans = planner.plan(people, forbid=forbid, weights=weights, refused=True)
     return [
         (
             plan.status.value,

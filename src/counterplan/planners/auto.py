@@ -169,6 +169,7 @@ class AutoPlanner(Planner):
     name: ClassVar[str] = "auto"
     chooses: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
 
     def __init__(
         self,

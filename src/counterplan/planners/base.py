@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
+from counterplan.personal.alternatives import Alternatives, read_alternatives
+from counterplan.personal.weights import WeightsLike, read_weights
+from counterplan.planners.task import PlanningTask, ProgressCallback, is_whole, no_progress
 from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
@@ -21,7 +22,7 @@ from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.survival.estimator import NoEstimate, SurvivalEstimator
 from counterplan.survival.execution import ExecutionEstimator, ExecutionLike, ExecutionNoise
-from counterplan.survival.goal import SurvivalGoal, SurvivalLike, survival_goal
+from counterplan.survival.goal import SurvivalGoal, SurvivalLike, read_weight, survival_goal
 from counterplan.survival.statement import state_survival
 
 __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
@@ -58,6 +59,8 @@ class Planner(ABC):
     uses_survival : bool
         Whether plans can weigh survival against cost; the same applies to a cascade. The plans of other planners state
         their survival, and that they were not planned for it.
+    uses_alternatives : bool
+        Whether several plans of different kinds can be found for a person.
     survival : SurvivalEstimator or None
         Estimates the survival of plans; assigned by `Recourse`. None: plans say nothing about survival.
     """
@@ -68,6 +71,7 @@ class Planner(ABC):
     chooses: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = False
+    uses_alternatives: ClassVar[bool] = False
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem
@@ -80,7 +84,8 @@ class Planner(ABC):
         *,
         forbid: Forbid = (),
         allowed: Bools | None = None,
-        cost_weights: npt.ArrayLike | None = None,
+        weights: WeightsLike | None = None,
+        alternatives: int | Alternatives | None = None,
         budget: int | None = None,
         refused: bool = False,
         survival: SurvivalLike | None = None,
@@ -99,10 +104,14 @@ class Planner(ABC):
             Functions or actions that nobody may take; or, by index label, that one person may not take.
         allowed : bool array of shape [B, A], optional
             The same as a mask.
-        cost_weights : array of shape [B, A] or DataFrame, optional
-            Factors from 1e-6 to 1e6 on the cost of each action for each person. The cost of a step is its cost in the
-            problem times its weight, rounded to 9 decimals. A DataFrame has the index labels of the people, and
-            functions or actions as columns; actions without a column have weight 1.
+        weights : mapping, DataFrame or array of shape [B, A], optional
+            Factors from 0.01 to 100 on the cost of functions or actions: `{"CHANGE_JOB": 2}` for everybody, the same
+            by index label, `{7: {"CHANGE_JOB": 2}}`, or a DataFrame with the index labels of the people and functions
+            or actions as columns. The cost of a step is its cost in the problem times its weight, rounded to 9
+            decimals.
+        alternatives : int or Alternatives, optional
+            Most plans of each person: the cheapest, and others that use other functions, chosen to minimize the
+            expected least cost over a prior of personal weights. They are in `plan.alternatives`. Default: one plan.
         budget : int, optional
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
@@ -137,6 +146,7 @@ class Planner(ABC):
         """
         if budget is not None and not is_whole(budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
+        several = self._read_alternatives(alternatives, survival, survival_at_least)
         read = self.problem.read(people)
         goal = self._goal(read, survival, survival_at_least, execution)
         queries, cached = self.box.queries, self.box.cached
@@ -144,8 +154,9 @@ class Planner(ABC):
             task = PlanningTask(
                 read,
                 allowed_actions(self.problem, read, forbid, allowed),
-                checked_weights(self.problem, read, cost_weights),
+                read_weights(self.problem, read, weights),
                 goal=goal if goal is not None and goal.changes_plans and self.uses_survival else None,
+                alternatives=several,
                 budget=budget,
                 refused=refused,
                 progress=callback,
@@ -162,6 +173,22 @@ class Planner(ABC):
             state_survival(self.problem, read, columns, goal, ignored=self.ignores(goal), members=members)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
+
+    def _read_alternatives(
+        self, alternatives: int | Alternatives | None, survival: SurvivalLike | None, at_least: float | None
+    ) -> Alternatives | None:
+        """Validate the parameter `alternatives` of `plan`."""
+        settings = read_alternatives(alternatives)
+        if settings is None:
+            return None
+        if not self.uses_alternatives:
+            raise SettingError(
+                f"planner '{self.name}' finds one plan for each person; for alternatives, plan with auto, exact, "
+                "guided or card"
+            )
+        if read_weight(survival) or at_least is not None:
+            raise SettingError("alternatives are compared by cost: leave out either 'alternatives' or 'survival'")
+        return settings
 
     def ignores(self, goal: SurvivalGoal) -> bool:
         """Whether plans do not take a survival goal into account although it demands that."""

@@ -41,6 +41,7 @@ class CascadePlanner(Planner):
 
     name: ClassVar[str] = "cascade"
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox | object, planners: Sequence[Planner]) -> None:
         super().__init__(problem, box)
@@ -76,11 +77,13 @@ class CascadePlanner(Planner):
         return all(planner.ignores(goal) for planner in self.planners)
 
     def _suited(self, task: PlanningTask) -> Sequence[Planner]:
-        """The planners that plan with the cost weights and for the survival of `task`; all if there are none."""
+        """The planners that plan with the weights, survival and alternatives of `task`; all if there are none."""
         suited = [
             planner
             for planner in self.planners
-            if (task.weights is None or planner.uses_weights) and (task.goal is None or planner.uses_survival)
+            if (task.weights is None or planner.uses_weights)
+            and (task.goal is None or planner.uses_survival)
+            and (task.alternatives is None or planner.uses_alternatives)
         ]
         return suited or self.planners
 

@@ -211,6 +211,18 @@ class Plan:
         return total_cost([step.cost for step in self.steps])
 
     @property
+    def unweighted_cost(self) -> float:
+        """Total cost of the steps without the person's weights; NaN if there is no plan."""
+        if self.status in (Status.INFEASIBLE, Status.NOT_FOUND):
+            return math.nan
+        return total_cost([round(step.cost / step.weight, 9) for step in self.steps])
+
+    @property
+    def alternatives(self) -> tuple[Plan, ...]:
+        """Other plans for the same person, which use other functions; empty if there are none."""
+        return self.related.get("alternatives", ())
+
+    @property
     def survival(self) -> float | None:
         """Stated chance that a retrained model finds the final state favourable; None if no chance is stated."""
         return None if self.robustness is None else self.robustness.survival

@@ -1163,7 +1163,7 @@ class Recourse:
         price : float, optional
             Cost of a query: see `planner`.
         **options
-            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, survival, survival_at_least,
+            Parameters of `Planner.plan`: forbid, allowed, weights, budget, refused, survival, survival_at_least,
             execution, jobs, progress.
 
         Returns

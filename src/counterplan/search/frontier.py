@@ -20,7 +20,7 @@ from counterplan.errors import ProblemError, SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.costs import ActionCosts
-from counterplan.search.orders import NO_ACTION
+from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.search.state_keys import StateKeys
 
 Longs = npt.NDArray[np.int64]
@@ -358,6 +358,11 @@ class Frontier:
         whole = np.rint(cost / self.unit).astype(np.int64)
         return Labels(person, states[:, self.mutable], self.keys(person, states), whole, depth, path)
 
+    def cost_of_plans(self, person: Ints, actions: Ints) -> Floats:
+        """Costs [n] of plans `actions` [n, T] from elsewhere of the people `person` [n]."""
+        weights = None if self.costs.weights is None else self.costs.weights[person]
+        return rollout(self.transitions, self.starts[person], actions, weights)[1]
+
     def actions(self, labels: Labels) -> Ints:
         """Plans [n, T] that lead to `labels`, padded with NO_ACTION."""
         step = np.arange(self.problem.max_actions)
@@ -384,7 +389,7 @@ def cost_unit(costs: ActionCosts, max_actions: int) -> float:
         if len(positive) and positive.min() / unit < 1e3:
             spread = f"reach from {positive.min():g} to {most / max_actions:g}, too far apart to be added up exactly"
             if costs.weights is not None:
-                raise SettingError(f"weighted costs {spread}; use cost_weights that differ less")
+                raise SettingError(f"weighted costs {spread}; use weights that differ less")
             raise ProblemError(
                 f"the costs {spread}; bring the most expensive actions nearer to the others, or leave them out of the "
                 "file"

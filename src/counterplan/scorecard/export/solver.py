@@ -132,8 +132,8 @@ def _factors(card: _Card, weights: Mapping[str, float]) -> dict[str, list[float]
         raise ValueError(f"weights are a dict from functions or actions to numbers, not {type(weights).__name__}")
     for name in _names(card.world, weights):
         weight = weights[name]
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 1e-6 <= weight <= 1e6:
-            raise ValueError(f"the weight of {name} is a number from 0.000001 to 1,000,000; not {weight!r}")
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0.01 <= weight <= 100:
+            raise ValueError(f"the weight of {name} is a number from 0.01 to 100; not {weight!r}")
     found = (
         {
             name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]
