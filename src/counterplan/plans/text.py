@@ -115,9 +115,17 @@ def headline(plan: Plan) -> str:
 
 
 def total_effort(plan: Plan) -> str:
-    """The cost of a plan and the proved bound on it."""
+    """The cost of a plan and the proved bound on it; with a person's own weights, also the cost without them."""
+    if all(step.weight == 1 for step in plan.steps):
+        return _bounded_effort(plan, f"effort {plan.cost:.1f}")
+    weighted = _bounded_effort(plan, f"effort {plan.cost:.1f} with your weights")
+    return f"{weighted}; {plan.unweighted_cost:.1f} without them"
+
+
+def _bounded_effort(plan: Plan, effort: str) -> str:
+    """The `effort` of a plan in words, followed by the proved bound on it."""
     if plan.optimal:
-        return f"effort {plan.cost:.1f}, the least possible"
+        return f"{effort}, the least possible"
     if plan.lower_bound:
         cheapest = plan.robustness
         known = (
@@ -126,8 +134,8 @@ def total_effort(plan: Plan) -> str:
             and cheapest.cheapest_cost is not None
             and math.isclose(cheapest.cheapest_cost, plan.lower_bound, abs_tol=1e-6)
         )
-        return f"effort {plan.cost:.1f}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
-    return f"effort {plan.cost:.1f}"
+        return f"{effort}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
+    return effort
 
 
 def verification(plan: Plan) -> str:
