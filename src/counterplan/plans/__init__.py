@@ -6,9 +6,9 @@ May import: errors, bounded_json, drawing, problem, blackbox, storage, search.
 """
 
 from counterplan.plans.coded import Coded
-from counterplan.plans.columns import PlanColumns
+from counterplan.plans.columns import PlanColumns, RelatedColumns
 from counterplan.plans.constraints import ActionLimits, Forbid, allowed_actions
-from counterplan.plans.plan import Plan, PlanOption, Reason, Step, StepReason
+from counterplan.plans.plan import Plan, PlanOption, Reason, RelatedKind, Step, StepReason
 from counterplan.plans.plans import Plans
 from counterplan.plans.replay import Replay
 from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
@@ -26,6 +26,8 @@ __all__ = [
     "PlanOption",
     "Plans",
     "Reason",
+    "RelatedColumns",
+    "RelatedKind",
     "Replay",
     "Robustness",
     "RobustnessColumns",

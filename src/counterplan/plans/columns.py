@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.plans.constraints import ActionLimits
-from counterplan.plans.plan import PlanOption, StepReason
+from counterplan.plans.plan import PlanOption, RelatedKind, StepReason
 from counterplan.plans.robustness import Check, RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -17,6 +17,8 @@ from counterplan.search.orders import NO_ACTION
 
 _BY_PERSON = ("cautions", "targets", "checks", "options")
 """Columns of `PlanColumns` with a coded value for each person, which may be None."""
+NO_PLANS = -1
+"""Number of related plans of a person for whom none were searched for."""
 
 
 @dataclass
@@ -54,6 +56,8 @@ class PlanColumns:
     limits : ActionLimits, optional
         The constraints that the plans were made with, which `Planner.plan` fills in; None if they are not known, as in
         plans from files. `put` ignores them.
+    related : dict of str to RelatedColumns
+        Other plans for the same people, by how they are related to these; see `Plan.related`.
     """
 
     actions: Ints
@@ -70,6 +74,7 @@ class PlanColumns:
     checks: Coded[Check] | None = None
     options: Coded[tuple[PlanOption, ...]] | None = None
     limits: ActionLimits | None = None
+    related: dict[RelatedKind, RelatedColumns] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, people: int, longest: int) -> PlanColumns:
@@ -111,6 +116,10 @@ class PlanColumns:
             self.robustness = RobustnessColumns.empty(len(self))
         if self.robustness is not None:
             self.robustness.put(rows, part.robustness)
+        for kind in dict.fromkeys((*self.related, *part.related)):
+            mine = self.related.get(kind) or RelatedColumns.empty(len(self), self.actions.shape[1])
+            mine.put(rows, part.related.get(kind))
+            self.related[kind] = mine
 
     def add_caution(self, caution: str) -> None:
         """Append a sentence to the caution of every plan that was found."""
@@ -153,6 +162,7 @@ class PlanColumns:
             None if self.checks is None else self.checks.take(rows),
             None if self.options is None else self.options.take(rows),
             None if self.limits is None else self.limits.take(rows),
+            {kind: related.take(rows) for kind, related in self.related.items()},
         )
 
     @classmethod
@@ -180,4 +190,60 @@ class PlanColumns:
         limits = [part.limits for part in parts if part.limits is not None]
         if len(limits) == len(parts):
             joined.limits = ActionLimits.join(limits, [len(part) for part in parts])
+        for kind in dict.fromkeys(kind for part in parts for kind in part.related):
+            joined.related[kind] = RelatedColumns.join(
+                [part.related.get(kind) or RelatedColumns.empty(*part.actions.shape) for part in parts]
+            )
         return joined
+
+
+@dataclass
+class RelatedColumns:
+    """Any number of other plans for each of B people.
+
+    Parameters
+    ----------
+    count : int array of shape [B]
+        Number of plans of each person; `NO_PLANS` where none were searched for.
+    columns : PlanColumns
+        The plans, those of the first person first. They have no related plans and no targets: these are those of the
+        plan that they are related to.
+    """
+
+    count: Ints
+    columns: PlanColumns
+
+    @classmethod
+    def empty(cls, people: int, longest: int) -> RelatedColumns:
+        """Nothing was searched for."""
+        return cls(np.full(people, NO_PLANS, np.intp), PlanColumns.empty(0, longest))
+
+    @property
+    def owner(self) -> Ints:
+        """[n] the person of each plan."""
+        return np.repeat(np.arange(len(self.count)), np.maximum(self.count, 0))
+
+    def take(self, rows: Ints | slice) -> RelatedColumns:
+        """The plans of the people `rows`."""
+        number = np.maximum(self.count, 0)
+        first = (np.cumsum(number) - number)[rows]
+        count = self.count[rows]
+        of_person = np.repeat(np.arange(len(count)), np.maximum(count, 0))
+        nth = np.arange(len(of_person)) - np.searchsorted(of_person, of_person)
+        return RelatedColumns(count, self.columns.take(np.asarray(first[of_person] + nth, np.intp)))
+
+    def put(self, rows: Ints, part: RelatedColumns | None) -> None:
+        """Replace the plans of the people `rows` [n]; None: nothing was searched for."""
+        part = part or RelatedColumns.empty(len(rows), self.columns.actions.shape[1])
+        kept = np.flatnonzero(~np.isin(self.owner, rows))
+        owner = np.concatenate([self.owner[kept], rows[part.owner]])
+        joined = PlanColumns.join([self.columns.take(kept), part.columns])
+        self.count = self.count.copy()
+        self.count[rows] = part.count
+        self.columns = joined.take(np.argsort(owner, kind="stable"))
+
+    @staticmethod
+    def join(parts: Sequence[RelatedColumns]) -> RelatedColumns:
+        """Concatenate the plans of several groups of people."""
+        count = np.concatenate([part.count for part in parts])
+        return RelatedColumns(count, PlanColumns.join([part.columns for part in parts]))

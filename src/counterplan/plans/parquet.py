@@ -9,7 +9,7 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.plans.coded import NO_CODE, Coded
-from counterplan.plans.columns import PlanColumns
-from counterplan.plans.plan import Reason, StepReason
+from counterplan.plans.columns import NO_PLANS, PlanColumns, RelatedColumns
+from counterplan.plans.plan import Reason, RelatedKind, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.serialization import (
     VERSION,
@@ -67,8 +67,6 @@ def to_parquet(source: PlanSource, head: Head) -> bytes:
 def _columns_json(source: ColumnSource, head: Head) -> str:
     """Everything about the plans that the rows of the table do not hold, by column rather than by person."""
     table, columns = source.people.table, source.columns
-    taken = steps_taken(columns)
-    reasons = columns.reasons or Coded.empty(taken.shape)
     data = {
         "counterplan_plans": VERSION,
         **asdict(head),
@@ -76,6 +74,21 @@ def _columns_json(source: ColumnSource, head: Head) -> str:
         "dtypes": [schema_of(table)],
         "people": [[for_json(plain(value)) for value in table.iloc[:, i]] for i in range(table.shape[1])],
         "persons": source.persons,
+        **_columns_data(columns),
+    }
+    if columns.related:
+        data["related"] = {
+            kind: {"count": related.count.tolist(), **_columns_data(related.columns)}
+            for kind, related in columns.related.items()
+        }
+    return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def _columns_data(columns: PlanColumns) -> dict[str, Any]:
+    """What the rows of the table do not hold about plans, related plans apart."""
+    taken = steps_taken(columns)
+    reasons = columns.reasons or Coded.empty(taken.shape)
+    data: dict[str, Any] = {
         "longest": columns.actions.shape[1],
         "weights": None if columns.weights is None else columns.weights[taken].tolist(),
         "reasons": [[text, None if because is None else reason_data(because)] for text, because in reasons.values],
@@ -92,7 +105,7 @@ def _columns_json(source: ColumnSource, head: Head) -> str:
         data["robustness"] = {name: robustness.natives(name) for name in RobustnessColumns.ARRAYS}
         data["survival_bases"] = [asdict(basis) for basis in robustness.basis.values]
         data["basis_of_person"] = robustness.basis.codes.tolist()
-    return json.dumps(data, ensure_ascii=False, allow_nan=False)
+    return data
 
 
 def from_parquet(content: bytes, name: str) -> tuple[PlanSource, Head]:
@@ -137,13 +150,29 @@ def _source(data: Mapping[str, Any], rows: pd.DataFrame, name: str) -> ColumnSou
     people_table = frame_of(data["people"], tuple((column, dtype) for column, dtype in data["dtypes"][0]))
     people_table.index = pd.Index(data["persons"])
     people = problem.read(people_table)
+    own = rows[rows["related"] == ""] if "related" in rows else rows
+    columns = _read_columns(data, own, problem, len(people))
+    for kind in data.get("related", {}):
+        if kind not in get_args(RelatedKind):
+            raise PlanError(f"related.{kind}: plans are related as {' or '.join(get_args(RelatedKind))}")
+        part = data["related"][kind]
+        if len(part["count"]) != len(people) or not all(type(n) is int and n >= NO_PLANS for n in part["count"]):
+            raise PlanError("the related plans and the people do not match")
+        related = RelatedColumns(np.array(part["count"], np.intp), PlanColumns.empty(0, 0))
+        related.columns = _read_columns(part, rows[rows["related"] == kind], problem, len(related.owner))
+        columns.related[kind] = related
+    return ColumnSource(problem, people, columns)
+
+
+def _read_columns(data: Mapping[str, Any], rows: pd.DataFrame, problem: Problem, count: int) -> PlanColumns:
+    """The columns of `count` plans: `data` as `_columns_data` returns them, `rows` of the table."""
     step = rows["step"].to_numpy()
     person = np.cumsum(step <= 1) - 1
-    if len(people) != (person[-1] + 1 if len(person) else 0):
+    if count != (person[-1] + 1 if len(person) else 0):
         raise PlanError("the rows and the people do not match")
     first, taken = np.flatnonzero(step <= 1), step > 0
     places = person[taken], step[taken] - 1
-    columns = PlanColumns.empty(len(people), int(data["longest"]))
+    columns = PlanColumns.empty(count, int(data["longest"]))
     index = {str(action): action.index for action in problem.transitions.actions}
     arguments = zip(rows["function"][taken], rows["argument"][taken], strict=True)
     columns.actions[places] = [index[f"{function}={text_of(argument)}"] for function, argument in arguments]
@@ -164,20 +193,20 @@ def _source(data: Mapping[str, Any], rows: pd.DataFrame, name: str) -> ColumnSou
     if any(cautions):
         columns.cautions = Coded(np.asarray(codes, np.intp), [str(caution) for caution in cautions])
     if "targets" in data:
-        columns.targets = _targets(data, problem, len(people))
+        columns.targets = _targets(data, problem, count)
     shared = read_shared(data)
     if "checks" in data:
-        columns.checks = _coded(shared.checks, data["check_of_person"], len(people), "checks")
+        columns.checks = _coded(shared.checks, data["check_of_person"], count, "checks")
     if "options" in data:
-        columns.options = _coded(read_options(data["options"]), data["options_of_person"], len(people), "options")
+        columns.options = _coded(read_options(data["options"]), data["options_of_person"], count, "options")
     if "robustness" in data:
         columns.robustness = read_robustness(data["robustness"])
         columns.robustness.basis = _coded(
             shared.survival_bases, data["basis_of_person"], len(columns.robustness), "survival_bases"
         )
-        if len(columns.robustness) != len(people):
+        if len(columns.robustness) != count:
             raise PlanError("the robustness and the people do not match")
-    return ColumnSource(problem, people, columns)
+    return columns
 
 
 def _targets(data: Mapping[str, Any], problem: Problem, people: int) -> Coded[tuple[str, ...]]:

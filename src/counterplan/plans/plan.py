@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from counterplan.errors import PlanError
@@ -47,6 +47,8 @@ class Reason:
     needed: int | None = None
 
 
+RelatedKind = Literal["front", "alternatives"]
+"""How other plans for the same person are related to a plan."""
 StepReason = tuple[str | None, Reason | None]
 """Reason for a step as a sentence and as data."""
 
@@ -164,11 +166,14 @@ class Plan:
         The model that a verified plan was checked with, and when; None in files before version 0.3.
     options : tuple of PlanOption
         Up to three cheaper or different changes that would do, too; empty unless the plan was explained by points.
+    related : dict of str to tuple of Plan
+        Other plans for the same person, by how they are related to this one. A key without plans means that they were
+        searched for and that there are none. Related plans have no related plans themselves.
 
     Raises
     ------
     PlanError
-        If `status` and `steps` contradict each other.
+        If `status` and `steps` contradict each other, or a related plan is not one of the same person.
     """
 
     person: int | str
@@ -186,10 +191,17 @@ class Plan:
     robustness: Robustness | None = None
     check: Check | None = None
     options: tuple[PlanOption, ...] = ()
+    related: dict[RelatedKind, tuple[Plan, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.status is Status.FOUND) != bool(self.steps):
             raise PlanError(f"a plan with status {self.status} and {len(self.steps)} steps contradicts itself")
+        for kind, plans in self.related.items():
+            if any(plan.person != self.person or plan.start != self.start or plan.related for plan in plans):
+                raise PlanError(
+                    f"related.{kind}: plans related to one of person {self.person!r} should start where it does, and "
+                    "have no related plans themselves"
+                )
 
     @property
     def cost(self) -> float:

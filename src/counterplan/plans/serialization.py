@@ -48,6 +48,8 @@ _ROBUSTNESS: TypeAdapter[list[Robustness]] = TypeAdapter(list[Robustness])
 _OPTIONS: TypeAdapter[list[tuple[PlanOption, ...]]] = TypeAdapter(list[tuple[PlanOption, ...]])
 _INDICES = (("check", "checks"), ("dtypes", "dtypes"))
 """Keys of plans whose values are indices, and the keys of `Shared` that they refer to."""
+_OF_PERSON = ("person", "start", "row", "dtypes", "target")
+"""Keys that related plans have in common with the plan that they are related to."""
 
 
 def to_json(plans: Iterable[Plan], head: Head) -> str:
@@ -98,7 +100,16 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         data["options"] = [asdict(option) for option in plan.options]
     if plan.dtypes:
         data["dtypes"] = _index(plan.dtypes, shared.dtypes)
+    if plan.related:
+        data["related"] = {
+            kind: [_related_data(other, shared) for other in plans] for kind, plans in plan.related.items()
+        }
     return data
+
+
+def _related_data(plan: Plan, shared: Shared) -> dict[str, Any]:
+    """A related plan as it is written: without the facts about the person, which the other plan has."""
+    return {key: value for key, value in _plan_data(plan, shared).items() if key not in _OF_PERSON}
 
 
 def _step_data(step: Step) -> dict[str, Any]:
@@ -191,7 +202,17 @@ def _arguments(plan: Any, shared: Shared) -> Any:
         known = _resolved(known, key, getattr(shared, table))
     if isinstance(robustness := known.get("robustness"), dict):
         known["robustness"] = _resolved(robustness, "basis", shared.survival_bases)
+    if isinstance(related := known.get("related"), dict):
+        person = {key: plan[key] for key in _OF_PERSON if key in plan}
+        known["related"] = {kind: _related_arguments(plans, person, shared) for kind, plans in related.items()}
     return known
+
+
+def _related_arguments(plans: Any, person: dict[str, Any], shared: Shared) -> Any:
+    """The data of related plans, completed by the facts about the `person`."""
+    if not isinstance(plans, list):
+        return plans
+    return [_arguments(plan | person, shared) if isinstance(plan, dict) else plan for plan in plans]
 
 
 def _resolved(data: dict[str, Any], key: str, table: list[Any]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
@@ -13,8 +14,8 @@ import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.plans.coded import NO_CODE, Coded
-from counterplan.plans.columns import PlanColumns
-from counterplan.plans.plan import Plan, PlanOption, Step, StepReason, total_cost
+from counterplan.plans.columns import NO_PLANS, PlanColumns
+from counterplan.plans.plan import Plan, PlanOption, RelatedKind, Step, StepReason, total_cost
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
@@ -41,6 +42,19 @@ class ActionName(NamedTuple):
         return f"{self.function}={text_of(self.argument)}"
 
 
+@dataclass(frozen=True)
+class RelatedSource:
+    """Other plans for B people: `count` [B] of each, NO_PLANS where none were searched for, and the plans in order."""
+
+    count: Ints
+    source: PlanSource
+
+    @property
+    def owner(self) -> Ints:
+        """[n] the person of each plan."""
+        return np.repeat(np.arange(len(self.count)), np.maximum(self.count, 0))
+
+
 class PlanSource(Protocol):
     """Plans for B people, of at most T steps."""
 
@@ -63,6 +77,10 @@ class PlanSource(Protocol):
     @property
     def texts(self) -> Coded[str]:
         """[B, T] the steps in words."""
+
+    @property
+    def related(self) -> dict[RelatedKind, RelatedSource]:
+        """Other plans for the same people, by how they are related to these."""
 
     def plans(self, rows: range) -> Iterator[Plan]:
         """The plans of `rows` as objects."""
@@ -159,6 +177,17 @@ class ColumnSource:
         result.values = texts
         return result
 
+    @cached_property
+    def related(self) -> dict[RelatedKind, RelatedSource]:
+        """See `PlanSource.related`; the targets are those of the plans."""
+        result: dict[RelatedKind, RelatedSource] = {}
+        for kind, related in self.columns.related.items():
+            targets = None if self.columns.targets is None else self.columns.targets.take(related.owner)
+            columns = replace(related.columns, targets=targets)
+            source = ColumnSource(self.problem, self.people.take(related.owner), columns)
+            result[kind] = RelatedSource(related.count, source)
+        return result
+
     @property
     def final_states(self) -> Floats:
         """[B, F] states after the last step."""
@@ -183,6 +212,7 @@ class ColumnSource:
         for _, moved, _, after, _ in part._steps():
             for row, state in zip(moved.tolist(), after, strict=True):
                 visited[row].append(self.problem.describe(state))
+        related = _by_person(part)
         for row, values in enumerate(table.itertuples(index=False, name=None)):
             states, steps = visited[row], []
             for t in range(len(states) - 1):
@@ -219,6 +249,7 @@ class ColumnSource:
                 robustness=None if columns.robustness is None else columns.robustness[row],
                 check=None if columns.checks is None else columns.checks.get(row),
                 options=() if columns.options is None else columns.options.get(row) or (),
+                related=related[row],
             )
 
     def take(self, rows: slice | Ints) -> ColumnSource:
@@ -249,7 +280,7 @@ class ColumnSource:
     def _with_columns(self, columns: PlanColumns) -> ColumnSource:
         """The same actions with other columns; what was computed from the actions is kept."""
         result = ColumnSource(self.problem, self.people, columns)
-        for name in ("persons", "_rollout", "texts"):
+        for name in ("persons", "_rollout", "texts"):  # `related` depends on the columns
             if name in self.__dict__:
                 result.__dict__[name] = self.__dict__[name]
         return result
@@ -344,6 +375,20 @@ class ObjectSource:
         return len(reasons) - 1
 
     @cached_property
+    def related(self) -> dict[RelatedKind, RelatedSource]:
+        """See `PlanSource.related`; `columns` have none, because actions have numbers of their own here."""
+        kinds = dict.fromkeys(kind for plan in self.objects for kind in plan.related)
+        return {
+            kind: RelatedSource(
+                np.array(
+                    [len(plan.related[kind]) if kind in plan.related else NO_PLANS for plan in self.objects], np.intp
+                ),
+                ObjectSource([other for plan in self.objects for other in plan.related.get(kind, ())]),
+            )
+            for kind in kinds
+        }
+
+    @cached_property
     def step_costs(self) -> Floats:
         """See `PlanSource.step_costs`."""
         return self._filled(lambda step: step.cost, 0.0)
@@ -386,6 +431,17 @@ class ObjectSource:
     def with_robustness(self, robustness: RobustnessColumns) -> ObjectSource:
         """See `PlanSource.with_robustness`."""
         return ObjectSource([replace(plan, robustness=robustness[row]) for row, plan in enumerate(self.objects)])
+
+
+def _by_person(source: ColumnSource) -> list[dict[RelatedKind, tuple[Plan, ...]]]:
+    """[B] the related plans of each person as objects."""
+    result: list[dict[RelatedKind, tuple[Plan, ...]]] = [{} for _ in range(len(source.columns))]
+    for kind, related in source.related.items():
+        plans = related.source.plans(range(len(related.owner)))
+        for row, number in enumerate(related.count.tolist()):
+            if number != NO_PLANS:
+                result[row][kind] = tuple(islice(plans, number))
+    return result
 
 
 def _coded_or_none(values: Sequence[H | None]) -> Coded[H] | None:

@@ -84,7 +84,41 @@ def to_csv(source: PlanSource, header: bool = True) -> str:
 
 
 def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
-    """The columns of the table, and which of its S rows are people without steps [S]."""
+    """The columns of the table, and which of its S rows are people without steps [S].
+
+    If there are related plans, their rows follow those of the plan, and two more columns tell them apart.
+    """
+    own, stepless = _own_columns(source)
+    if not source.related:
+        return own, stepless
+    owner = own["person"].codes if isinstance(own["person"], Coded) else np.empty(0, np.intp)
+    none = np.zeros(len(owner), np.intp)
+    parts, owners = [own | {"related": Coded(none, [""]), "related_number": none}], [owner]
+    for kind, related in source.related.items():
+        part, _ = _own_columns(related.source)
+        plan = part["person"].codes if isinstance(part["person"], Coded) else np.empty(0, np.intp)
+        owner = related.owner
+        number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1
+        none = np.zeros(len(plan), np.intp)
+        same = {name: Coded(none, [""]) for name in own if name not in part}
+        parts.append(part | same | {"related": Coded(none, [kind]), "related_number": number[plan]})
+        owners.append(owner[plan])
+    order = np.argsort(np.concatenate(owners), kind="stable")
+    joined = {name: rows_of(_joined([part[name] for part in parts]), order) for name in parts[0]}
+    stepless = np.concatenate([stepless, np.zeros(len(order) - len(stepless), bool)])[order]
+    return joined, stepless
+
+
+def _joined(columns: list[Column]) -> Column:
+    """Columns of one name, one after the other."""
+    coded = [column for column in columns if isinstance(column, Coded)]
+    if coded:
+        return Coded.join(coded)
+    return np.concatenate([column for column in columns if not isinstance(column, Coded)])
+
+
+def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
+    """The columns of the table without related plans, and which of its S rows are people without steps [S]."""
     columns = source.columns
     taken = steps_taken(columns)
     count = taken.sum(axis=1)
