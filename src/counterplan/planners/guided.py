@@ -45,6 +45,7 @@ class GuidedPlanner(Planner):
     name: ClassVar[str] = "guided"
     requires: ClassVar[tuple[str, ...]] = ("surrogate",)
     uses_survival: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class GuidedPlanner(Planner):
             link=surrogate.link if isinstance(surrogate, Surrogate) else None,
             hints=self._hints(),
             objective=None if task.goal is None else task.goal.objective(self.problem, people),
+            deadline=task.deadline,
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)

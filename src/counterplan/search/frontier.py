@@ -214,9 +214,9 @@ class Frontier:
         """Which legal actions [n] after the labels at `parent` [n], with states `full`, to consider; None for all."""
         return None
 
-    def within(self, labels: Labels) -> Labels:
-        """Those of the labels of plans from elsewhere that are within the limits of this enumeration: all."""
-        return labels
+    def within(self, labels: Labels) -> Bools:
+        """Which labels [n] are within the limits of this enumeration, apart from the number of steps: all."""
+        return np.ones(len(labels), bool)
 
     def pop(self) -> Labels:
         """Labels reached by the cheapest bucket; actions of inactive people are paused."""

@@ -87,6 +87,11 @@ def schedule(transitions: Transitions, starts: Floats, actions: Ints) -> Schedul
     return Schedule(begin / _PER_UNIT, duration / _PER_UNIT)
 
 
+def from_units(time: int | np.int64) -> float:
+    """A time in integer multiples of the unit of times as a duration."""
+    return float(int(time) / _PER_UNIT)
+
+
 def to_units(durations: Floats | float) -> Longs:
     """Durations as integer multiples of the unit of times."""
     return np.asarray(np.rint(np.asarray(durations, float) * _PER_UNIT), np.int64)

@@ -89,12 +89,13 @@ class TimedFrontier(Frontier):
 
     def pop(self) -> Labels:
         """See `Frontier.pop`; the deadline may have been lowered since these actions were queued."""
-        return self.within(super().pop())
+        labels = super().pop()
+        return labels.where(self.within(labels))
 
-    def within(self, labels: Labels) -> Labels:
-        """See `Frontier.within`: those of the labels that end before the deadline."""
+    def within(self, labels: Labels) -> Bools:
+        """See `Frontier.within`: which of the plans end before the deadline."""
         assert isinstance(labels, TimedLabels)
-        return labels.where(labels.makespan <= self.deadline[labels.person])
+        return np.asarray(labels.makespan <= self.deadline[labels.person])
 
     def apply(self, before: Labels, action: Ints, cost: Longs) -> Labels:
         """See `Frontier.apply`."""
