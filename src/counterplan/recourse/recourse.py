@@ -1164,7 +1164,7 @@ class Recourse:
             Cost of a query: see `planner`.
         **options
             Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, survival, survival_at_least,
-            execution, jobs, progress.
+            execution, deadline, pareto, jobs, progress.
 
         Returns
         -------
