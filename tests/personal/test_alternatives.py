@@ -86,7 +86,9 @@ def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen:
     functions = [{problem.transitions.actions[action].function for action in actions} for actions in candidates]
     for number in range(chosen.count):
         gain = np.maximum(least - costs @ draws.T, 0).mean(axis=1)
-        within = (costs.sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array([one not in used for one in functions])
+        within = (costs.sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
+            [one not in used for one in functions]
+        )
         best = float(gain[within].max(initial=0.0))
         if number == len(plan.alternatives):
             assert number == chosen.count - 1 or best < chosen.min_gain * first + 1e-6

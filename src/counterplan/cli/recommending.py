@@ -86,6 +86,13 @@ def recommend(
             "includes it."
         ),
     ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=0, help="The longest time that a plan may take, in the problem's unit, such as 12 months."),
+    ] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Also find all faster plans that cost more: planners exact and auto.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first people only, at most this many.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
@@ -122,7 +129,9 @@ def recommend(
         raise SettingError("--target is for everybody, and --target-column for each person: use one of them")
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
-    lasting = _survival_options(survival, survival_at_least, execution)
+    further = _survival_options(survival, survival_at_least, execution)
+    further |= {"deadline": deadline} if deadline is not None else {}
+    further |= {"pareto": True} if pareto else {}
     model_required = planner not in ("program", "card") or model is not None
     inputs = resolve(
         problem,
@@ -167,7 +176,7 @@ def recommend(
                 try:
                     for chunk in chunks:
                         options: dict[str, Any] = {"forbid": forbid or (), "budget": budget, "refused": refused}
-                        options |= {"jobs": jobs, "progress": bar.advance} | lasting
+                        options |= {"jobs": jobs, "progress": bar.advance} | further
                         if isinstance(method, TargetPlanner):
                             chunk, wanted = (chunk, fixed) if fixed else _split_targets(chunk, target_column or "")
                             plans = method.plan(chunk, target=wanted, **options)

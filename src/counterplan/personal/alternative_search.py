@@ -213,7 +213,7 @@ class AlternativeSearch:
             frontier.active = active & ~truncated
         if self.propose is not None and truncated.any():
             labels = self.propose(np.flatnonzero(truncated))
-            self._add(labels.where(~frontier.look_up(labels.key)[0]), most)
+            self._add(labels.where(~frontier.look_up(labels.key)[0] & frontier.within(labels)), most)
         self._assign()
 
     def _add(self, labels: Labels, most: Floats) -> None:

@@ -47,6 +47,7 @@ class GuidedPlanner(Planner):
     requires: ClassVar[tuple[str, ...]] = ("surrogate",)
     uses_survival: ClassVar[bool] = True
     uses_alternatives: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class GuidedPlanner(Planner):
             hints=self._hints(),
             objective=None if task.goal is None else task.goal.objective(self.problem, people),
             alternatives=task.alternatives,
+            deadline=task.deadline,
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)

@@ -84,6 +84,8 @@ class TargetPlanner:
         survival: SurvivalLike | None = None,
         survival_at_least: float | None = None,
         execution: ExecutionLike | None = None,
+        deadline: float | None = None,
+        pareto: bool = False,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -96,7 +98,8 @@ class TargetPlanner:
         target : str, number, bool, set of these, or a sequence of length B
             The outcome to reach, or a set of outcomes any of which is to be reached; or one of these for each person,
             in the order of the table. A Series is aligned by the index labels of the people.
-        forbid, allowed, weights, alternatives, budget, refused, survival, survival_at_least, execution, jobs, progress
+        forbid, allowed, weights, alternatives, budget, refused, survival, survival_at_least, execution
+        deadline, pareto, jobs, progress
             See `Planner.plan`. `refused` means that nobody has their target yet; with people who do, plans and proofs
             may be wrong.
 
@@ -131,6 +134,8 @@ class TargetPlanner:
                     survival=survival,
                     survival_at_least=survival_at_least,
                     execution=execution,
+                    deadline=deadline,
+                    pareto=pareto,
                     jobs=jobs,
                     progress=callback,
                 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from counterplan.errors import SettingError
 from counterplan.personal.alternatives import Alternatives
 from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT, NO_WEIGHTS
-from counterplan.problem import People
+from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 from counterplan.survival.goal import SurvivalGoal
@@ -47,6 +47,10 @@ class PlanningTask:
         How plans, which all end in a favourable state, weigh cost against survival; None for the least cost.
     alternatives : Alternatives, optional
         Which other plans each person gets; None for none.
+    deadline : float, optional
+        Longest duration of a plan, in the unit of the problem; None for any.
+    pareto : bool
+        Whether all plans on the front of cost and duration are searched for.
     budget : int, optional
         Most queries about each person; None for no limit.
     refused : bool
@@ -62,6 +66,8 @@ class PlanningTask:
     cost_weights: Floats = field(default_factory=lambda: NO_WEIGHTS)
     goal: SurvivalGoal | None = None
     alternatives: Alternatives | None = None
+    deadline: float | None = None
+    pareto: bool = False
     budget: int | None = None
     refused: bool = True
     progress: ProgressCallback = no_progress
@@ -104,3 +110,25 @@ class PlanningTask:
             return None
         weights = np.where(actions == NO_ACTION, 1.0, np.take_along_axis(self.weights, actions, axis=1))
         return None if (weights == 1).all() else weights
+
+
+def checked_deadline(problem: Problem, deadline: float | None, pareto: bool) -> float | None:
+    """Validate the longest duration of a plan, and that the problem has durations if any are needed.
+
+    Raises
+    ------
+    SettingError
+        If the deadline is not a number, zero or more, or no action of the problem takes time.
+    """
+    if not isinstance(pareto, bool):
+        raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
+    is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
+    if deadline is not None and not (is_number and 0 <= deadline < np.inf):
+        raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
+    if (deadline is not None or pareto) and not problem.time_unit:
+        wanted = "'pareto'" if deadline is None else "'deadline'"
+        raise SettingError(
+            f"{wanted} needs durations, and no action of the problem '{problem.name}' takes time: write 'duration' for "
+            f"the functions of the problem file, or leave {wanted} out"
+        )
+    return None if deadline is None else float(deadline)

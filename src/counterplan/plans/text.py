@@ -12,6 +12,7 @@ import numpy as np
 
 from counterplan.plans.status import Status
 from counterplan.plans.survival_text import survival_text
+from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -30,14 +31,19 @@ def plan_text(plan: Plan) -> str:
     if plan.status is not Status.FOUND:
         return _without_plan(plan)
     width = max(len(step.text) for step in plan.steps) + 4
-    lines = [f"{headline(plan)} ({total_effort(plan)}):", *([total] if (total := points_text(plan)) else []), ""]
+    facts = [text for text in (points_text(plan), duration_text(plan)) if text]
+    lines = [f"{headline(plan)} ({total_effort(plan)}):", *facts, ""]
     for number, step in enumerate(plan.steps, 1):
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
             lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
+    bars = timeline(plan)
+    lines += ["", *bars] if bars else []
+    faster = [line for text in faster_texts(plan) for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
     options = [line for option in plan.options for line in _option_lines(option)]
-    return visible("\n".join([*lines, "", *closing, *(["", options_title(plan), *options] if options else [])]))
+    more = [*(["", *faster] if faster else []), *(["", options_title(plan), *options] if options else [])]
+    return visible("\n".join([*lines, "", *closing, *more]))
 
 
 def points_text(plan: Plan) -> str:
@@ -80,12 +86,15 @@ def _without_plan(plan: Plan) -> str:
     if plan.status is Status.ALREADY_FAVOURABLE:
         return visible(f"The decision is already {_goal(plan)}: nothing needs to change.")
     if plan.status is Status.INFEASIBLE:
-        return f"{_now(plan)} No plan within the rules changes that (proved, {asked} asked)."
+        in_time = f" that takes at most {time_text(plan.deadline, plan.time_unit)}" if plan.deadline is not None else ""
+        return visible(f"{_now(plan)} No plan within the rules{in_time} changes that (proved, {asked} asked).")
     if not plan.queries:
         goal = f"to {_goal(plan)} " if plan.target else ""
-        return visible(f"No plan {goal}was found; no question was asked. {plan.caution}".rstrip())
+        text = f"No plan {goal}was found{within_text(plan)}; no question was asked. {plan.caution}"
+        return visible(text.rstrip())
     least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
-    return f"{_now(plan)} No plan was found after {asked}{least}."
+    why = f" {plan.caution}" if plan.deadline is not None and plan.caution else ""
+    return visible(f"{_now(plan)} No plan was found{within_text(plan)} after {asked}{least}.{why}")
 
 
 def _goal(plan: Plan) -> str:
@@ -125,7 +134,7 @@ def total_effort(plan: Plan) -> str:
 def _bounded_effort(plan: Plan, effort: str) -> str:
     """The `effort` of a plan in words, followed by the proved bound on it."""
     if plan.optimal:
-        return f"{effort}, the least possible"
+        return f"{effort}, the least possible{within_text(plan)}"
     if plan.lower_bound:
         cheapest = plan.robustness
         known = (

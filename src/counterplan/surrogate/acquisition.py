@@ -28,6 +28,7 @@ from counterplan.search.objective import Objective
 from counterplan.search.odds import lasting_odds
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
+from counterplan.search.timed_frontier import open_frontier
 from counterplan.surrogate.alternatives import LIMITS, PoolChances, change_set_candidates
 from counterplan.surrogate.belief import Answers, ErrorModel
 from counterplan.surrogate.pool import Pool
@@ -125,6 +126,7 @@ def guide(
     hints: Hints | None = None,
     objective: Objective | None = None,
     alternatives: Alternatives | None = None,
+    deadline: float | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> SearchOutcome:
     """Plan for people who are refused, with a surrogate that selects the queries.
@@ -155,6 +157,8 @@ def guide(
         cheapest state that is more likely favourable than not.
     alternatives : Alternatives, optional
         Which other plans each person gets; none by default.
+    deadline : float, optional
+        Longest duration of a plan; None for any.
     progress : callable, optional
         Called with the number of people finished since the last call.
 
@@ -176,12 +180,12 @@ def guide(
     for first in range(0, len(states), batch_size):
         rows = everybody[first : first + batch_size]
         weights = None if cost_weights is None else cost_weights[rows]
-        frontier = Frontier(problem, states[rows], allowed[rows], weights)
+        frontier = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
         search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link, objective)
         search.observe_starts(margins[rows])
         search.run(rows, outcome)
         if alternatives is not None:
-            alone = Frontier(problem, states[rows], allowed[rows], weights)
+            alone = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
             search.add_alternatives(alone, alternatives, outcome)
         progress(len(rows))
     return outcome
@@ -469,7 +473,7 @@ class _GuidedSearch:
         settings = self.settings.change_sets
         made = propose(self.problem, starts, allowed, self.lasting_logit, settings, cost_weights=weights, **hints)
         labels = frontier.labels(people[made.person], made.actions, made.states, made.cost)
-        fresh = ~frontier.look_up(labels.key)[0]
+        fresh = ~frontier.look_up(labels.key)[0] & frontier.within(labels)
         odds = made.logit if self.objective is None else self.logit(made.states)
         self.add_to_pool(labels.take(fresh), odds[fresh])
         self.estimate_least(_ALL)
