@@ -6,7 +6,7 @@ or are translucent greys, so that light and dark notebooks both work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,11 +17,14 @@ from counterplan.plans.status import Status
 from counterplan.plans.survival_text import share_of_models, survival_text
 from counterplan.plans.text import (
     Summary,
+    alternative_text,
+    alternatives_title,
     headline,
     option_facts,
     options_title,
     plan_text,
     points_text,
+    shown_options,
     total_effort,
     verification,
 )
@@ -55,7 +58,7 @@ def plan_html(plan: Plan) -> str:
         f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
         f"{''.join(_step(number, step, plan) for number, step in enumerate(plan.steps, 1))}</ol>"
         f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div>'
-        f"{lasting}{_faster(plan)}{_options(plan)}</div>"
+        f"{lasting}{_faster(plan)}{_alternatives(plan)}{_options(plan)}</div>"
     )
 
 
@@ -65,17 +68,30 @@ def _faster(plan: Plan) -> str:
     return f'<div style="font-size:.9em;margin-top:.6em">{items}</div>' if items else ""
 
 
+def _alternatives(plan: Plan) -> str:
+    """The list of other ways; that there is none, if they were searched for."""
+    if "alternatives" not in plan.related:
+        return ""
+    return _list(alternatives_title(plan), [(other.verified, *alternative_text(other)) for other in plan.alternatives])
+
+
 def _options(plan: Plan) -> str:
     """The list of what else would do."""
-    items = "".join(
-        f"<li>{_mark(option.checked)} {_text(option.text)} "
-        f'<span style="opacity:.8">({_text(option_facts(option))})</span></li>'
-        for option in plan.options
-    )
-    if not items:
+    options = shown_options(plan)
+    if not options:
         return ""
-    listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{items}</ul>'
-    return f'<div style="font-size:.9em;margin-top:.6em">{_text(options_title(plan))}{listed}</div>'
+    return _list(options_title(plan), [(option.checked, option.text, option_facts(option)) for option in options])
+
+
+def _list(title: str, items: Sequence[tuple[bool, str, str]]) -> str:
+    """A title, and a list of texts with facts, each with a mark whether it was checked."""
+    listed = "".join(
+        f'<li>{_mark(checked)} {_text(text)} <span style="opacity:.8">({_text(facts)})</span></li>'
+        for checked, text, facts in items
+    )
+    if items:
+        listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{listed}</ul>'
+    return f'<div style="font-size:.9em;margin-top:.6em">{_text(title)}{listed}</div>'
 
 
 def _step(number: int, step: Step, plan: Plan) -> str:

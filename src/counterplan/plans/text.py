@@ -41,8 +41,12 @@ def plan_text(plan: Plan) -> str:
     lines += ["", *bars] if bars else []
     faster = [line for text in faster_texts(plan) for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
-    options = [line for option in plan.options for line in _option_lines(option)]
-    more = [*(["", *faster] if faster else []), *(["", options_title(plan), *options] if options else [])]
+    others = [line for other in plan.alternatives for line in _listed(*alternative_text(other))]
+    options = [line for option in shown_options(plan) for line in _listed(option.text, option_facts(option))]
+    more = [*(["", *faster] if faster else []), *(["", alternatives_title(plan), *others] if others else [])]
+    if not others and "alternatives" in plan.related:
+        more += ["", alternatives_title(plan)]
+    more += ["", options_title(plan), *options] if options else []
     return visible("\n".join([*lines, "", *closing, *more]))
 
 
@@ -74,10 +78,33 @@ def option_facts(option: PlanOption) -> str:
     return f"effort {option.cost:.1f}, {option.points} points; {checked}"
 
 
-def _option_lines(option: PlanOption) -> list[str]:
-    return textwrap.wrap(
-        f"- {option.text} ({option_facts(option)})", _WIDTH, initial_indent="  ", subsequent_indent="    "
-    )
+def shown_options(plan: Plan) -> tuple[PlanOption, ...]:
+    """What else would do, unless alternatives, which are checked, say so already."""
+    return () if plan.alternatives else plan.options
+
+
+def alternatives_title(plan: Plan) -> str:
+    """The title of the alternatives, or the statement that there are none."""
+    if plan.alternatives:
+        return "Other ways, with other steps:" if len(plan.alternatives) > 1 else "Another way, with other steps:"
+    return "No other way, with other steps, was found that would be easier for some people."
+
+
+def alternative_text(plan: Plan) -> tuple[str, str]:
+    """The steps of an alternative, and its facts."""
+    steps = "; then ".join(step.text if not number else lowered(step.text) for number, step in enumerate(plan.steps))
+    time = "" if plan.duration is None else f", about {time_text(plan.duration, plan.time_unit)}"
+    checked = "checked with the model" if plan.verified else "not checked with the model"
+    return steps, f"effort {plan.cost:.1f}{time}; {checked}"
+
+
+def lowered(text: str) -> str:
+    """A sentence as the continuation of another one: its first letter small, unless a capital follows."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def _listed(text: str, facts: str) -> list[str]:
+    return textwrap.wrap(f"- {text} ({facts})", _WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _without_plan(plan: Plan) -> str:
