@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.problem import parts
+from counterplan.problem import limits, parts
 from counterplan.problem.binding import Array, Column, Expression, Scope
 from counterplan.problem.checker import Checker
 from counterplan.problem.schema import CauseSpec, IntervalSpec
@@ -25,7 +25,10 @@ class CauseBuilder(Checker):
         super().__init__(source)
         self.edges: dict[tuple[str, str], Location] = {}
         """The location of the first definition of each edge."""
-        self._changers: dict[str, list[parts.Function]] = {}
+        self._changers: dict[str, list[tuple[str, str]]] = {}
+        """By feature: the functions that can change it, each with the feature that it sets or adds to."""
+        self._ranges: dict[str, tuple[float, float]] = {}
+        """By function: its smallest and largest argument."""
 
     def cause(self, spec: CauseSpec, location: Location) -> tuple[parts.Cause, CauseSpec] | None:
         """Build one edge; returns it with its normalised specification."""
@@ -50,42 +53,40 @@ class CauseBuilder(Checker):
         cause = parts.Cause(source.index, target.index, scale, table, formula, int(location[-1]))
         return cause, spec.model_copy(update={"table": natives})
 
-    def trace(self, functions: Sequence[parts.Function], causes: Any) -> None:
-        """Find the functions that change each feature, directly or through consequences; `causes` are as in the file.
+    def trace(self, built: Sequence[parts.Function], functions: Any, causes: Any) -> None:
+        """Find the functions that change each feature, directly or through consequences, for `argument` in formulas.
 
-        Consequences with mistakes of their own count, too.
+        `functions` and `causes` are as in the file: those with mistakes of their own count, too.
         """
+        if not isinstance(functions, Mapping) or not isinstance(causes, Sequence) or isinstance(causes, str):
+            return
+        if len(functions) > limits.MAX_FUNCTIONS or len(causes) > limits.MAX_CAUSES:
+            return
         follows: dict[str, list[str]] = {}
-        for item in causes if isinstance(causes, Sequence) and not isinstance(causes, str) else ():
+        for item in causes:
             if isinstance(item, Mapping) and (item.get("table") is not None or item.get("formula") is not None):
                 follows.setdefault(text_of(item.get("from")), []).append(text_of(item.get("to")))
-        names = list(self.features)
-        for function in functions:
-            waiting = [names[function.target]]
-            reached = set(waiting)
-            while waiting:
+        self._ranges = {function.name: (function.arguments.min(), function.arguments.max()) for function in built}
+        for name, item in functions.items():
+            target = text_of(item.get("set", item.get("add"))) if isinstance(item, Mapping) else ""
+            waiting, reached = [target], {target}
+            while waiting and target in self.features:
                 feature = waiting.pop()
-                self._changers.setdefault(feature, []).append(function)
+                self._changers.setdefault(feature, []).append((text_of(name), target))
                 new = [other for other in dict.fromkeys(follows.get(feature, ())) if other not in reached]
                 waiting += new
                 reached.update(new)
 
     def formula(self, text: str, source: parts.Feature, location: Location) -> Expression | None:
         """Build the formula of a cause from `source`; its `argument` is that of the functions that trigger it."""
-        features = list(self.features.values())
-        arguments: list[float] = []
-        categories: list[str] = []
-        for function in self._changers.get(source.name, ()):
-            target = features[function.target]
-            if target.is_number:
-                arguments += function.arguments.tolist()
-            else:
-                categories.append(f"{function.name} (sets {target.name})")
-        argument = Column(-1, low=min(arguments), high=max(arguments)) if arguments else Column(-1)
+        changers = self._changers.get(source.name, [])
+        ends = [end for name, _ in changers for end in self._ranges.get(name, ())]
+        argument = Column(-1, low=min(ends), high=max(ends)) if ends else Column(-1)
         bound = self.expression(text, Scope(self.columns(), argument, formula=True), "number", location)
-        if categories and bound is not None and bound.tree.uses("argument"):
+        setting = [f"{name} (sets {target})" for name, target in changers if not self.features[target].is_number]
+        if setting and bound is not None and bound.tree.uses("argument"):
             self.report(
-                f"'argument' has to be a number, but the arguments of {listed(categories)}, which can change "
+                f"'argument' has to be a number, but the arguments of {listed(setting)}, which can change "
                 f"{source.name}, are categories; use a table, rank(…) of an ordered feature, or a cause from a feature "
                 "that only functions with numbers change",
                 location,

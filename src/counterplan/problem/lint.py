@@ -259,7 +259,7 @@ def _unreachable(problem: Problem) -> Iterator[tuple[str, Location]]:
 
 
 def _path_dependent(problem: Problem, changed: Sequence[set[int]]) -> Iterator[tuple[str, Location]]:
-    """Formulas with `argument` or `before(…)` that no function triggers, or whose `argument` has two meanings."""
+    """Formulas with `argument` or `before(…)` that no function triggers, or that likely take a value for a change."""
     for cause in problem.transitions.causes:
         if cause.formula is None or not cause.path_dependent:
             continue
@@ -270,11 +270,11 @@ def _path_dependent(problem: Problem, changed: Sequence[set[int]]) -> Iterator[t
             source = problem.features[cause.source].name
             yield f"no function changes {source}, so this formula is never evaluated", location
         setting = [function for function in functions if not function.adds]
-        if cause.formula.tree.uses("argument") and 0 < len(setting) < len(functions):
-            feature = problem.features[setting[0].target].name
-            names = listed(function.name for function in setting)
+        adds = len(setting) < len(functions) or problem.features[cause.target].name in cause.formula.tree.names()
+        if cause.formula.tree.uses("argument") and setting and adds:
+            feature, names = problem.features[setting[0].target].name, listed(function.name for function in setting)
             yield (
-                f"'argument' is the new value of {feature} in {names}, and the change in other functions; "
+                f"'argument' is the new value of {feature} in {names}, not the change; "
                 f"write {feature} - before({feature}) for the change",
                 location,
             )

@@ -218,31 +218,34 @@ class Transitions:
         for cause in self._consequences:
             if cause.formula is None:
                 continue
-            changed = np.flatnonzero(_differ(states[:, cause.source], after[:, cause.source]))
-            if len(changed):
-                target = self.features[cause.target]
-                if cause.path_dependent or cause.target in self.read_in(cause):
-                    moved = self._at_once(cause, starts[changed], after[changed])
-                    moved -= self._at_once(cause, starts[changed], states[changed])
-                    moved[_differ(states[changed, cause.target], revised[changed, cause.target])] = 0.0
-                    value = rounded(after[changed, cause.target] + np.where(np.isfinite(moved), moved, 0.0))
-                else:
-                    value = self._consequence(cause, after, changed)
-                after[changed, cause.target] = np.clip(value, target.low, target.high) if target.is_number else value
+            target, reads = self.features[cause.target], self.read_in(cause)
+            if not cause.path_dependent and cause.target not in reads:
+                changed = np.flatnonzero(_differ(states[:, cause.source], after[:, cause.source]))
+                value = self._consequence(cause, after, changed)
+            else:
+                others = sorted((reads | self._added_before(cause)) - {cause.target})
+                changed = np.flatnonzero(_differ(states[:, others], after[:, others]).any(axis=1))
+                moved = self._at_once(cause, starts[changed], after[changed])
+                moved -= self._at_once(cause, starts[changed], states[changed])
+                moved[_differ(states[changed, cause.target], revised[changed, cause.target])] = 0.0
+                value = rounded(after[changed, cause.target] + np.where(np.isfinite(moved), moved, 0.0))
+            after[changed, cause.target] = np.clip(value, target.low, target.high)
         return after
+
+    def _added_before(self, cause: Cause) -> set[int]:
+        """The features that functions add to and that a consequence follows from."""
+        return {f.target for f in self.functions if f.adds and cause.source in self.changed_by(f)}
 
     def _at_once(self, cause: Cause, starts: Floats, states: Floats) -> Floats:
         """The value [n] of a formula's target if one action leads from `starts` [n, F] to `states` [n, F].
 
-        The argument is the change of the features that functions add to and that the formula follows from.
+        Its argument is the change of the features that functions add to and that the formula follows from.
         """
-        adding = {f.target for f in self.functions if f.adds and cause.source in self.changed_by(f)}
-        amount = np.nan_to_num(states - starts)[:, sorted(adding)].sum(axis=1)
+        amount = np.nan_to_num(states - starts)[:, sorted(self._added_before(cause))].sum(axis=1)
         now = states.copy()
         now[:, cause.target] = starts[:, cause.target]
-        changed = _differ(starts[:, cause.source], states[:, cause.source])
         value = self._consequence(cause, now, slice(None), amount, starts)
-        return np.where(changed, value, starts[:, cause.target])
+        return np.where(_differ(starts[:, cause.source], states[:, cause.source]), value, starts[:, cause.target])
 
     def _consequence(
         self,
