@@ -22,7 +22,7 @@ from counterplan.problem.values import cut, did_you_mean, listed
 Array = npt.NDArray[Any]
 
 
-class Inputs(NamedTuple):
+class Operands(NamedTuple):
     """The arrays that an expression reads, which broadcast against each other."""
 
     states: Array
@@ -33,7 +33,7 @@ class Inputs(NamedTuple):
     """[..., F] the states before the actions, for `before(…)`."""
 
 
-Evaluate = Callable[[Inputs], Array]
+Evaluate = Callable[[Operands], Array]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Expression:
     def __call__(self, states: Array, argument: Array | None = None, before: Array | None = None) -> Array:
         """Evaluate on `states` [..., F], with `argument` and the states `before` the action broadcast against them."""
         with np.errstate(all="ignore"):  # overflows are infinite and compare as such
-            return self.run(Inputs(states, argument, before))
+            return self.run(Operands(states, argument, before))
 
     @cached_property
     def path_dependent(self) -> bool:
@@ -142,16 +142,16 @@ class _Binder:
         value = node.args[0]
         if not math.isfinite(value):
             raise ConditionError("numbers must be finite", node.position)
-        return _Bound("number", lambda inputs: np.asarray(value), low=value, high=value)
+        return _Bound("number", lambda operands: np.asarray(value), low=value, high=value)
 
     def text(self, node: Node) -> _Bound:
-        def unresolved(inputs: Inputs) -> Array:
+        def unresolved(operands: Operands) -> Array:
             raise AssertionError("texts are resolved to categories before evaluation")
 
         return _Bound("text", unresolved)
 
     def true(self, node: Node) -> _Bound:
-        return _Bound("boolean", lambda inputs: np.asarray(node.op == "true"))
+        return _Bound("boolean", lambda operands: np.asarray(node.op == "true"))
 
     false = true
 
@@ -165,7 +165,7 @@ class _Binder:
             raise ConditionError(f"unknown name '{cut(name)}'{hint}", node.position)
         index = column.index
         kind = "number" if column.values is None else "category"
-        return _Bound(kind, lambda inputs: inputs.states[..., index], column, column.low, column.high)
+        return _Bound(kind, lambda operands: operands.states[..., index], column, column.low, column.high)
 
     def argument(self, node: Node) -> _Bound:
         column = self.scope.argument
@@ -173,9 +173,9 @@ class _Binder:
             raise ConditionError("there is no 'argument' here: it belongs to functions and formulas", node.position)
         kind = "number" if column.values is None else "category"
 
-        def value(inputs: Inputs) -> Array:
-            assert inputs.argument is not None
-            return inputs.argument
+        def value(operands: Operands) -> Array:
+            assert operands.argument is not None
+            return operands.argument
 
         return _Bound(kind, value, column, column.low, column.high)
 
@@ -190,9 +190,9 @@ class _Binder:
             raise ConditionError(message, node.position)
         index = inner.column.index
 
-        def value(inputs: Inputs) -> Array:
-            assert inputs.before is not None
-            earlier: Array = inputs.before[..., index]
+        def value(operands: Operands) -> Array:
+            assert operands.before is not None
+            earlier: Array = operands.before[..., index]
             return earlier
 
         return _Bound(inner.kind, value, inner.column, inner.low, inner.high)
@@ -201,7 +201,7 @@ class _Binder:
         inner = self.bind(node.args[0])
         if inner.column is None:
             raise ConditionError("missing(…) takes the name of a feature", node.position)
-        return _Bound("boolean", lambda inputs: np.isnan(inner.run(inputs)))
+        return _Bound("boolean", lambda operands: np.isnan(inner.run(operands)))
 
     def rank(self, node: Node) -> _Bound:
         inner = self.bind(node.args[0])
@@ -218,8 +218,8 @@ class _Binder:
             raise ConditionError("base(…) takes 'argument' or the feature that the function sets", node.position)
         table = np.array([bases.get(value, 0.0) for value in target.values] + [0.0])
 
-        def look_up(inputs: Inputs) -> Array:
-            index = inner.run(inputs)
+        def look_up(operands: Operands) -> Array:
+            index = inner.run(operands)
             return table[np.where(np.isnan(index), -1, index).astype(np.intp)]
 
         return _Bound("number", look_up, low=float(table.min()), high=float(table.max()))
@@ -233,13 +233,13 @@ class _Binder:
                 raise ConditionError(message, arg.position)
             parts.append(part.run)
         if node.op == "not":
-            return _Bound("boolean", lambda inputs: ~parts[0](inputs))
+            return _Bound("boolean", lambda operands: ~parts[0](operands))
         join = np.logical_and if node.op == "and" else np.logical_or
 
-        def run(inputs: Inputs) -> Array:
-            result = parts[0](inputs)
+        def run(operands: Operands) -> Array:
+            result = parts[0](operands)
             for part in parts[1:]:
-                result = join(result, part(inputs))
+                result = join(result, part(operands))
             return result
 
         return _Bound("boolean", run)
@@ -257,7 +257,7 @@ class _Binder:
                     )
                     raise ConditionError(message, node.position)
         compare = _COMPARE[node.op]
-        return _Bound("boolean", lambda inputs: compare(left.run(inputs), right.run(inputs)))
+        return _Bound("boolean", lambda operands: compare(left.run(operands), right.run(operands)))
 
     def membership(self, node: Node) -> _Bound:
         left = self.bind(node.args[0])
@@ -266,11 +266,11 @@ class _Binder:
             if literal_text(arg) is None:
                 raise ConditionError(f"a list after 'in' holds plain values, not '{cut(arg)}'", arg.position)
             _, right = self.unify(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
-            chosen.append(float(right.run(Inputs(np.empty((0, 0))))))
+            chosen.append(float(right.run(Operands(np.empty((0, 0))))))
         if left.kind not in ("number", "category"):
             raise ConditionError(f"'in' looks for a value, but '{cut(node.args[0])}' is not one", node.position)
         options = np.array(chosen)
-        return _Bound("boolean", lambda inputs: np.isin(left.run(inputs), options))
+        return _Bound("boolean", lambda operands: np.isin(left.run(operands), options))
 
     def unify(self, node: Node, left: _Bound, right: _Bound) -> tuple[_Bound, _Bound]:
         """Convert both sides of a comparison to one kind: a literal beside a category becomes its index."""
@@ -302,7 +302,7 @@ class _Binder:
                 f"'{cut(text)}' is not one of the values that it is compared with{hint}", node.position
             )
         number = np.asarray(float(index[text]))
-        return _Bound("category", lambda inputs: number, beside.column)
+        return _Bound("category", lambda operands: number, beside.column)
 
     def arithmetic(self, node: Node) -> _Bound:
         sides = [self.bind(arg) for arg in node.args]
@@ -315,7 +315,7 @@ class _Binder:
                 raise ConditionError(message, arg.position)
         if node.op == "negate":
             inner = sides[0]
-            return _Bound("number", lambda inputs: -inner.run(inputs), low=-inner.high, high=-inner.low)
+            return _Bound("number", lambda operands: -inner.run(operands), low=-inner.high, high=-inner.low)
         left, right = sides
         if node.op == "/":
             return self.division(node, left, right)
@@ -323,7 +323,7 @@ class _Binder:
         low, high = _range(node.op, left, right)
         return _Bound(
             "number",
-            lambda inputs: apply(left.run(inputs), right.run(inputs)),
+            lambda operands: apply(left.run(operands), right.run(operands)),
             low=low,
             high=high,
         )
@@ -338,10 +338,10 @@ class _Binder:
                 "(give the feature a minimum above zero if that cannot be)"
             )
 
-        def run(inputs: Inputs) -> Array:
-            below = right.run(inputs)
+        def run(operands: Operands) -> Array:
+            below = right.run(operands)
             safe = np.where(below == 0, np.nan, below)
-            result: Array = left.run(inputs) / safe
+            result: Array = left.run(operands) / safe
             return result
 
         return _Bound("number", run)

@@ -83,8 +83,10 @@ class CauseBuilder(Checker):
         ends = [end for name, _ in changers for end in self._ranges.get(name, ())]
         argument = Column(-1, low=min(ends), high=max(ends)) if ends else Column(-1)
         bound = self.expression(text, Scope(self.columns(), argument, formula=True), "number", location)
+        if bound is None or not bound.tree.uses("argument"):
+            return bound
         setting = [f"{name} (sets {target})" for name, target in changers if not self.features[target].is_number]
-        if setting and bound is not None and bound.tree.uses("argument"):
+        if setting:
             self.report(
                 f"'argument' has to be a number, but the arguments of {listed(setting)}, which can change "
                 f"{source.name}, are categories; use a table, rank(…) of an ordered feature, or a cause from a feature "
