@@ -179,7 +179,9 @@ def test_alternatives_of_each_planner_budget_and_process() -> None:
     spent = ExactPlanner(problem, BlackBox(box.model)).plan(people, alternatives=3, budget=int(plans[0].queries) - 1)
     assert len(spent[0].alternatives) <= len(plans[0].alternatives)
     automatic = Recourse(problem, box).recommend(people, alternatives=3)
-    assert [plan.alternatives for plan in automatic] == [plan.alternatives for plan in plans]
+    assert [[one.actions for one in plan.alternatives] for plan in automatic] == (
+        [[one.actions for one in plan.alternatives] for plan in plans]
+    )
     one = ExactPlanner(problem, box).plan(people, alternatives=1)
     assert one == ExactPlanner(problem, box).plan(people)
     assert one[0].related == {}
