@@ -155,9 +155,8 @@ def main() -> None:
                 text = "  ".join(f"{key} {interval([row[planner][key] for row in group])}" for key in keys)
                 print(f"{name:9} {planner:7} {text}", flush=True)
         counts = [sum(row["exact"][key] for row in group) for key in ("second_exists", "third_exists")]
-        print(
-            f"{name:9} {sum(row['people'] for row in group)} people, with a second way {counts[0]}, a third {counts[1]}"
-        )
+        people = sum(row["people"] for row in group)
+        print(f"{name:9} {people} people, with a second way {counts[0]}, a third {counts[1]}", flush=True)
         if options.out:
             options.out.write_text(json.dumps(rows, indent=1))
 

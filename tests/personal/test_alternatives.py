@@ -29,6 +29,7 @@ from counterplan.agent import Agent, NetworkConfig
 from counterplan.personal.alternatives import Alternatives
 from counterplan.problem import People
 from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.search.schedule import schedule
 from counterplan.surrogate.acquisition import GuideSettings
 from planners.brute_force import DECIMALS, indices
 
@@ -59,13 +60,17 @@ def cheapest_plans(problem: Problem, people: People, row: int, box: BlackBox, we
     return [found[2] for (_, found), answer in zip(ends, favourable, strict=True) if answer]
 
 
-def by_function(problem: Problem, state: np.ndarray, plans: list[list[int]], weights: np.ndarray) -> np.ndarray:
-    """Costs [n, G] of plans by function."""
+def by_function(
+    problem: Problem, state: np.ndarray, plans: list[list[int]], weights: np.ndarray, time_cost: float
+) -> np.ndarray:
+    """Costs [n, G + 1] of plans by function, and that of their time."""
     actions = np.full((len(plans), problem.max_actions), NO_ACTION, np.intp)
     for row, plan in enumerate(plans):
         actions[row, : len(plan)] = plan
     tiled = np.repeat(weights[None], len(plans), axis=0)
-    return costs_by_function(problem.transitions, np.repeat(state[None], len(plans), axis=0), actions, tiled)
+    starts = np.repeat(state[None], len(plans), axis=0)
+    costs = costs_by_function(problem.transitions, starts, actions, tiled)
+    return np.column_stack([costs, time_cost * schedule(problem.transitions, starts, actions).makespan])
 
 
 def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen: Alternatives, box: BlackBox) -> None:
@@ -78,15 +83,16 @@ def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen:
         for step in other.steps:
             weights[[one.function == step.function for one in problem.transitions.actions]] = step.weight
     candidates = cheapest_plans(problem, people, row, box, weights)
-    costs = by_function(problem, people.states[row], candidates, weights)
+    time_cost = chosen.time_value * plan.cost / plan.duration if plan.duration else 0.0
+    costs = by_function(problem, people.states[row], candidates, weights, time_cost)
     draws = chosen.weights(len(problem.transitions.functions))
-    own = by_function(problem, people.states[row], [indices(problem, plan)], weights)[0]
-    least, first = draws @ own, own.sum()
+    own = by_function(problem, people.states[row], [indices(problem, plan)], weights, time_cost)[0]
+    least, first = draws @ own, own[:-1].sum()
     used = [{step.function for step in plan.steps}]
     functions = [{problem.transitions.actions[action].function for action in actions} for actions in candidates]
     for number in range(chosen.count):
         gain = np.maximum(least - costs @ draws.T, 0).mean(axis=1)
-        within = (costs.sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
+        within = (costs[:, :-1].sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
             [one not in used for one in functions]
         )
         best = float(gain[within].max(initial=0.0))
@@ -94,7 +100,7 @@ def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen:
             assert number == chosen.count - 1 or best < chosen.min_gain * first + 1e-6
             return
         other = plan.alternatives[number]
-        own = by_function(problem, people.states[row], [indices(problem, other)], weights)[0]
+        own = by_function(problem, people.states[row], [indices(problem, other)], weights, time_cost)[0]
         assert np.maximum(least - draws @ own, 0).mean() == pytest.approx(best, abs=1e-5)
         assert best >= chosen.min_gain * first - 1e-6
         least = np.minimum(least, draws @ own)
