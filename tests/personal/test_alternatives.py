@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import loans
 import worlds
 from counterplan import (
     BlackBox,
+    CardPlanner,
     ExactPlanner,
     GuidedPlanner,
     Plan,
@@ -28,6 +30,7 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.personal.alternatives import Alternatives
 from counterplan.problem import People
+from counterplan.scorecard import CardFeature, Scorecard
 from counterplan.search.orders import NO_ACTION, costs_by_function
 from counterplan.search.schedule import schedule
 from counterplan.surrogate.acquisition import GuideSettings
@@ -197,12 +200,33 @@ def test_alternatives_of_each_planner_budget_and_process() -> None:
     )
 
 
-def test_plans_with_alternatives_survive_files() -> None:
+@pytest.mark.parametrize("weights", [None, {"EARN": 2}])
+def test_plans_with_alternatives_survive_files(weights: dict[str, float] | None, tmp_path: Path) -> None:
     problem, people, box = both_ways()
-    plans = ExactPlanner(problem, box).plan(people, alternatives=3)
+    plans = ExactPlanner(problem, box).plan(people, weights=weights, alternatives=3)
     assert Plans.from_json(plans.to_json()).plans == plans.plans
+    plans.save(tmp_path / "plans.parquet")
+    assert Plans.load(tmp_path / "plans.parquet").plans == plans.plans
     frame = plans.to_frame()
     assert set(frame["related"]) == {"", "alternatives"}
+    assert ("unweighted_cost" in frame) == (weights is not None)
+    if weights is not None:
+        totals = frame.drop_duplicates(["person", "related", "related_number"])["unweighted_cost"].tolist()
+        assert totals == [one.unweighted_cost for plan in plans for one in (plan, *plan.alternatives)]
+
+
+def test_a_card_has_alternatives_with_and_without_queries() -> None:
+    problem, people, box = both_ways()
+    features = (CardFeature(0, (50.0, 60.0), (0, 10, 20)), CardFeature(1, (10.0, 20.0), (20, 10, 0)))
+    card = Scorecard(problem, features, needed=20, slope=0.6, shift=-10.0)
+    unverified = CardPlanner(problem, None, card, queries=0).plan(people.head(1), refused=True, alternatives=3)[0]
+    assert unverified.alternatives
+    assert not any(plan.verified for plan in unverified.alternatives)
+    ends = [plan.steps[-1].after for plan in (unverified, *unverified.alternatives)]
+    assert (card.points(problem.read(pd.DataFrame(ends)).states) >= card.needed).all()
+    verified = CardPlanner(problem, box, card).plan(people, alternatives=3)
+    check_facts(problem, verified, box)
+    assert any(plan.alternatives for plan in verified)
 
 
 def test_invalid_alternatives_are_refused() -> None:
