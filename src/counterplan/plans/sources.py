@@ -24,7 +24,7 @@ from counterplan.problem.dtypes import label_of as label_of
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, text_of
 from counterplan.search.orders import NO_ACTION
-from counterplan.search.schedule import Schedule, schedule
+from counterplan.search.schedule import StepSchedule, schedule
 
 H = TypeVar("H", bound=Hashable)
 _BLOCK = 512
@@ -76,7 +76,7 @@ class PlanSource(Protocol):
         """[B, T] costs of the steps, padded with 0."""
 
     @property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """Start and duration [B, T] of the steps; None if the problem has no durations."""
 
     @property
@@ -169,7 +169,7 @@ class ColumnSource:
         return self._rollout[0]
 
     @cached_property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """See `PlanSource.schedule`."""
         if not self.time_unit:
             return None
@@ -421,11 +421,11 @@ class ObjectSource:
         return self._filled(lambda step: step.cost, 0.0)
 
     @cached_property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """See `PlanSource.schedule`."""
         if not self.time_unit:
             return None
-        return Schedule(
+        return StepSchedule(
             self._filled(lambda step: step.start or 0.0, 0.0), self._filled(lambda step: step.duration or 0.0, 0.0)
         )
 
