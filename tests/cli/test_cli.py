@@ -82,6 +82,16 @@ def test_checks_that_the_people_and_the_model_can_be_used(run, folder: Path) -> 
     assert "gaps.csv: column 'income', row 59: the value is missing" in lacking.err
 
 
+def test_recommends_within_a_deadline_and_what_is_faster(run) -> None:
+    words = ("recommend", "german", "--planner", "exact", "--person", "14")
+    within = run(*words, "--deadline", 6).out
+    assert "the least possible within 6 months" in within
+    assert "Takes about 3.6 months if you start now; steps 1 and 2 can run side by side." in within
+    assert "Or faster: " in run(*words, "--pareto").out
+    refused = run("recommend", "syn", "--person", "0", "--deadline", 6)
+    assert "no action of the problem 'syn' takes time" in refused.err
+
+
 def test_recommends_for_a_benchmark(run) -> None:
     ran = run("recommend", "german", "--planner", "exact", "--person", "0")
     assert ran.code == 0

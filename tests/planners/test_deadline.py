@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Problem, SettingError
+from counterplan import BlackBox, ExactPlanner, GuidedPlanner, PlanError, Plans, Problem, Recourse, SettingError
 from counterplan.planners import CascadePlanner
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
@@ -186,6 +189,56 @@ def test_an_incomplete_front_is_said_to_be_one(savings: Problem) -> None:
     assert (plan.actions, plan.front) == (["SAVE=20"], (plan,))
     assert "There may be faster plans" in plan.caution
     assert planner.plan([PERSON], pareto=True, budget=1)[0].status is Status.NOT_FOUND
+
+
+def test_a_survival_goal_is_met_within_the_deadline(savings: Problem) -> None:
+    """Twenty more are saved for a plan that lasts, if there is time for that."""
+    recourse = Recourse(
+        savings, enough, refits=[lambda table: ["yes" if saved >= 30 else "no" for saved in table["saved"]]]
+    )
+    planner = recourse.planner("exact")
+    lasting = {"survival_at_least": 0.5}
+    assert planner.plan([PERSON], **lasting)[0].actions == ["SAVE=10", "SAVE=20"]
+    soon = planner.plan([PERSON], deadline=7, **lasting)[0]
+    assert (soon.actions, soon.duration) == (["SAVE=20"], 7)
+    with pytest.raises(SettingError, match="leave out 'survival', or 'pareto'"):
+        planner.plan([PERSON], pareto=True, **lasting)
+
+
+def test_times_are_written_and_replayed(savings: Problem, tmp_path: Path) -> None:
+    box = BlackBox(both)
+    plans = ExactPlanner(savings, box).plan([PERSON], pareto=True, deadline=6)
+    for name in ("plans.json", "plans.parquet"):
+        plans.save(tmp_path / name)
+        assert Plans.load(tmp_path / name).plans == plans.plans
+    plan = plans[0]
+    wrong = {
+        "takes 4, not 3": {"duration": 3.0},
+        "starts at 0, not at 1": {"start": 1.0},
+    }
+    for fault, change in wrong.items():
+        changed = replace(plan, steps=(replace(plan.steps[0], **change), *plan.steps[1:]))
+        assert any(fault in found for found in changed.replay(savings, box).faults)
+    late = replace(plan, deadline=3.0)
+    assert "it takes 4, longer than its deadline of 3" in late.replay(savings, box).faults
+    with pytest.raises(PlanError, match="both a start and a duration"):
+        replace(plan.steps[0], start=None)
+    with pytest.raises(PlanError, match="the duration of step"):
+        replace(plan.steps[0], duration=-1.0)
+
+
+def test_the_timeline_of_a_plan(savings: Problem) -> None:
+    plan = ExactPlanner(savings, BlackBox(both)).plan([PERSON])[0]
+    text = str(plan)
+    assert "Takes about 4 weeks if you start now; steps 1 and 2 can run side by side." in text
+    assert "  1. ████████████  now to week 4" in text
+    assert "  2. ██████        now to week 2" in text
+    one = ExactPlanner(savings, BlackBox(enough)).plan([PERSON], deadline=2)[0]
+    assert "Takes about 2 weeks if you start now." in str(one)
+    assert "█" not in str(one), "one step needs no timeline"
+    html = plan._repr_html_()
+    assert "now to week 4" in html
+    assert "width:50%" in html
 
 
 def test_settings_of_time(savings: Problem) -> None:

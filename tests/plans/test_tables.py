@@ -29,7 +29,8 @@ def test_a_frame_has_a_row_for_each_step(plans: Plans, longest: Plan) -> None:
     assert steps["cost"].sum() == pytest.approx(longest.cost)
     assert steps["total_cost"].nunique() == 1
     assert frame[frame["status"] == "already_favourable"]["step"].eq(0).all()
-    assert Plans(()).to_frame().columns.tolist() == frame.columns.tolist()
+    times = ["total_duration", "start", "duration", "time_unit", "deadline"]
+    assert [*Plans(()).to_frame().columns, *times] == frame.columns.tolist(), "german has durations"
 
 
 def robustness_of(plan: Plan) -> dict[str, object]:

@@ -30,7 +30,18 @@ def test_the_text_lists_functions_costs_and_edges() -> None:
     assert "STOP end the plan none" in words
     assert "age → job: cost × 0.2 if below 25, 0.3 if below 40, 0.7 if below 55, 1 otherwise" in words
     assert "sex category female, male immutable, protected" in words
+    assert "CHANGE_SAVINGS {0, 3, 6, 9, 12} × s(job) yes" in words
+    assert "CHANGE_HOUSING {1, 2, 3} no" in words
     assert max(map(len, text.splitlines())) <= 112
+
+
+def test_problems_without_durations_do_not_speak_of_them() -> None:
+    german, syn = worlds.benchmark("german").description(), worlds.benchmark("syn").description()
+    assert german["time_unit"] == "months"
+    assert german["functions"][0]["duration_base"] == [0, 3, 6, 9, 12]
+    assert "time_unit" not in syn
+    assert not any("duration_base" in function for function in syn["functions"])
+    assert "uration" not in worlds.benchmark("syn").to_text()
 
 
 def test_consequences_and_edges_without_an_effect_are_described() -> None:

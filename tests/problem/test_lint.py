@@ -41,6 +41,25 @@ def test_a_sound_problem_has_no_warnings():
     assert lint_of({"x": LETTERS}, {"F": function("argument != x")}) == []
 
 
+def test_durations():
+    assert lint_of({"x": LETTERS}, {"F": function("argument != x", overlaps=False)}) == [
+        ("'overlaps' has no effect: no function has a duration", ("functions", "F", "overlaps"))
+    ]
+    assert lint_of({"x": LETTERS}, {"F": function("argument != x", overlaps=False, duration=2)}) == []
+
+
+def test_a_function_without_a_duration_among_others(tmp_path):
+    file = tmp_path / "x.yaml"
+    text = TYPED.format(values="[a, b]") + "  G: {set: x, arguments: all, cost: 1, duration: 2}\n"
+    file.write_text(text)
+    _, findings = check(file)
+    assert [(finding.line, finding.message) for finding in findings] == [
+        (8, "has no duration, although others have; write 'duration: 0' if it takes no time")
+    ]
+    file.write_text(text.replace("cost: 1}", "cost: 1, duration: 0}"))
+    assert check(file)[1] == []
+
+
 def test_no_functions():
     assert lint_of({"x": NUMBER}, {}) == [("there are no functions yet, so there are no plans", ("functions",))]
 

@@ -352,7 +352,8 @@ def test_the_schema_is_json_of_a_known_draft():
     assert schema["title"] == "counterplan problem"
     assert set(schema["required"]) == {"counterplan", "name", "outcome", "max_actions", "features"}
     function = schema["$defs"]["FunctionSpec"]["properties"]
-    assert {"set", "add", "arguments", "when", "cost", "phrase"} == set(function), "as files spell it"
+    keys = {"set", "add", "arguments", "when", "cost", "duration", "overlaps", "phrase"}
+    assert keys == set(function), "as files spell it"
     assert {"from", "to"} <= set(schema["$defs"]["CauseSpec"]["properties"])
     undescribed = [key for key, field in function.items() if "description" not in field]
     assert undescribed == []

@@ -29,6 +29,7 @@ def test_the_worlds_hold_everything_that_a_problem_can_hold():
             seen |= {*spec, "all" if spec["arguments"] == "all" else "some"}
             cost = spec["cost"] if isinstance(spec["cost"], dict) else {"one": spec["cost"]}
             seen |= {(key, type(amount)) for key, amount in cost.items()}
+            seen |= {("duration", type(spec.get("duration"))), ("overlaps", spec.get("overlaps"))}
             note(parse(spec.get("when", "true")))
         for cause in file["causes"]:
             seen |= {*cause} | {type(cause.get("scale")).__name__}
@@ -43,7 +44,8 @@ def test_the_worlds_hold_everything_that_a_problem_can_hold():
         "number", "category", "ordered", "missing", "integer", "minimum", "maximum", "bins", "protected", "labels",
         str, int, bool, "set", "add", "when", "phrase", "all", "some", ("one", float), ("base", int), ("base", list),
         ("base", dict), ("surcharge", int), ("surcharge", list), ("surcharge", dict), "scale", "table", "formula",
-        "above", "at_least", "below", "at_most", "dict", "list",
+        "above", "at_least", "below", "at_most", "dict", "list", ("duration", dict), ("duration", list),
+        ("duration", int), ("overlaps", True), ("overlaps", False),
     }  # fmt: skip
 
 

@@ -15,21 +15,15 @@ from counterplan.errors import PlanError, SettingError
 from counterplan.plans import parquet, serialization, tables
 from counterplan.plans.coded import Coded
 from counterplan.plans.columns import PlanColumns
+from counterplan.plans.distinct import rounded
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, PlanOption, StepReason
 from counterplan.plans.robustness import RobustnessColumns
-from counterplan.plans.sources import (
-    ColumnSource,
-    ObjectSource,
-    PlanSource,
-    rounded,
-    steps_taken,
-    total_costs,
-    total_durations,
-)
+from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.survival_report import SurvivalReport, survival_report
 from counterplan.plans.text import plans_text
+from counterplan.plans.totals import total_costs, total_durations
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.storage.files import read_bounded, write_whole

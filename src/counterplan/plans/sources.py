@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.plans.columns import NO_PLANS, PlanColumns
-from counterplan.plans.plan import Plan, PlanOption, RelatedKind, Step, StepReason, total_cost
+from counterplan.plans.distinct import distinct, rounded
+from counterplan.plans.plan import Plan, PlanOption, RelatedKind, Step, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
@@ -24,13 +24,11 @@ from counterplan.problem.dtypes import label_of as label_of
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, text_of
 from counterplan.search.orders import NO_ACTION
-from counterplan.search.schedule import Schedule, schedule
+from counterplan.search.schedule import StepSchedule, schedule
 
 H = TypeVar("H", bound=Hashable)
 _BLOCK = 512
 """Plans that are built at once."""
-_NARROW = 2**24
-"""Range of integers that are numbers already; times the length of any array, it is below 2**63."""
 
 
 class ActionName(NamedTuple):
@@ -76,7 +74,7 @@ class PlanSource(Protocol):
         """[B, T] costs of the steps, padded with 0."""
 
     @property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """Start and duration [B, T] of the steps; None if the problem has no durations."""
 
     @property
@@ -169,7 +167,7 @@ class ColumnSource:
         return self._rollout[0]
 
     @cached_property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """See `PlanSource.schedule`."""
         if not self.time_unit:
             return None
@@ -421,11 +419,11 @@ class ObjectSource:
         return self._filled(lambda step: step.cost, 0.0)
 
     @cached_property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> StepSchedule | None:
         """See `PlanSource.schedule`."""
         if not self.time_unit:
             return None
-        return Schedule(
+        return StepSchedule(
             self._filled(lambda step: step.start or 0.0, 0.0), self._filled(lambda step: step.duration or 0.0, 0.0)
         )
 
@@ -494,54 +492,6 @@ def _coded_or_none(values: Sequence[H | None]) -> Coded[H] | None:
 def steps_taken(columns: PlanColumns) -> Bools:
     """[B, T] where plans have a step."""
     return np.asarray(np.logical_and.accumulate(columns.actions != NO_ACTION, axis=1))
-
-
-def rounded(costs: Floats) -> Floats:
-    """`costs` rounded to 9 decimals as Python rounds, which numpy does not in the last digit."""
-    codes, values = pd.factorize(costs.ravel())
-    exact = np.array([round(value, 9) for value in values.tolist()], float)
-    return exact[codes].reshape(costs.shape)
-
-
-def total_durations(source: PlanSource) -> Floats:
-    """[B] durations of plans: NaN for people without a plan or without durations."""
-    times, columns = source.schedule, source.columns
-    total = np.full(len(columns), np.nan) if times is None else times.makespan
-    without = (Status.INFEASIBLE, Status.NOT_FOUND)
-    total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
-    return total
-
-
-def total_costs(source: PlanSource) -> Floats:
-    """[B] total costs: NaN for people without a plan, 0 if the decision is already favourable."""
-    columns = source.columns
-    codes, first = distinct(np.zeros(len(columns)), *source.step_costs.T)
-    total = np.array([total_cost(costs) for costs in source.step_costs[first].tolist()], float)[codes]
-    without = (Status.INFEASIBLE, Status.NOT_FOUND)
-    total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
-    return total
-
-
-def distinct(*arrays: Any) -> tuple[Ints, Ints]:
-    """Codes [n] of the distinct combinations of values in arrays [n], and where each occurs first [k]."""
-    codes = np.zeros(len(arrays[0]), np.int64)
-    for array in arrays:
-        new, count = _numbered(np.asarray(array))
-        if count > 1:
-            codes, _ = pd.factorize(codes * count + new)
-    first = np.zeros(codes.max(initial=-1) + 1, np.intp)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    return codes, first
-
-
-def _numbered(array: npt.NDArray[Any]) -> tuple[Ints, int]:
-    """Numbers [n] from 0 that are equal where the values of `array` are, and a bound on them."""
-    if array.dtype.kind in "iu" and len(array):
-        low, high = int(array.min()), int(array.max())
-        if high - low < _NARROW:
-            return array - low, high - low + 1
-    codes, values = pd.factorize(array, use_na_sentinel=False)
-    return codes, len(values)
 
 
 def labels_of(index: pd.Index[Any]) -> list[int | str]:

@@ -13,11 +13,13 @@ import pandas as pd
 
 from counterplan.errors import SettingError
 from counterplan.plans.coded import NO_CODE, Coded, rows_of
+from counterplan.plans.distinct import distinct, rounded
 from counterplan.plans.plan import PlanOption
 from counterplan.plans.robustness import RobustnessColumns
-from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs, total_durations
+from counterplan.plans.sources import PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.text import option_facts
+from counterplan.plans.totals import total_costs, total_durations
 from counterplan.problem.values import describe_target, text_of, visible
 
 if TYPE_CHECKING:

@@ -409,7 +409,8 @@ class _Builder(CauseBuilder):
                 causes_too = ", multiplied with the largest scales of its causes" if scale > 1 else ""
                 self.report(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
             with np.errstate(all="ignore"):
-                longest = function.duration_surcharge + function.duration_base * scale
+                scaled = np.where(function.duration_base > 0, function.duration_base * scale, 0.0)
+                longest = function.duration_surcharge + scaled
             if not (longest <= limits.MAX_DURATION).all():
                 causes_too = ", multiplied with the largest scales of its causes" if scale > 1 else ""
                 message = f"the duration is longer than {limits.MAX_DURATION:,}{causes_too}; choose a larger time_unit"

@@ -26,9 +26,10 @@ _COSTS = (
     "features x to the feature that it changes, where s(x) is the scale of an edge. Numbers in braces are by argument."
 )
 _DURATIONS = (
-    "Durations are in {unit}. s(x) scales them as it scales costs. Two steps can run side by side if neither changes "
-    'what the other depends on, and neither function is marked "alone".'
+    "s(x) scales durations as it scales costs. Two steps run side by side if both functions overlap and neither "
+    "changes what the other depends on."
 )
+_OVERLAPS = {True: "yes", False: "no"}
 _STOP_DATA: dict[str, Any] = {
     "name": STOP,
     "effect": "end the plan",
@@ -152,12 +153,9 @@ def problem_text(parts: ProblemParts) -> str:
             arguments(function, _MOST_VALUES),
             precondition(function),
             cost_text(transitions, function),
-            *([duration_text(transitions, function)] if parts.time_unit else []),
         )
         for function in transitions.functions
     ]
-    duration = ["duration"] if parts.time_unit else []
-    stop = (STOP, _STOP_DATA["effect"], "none", "–", "always", "0", *("0" for _ in duration))
     features = [
         (f.name, f.kind, domain(f, _MOST_VALUES), ", ".join(notes(f, transitions))) for f in transitions.features
     ]
@@ -167,12 +165,12 @@ def problem_text(parts: ProblemParts) -> str:
         "",
         "Functions",
         *_table(
-            ("function", "effect", "argument", "arguments", "precondition", "cost", *duration),
-            [*functions, stop],
+            ("function", "effect", "argument", "arguments", "precondition", "cost"),
+            [*functions, (STOP, _STOP_DATA["effect"], "none", "–", "always", "0")],
         ),
         "",
         *textwrap.wrap(_COSTS, WIDTH),
-        *(textwrap.wrap(_DURATIONS.format(unit=parts.time_unit), WIDTH) if duration else []),
+        *(_duration_lines(parts) if parts.time_unit else []),
         "",
         "Causal graph",
         *_graph_lines(transitions),
@@ -181,6 +179,15 @@ def problem_text(parts: ProblemParts) -> str:
         *_table(("feature", "kind", "values", "notes"), features),
     ]
     return visible("\n".join(line.rstrip() for line in lines))
+
+
+def _duration_lines(parts: ProblemParts) -> Iterator[str]:
+    transitions = parts.transitions
+    rows = [(one.name, duration_text(transitions, one), _OVERLAPS[one.overlaps]) for one in transitions.functions]
+    yield from ("", "Durations")
+    yield from _table(("function", f"duration in {parts.time_unit}", "overlaps"), rows)
+    yield ""
+    yield from textwrap.wrap(_DURATIONS, WIDTH)
 
 
 def _graph_lines(transitions: Transitions) -> Iterator[str]:
@@ -257,14 +264,14 @@ def cost_text(transitions: Transitions, function: Function) -> str:
 
 
 def duration_text(transitions: Transitions, function: Function) -> str:
-    """The duration of a function: `6`, `{3, 6}`, `1 + 6 × s(job)`, with a mark if it does not overlap."""
+    """The duration of a function: `6`, `{3, 6}`, `1 + 6 × s(job)`."""
     base, surcharge = _numbers(function.duration_base.tolist()), _numbers(function.duration_surcharge.tolist())
     factors_text = "".join(
         f" × s({transitions.features[c.source].name})" for c in scaling(transitions, function.target)
     )
     parts = [surcharge] if surcharge != "0" or base == "0" else []
     parts += [] if base == "0" else [base + factors_text]
-    return " + ".join(parts) + ("" if function.overlaps else ", alone")
+    return " + ".join(parts)
 
 
 def _numbers(numbers: Sequence[float]) -> str:

@@ -174,7 +174,7 @@ class CostSpec(_Part):
     surcharge: PerArgument = Field(0.0, description="Added to the scaled base cost.")
 
 
-_NotScaled = Field(json_schema_extra={"propertyNames": {"not": {"enum": ["base", "surcharge"]}}})
+_NotScaled = Field(json_schema_extra={"not": {"anyOf": [{"required": ["base"]}, {"required": ["surcharge"]}]}})
 
 
 class DurationSpec(_Part):

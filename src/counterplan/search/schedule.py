@@ -19,7 +19,7 @@ Longs = npt.NDArray[np.int64]
 _PER_UNIT = 10**TIME_DECIMALS
 
 
-class Schedule(NamedTuple):
+class StepSchedule(NamedTuple):
     """Start and duration of each step of n plans, in the unit of the problem; 0 where there is no step."""
 
     start: Floats
@@ -68,8 +68,8 @@ class StepTimes:
         return np.asarray(np.maximum(times, np.where(delays, ends[:, None], 0)))
 
 
-def schedule(transitions: Transitions, starts: Floats, actions: Ints) -> Schedule:
-    """Schedule plans `actions` [n, T], padded with NO_ACTION, from `starts` [n, F]."""
+def schedule(transitions: Transitions, starts: Floats, actions: Ints) -> StepSchedule:
+    """StepSchedule plans `actions` [n, T], padded with NO_ACTION, from `starts` [n, F]."""
     step_times = StepTimes(transitions)
     states, times = starts.copy(), step_times.initial(len(starts))
     begin, duration = np.zeros((2, *actions.shape), np.int64)
@@ -84,7 +84,7 @@ def schedule(transitions: Transitions, starts: Floats, actions: Ints) -> Schedul
         begin[rows, t], duration[rows, t] = ends - taken, taken
         times[rows] = step_times.after(own, chosen, ends)
         states[rows] = transitions.apply(before, chosen)
-    return Schedule(begin / _PER_UNIT, duration / _PER_UNIT)
+    return StepSchedule(begin / _PER_UNIT, duration / _PER_UNIT)
 
 
 def from_units(time: int | np.int64) -> float:
