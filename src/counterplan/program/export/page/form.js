@@ -185,5 +185,5 @@
   showExample(0);
 
   // For tests, and for the curious.
-  window.counterplan = { data, parts };
+  window.counterplan = { data, parts, wishes };
 })();

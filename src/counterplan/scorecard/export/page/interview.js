@@ -20,10 +20,12 @@ function makeInterview(world, ways) {
   const times = (own) => particles.map((one) => one.map((weight, index) => weight * own[index]));
   const ownOf = (weights) => functions.map(({ name }) => weights[name] ?? 1);
 
-  // The logarithm of the probability of an answer, for costs [plans] of one particle.
+  // The logarithm of the probability of an answer, for costs [plans] of one particle. Beside a plan without any cost, a
+  // choice tells nothing about weights.
   function likelihood(costs, chosen) {
     const least = Math.min(...costs);
-    const utilities = costs.map((cost) => (-INTERVIEW.sharpness * (cost - least)) / Math.max(least, 1e-12));
+    if (least === 0) return 0;
+    const utilities = costs.map((cost) => (-INTERVIEW.sharpness * (cost - least)) / least);
     const total = Math.log(utilities.reduce((sum, utility) => sum + Math.exp(utility), 0));
     const mean = utilities.reduce((sum, utility) => sum + utility, 0) / costs.length;
     return (chosen === null ? mean : utilities[chosen]) - total;
@@ -68,7 +70,7 @@ function makeInterview(world, ways) {
     const chances = posterior(weights, answers);
     const costs = costsOf(plans.map(ways.usual), times(ownOf(weights)));
     const expected = costs.map((row) => row.reduce((sum, cost, at) => sum + chances[at] * cost, 0));
-    const first = expected.indexOf(expected.reduce((a, b) => Math.min(a, b)));
+    const first = expected.reduce((best, cost, plan) => (lowerThan(cost, expected[best]) ? plan : best), 0);
     const compared = (one, other) => answers.some(({ shown }) => shown.includes(ways.keyOf(one)) && shown.includes(ways.keyOf(other)));
     const { picked, expected: lowered } = pickGreedily({
       costs, chances, first, most: INTERVIEW.shown, gain: INTERVIEW.gain * expected[first],

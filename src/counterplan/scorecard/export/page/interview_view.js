@@ -4,11 +4,11 @@
 function makeInterviewView(world, page, ways) {
   const logic = makeInterview(world, ways);
   const section = byId("interview"), now = byId("interview-now"), said = byId("interview-said");
-  // `answers` is null before the first question; `applied` has the weights on the sliders once the questions are over,
-  // `before` those at the beginning.
+  // `answers` is null before the first question; `applied` is the form once the questions are over, with the weights that
+  // they set, and `before` has the weights until then.
   let task = null, answers = null, applied = null, before = {}, known = [], place = "", moving = false, stop = () => {};
 
-  const same = (one, other) => JSON.stringify(Object.entries(one).sort()) === JSON.stringify(Object.entries(other).sort());
+  const formOf = (state, { cannot, weights }) => JSON.stringify([state, [...cannot].sort(), Object.entries(weights).sort()]);
   const choices = () => answers.filter((answer) => answer.costs);
   const button = (text, act, options = {}) => {
     const made = make("button", { type: "button", text, ...options });
@@ -20,7 +20,7 @@ function makeInterviewView(world, page, ways) {
   function show(state, options, plan) {
     pause();
     task = { state, options: { ...options, strict: !plan.short }, plan };
-    if (applied && !same(applied, options.weights)) answers = applied = null;
+    if (applied !== null && applied !== formOf(state, options)) answers = applied = null;
     section.hidden = answers === null && plan.status !== "found";
     if (answers === null) begin();
     else if (applied === null) ask();
@@ -36,25 +36,30 @@ function makeInterviewView(world, page, ways) {
     section.hidden = true;
   }
 
-  // What is shown; the focus follows if the person has just used a button here.
-  function render(heading, ...rest) {
-    const title = make("h3", { text: heading, tabIndex: -1 });
-    now.replaceChildren(title, ...rest);
-    if (moving) title.focus();
+  // The focus follows if the person has just used a button here.
+  function follow(element) {
+    if (moving) element.focus();
     moving = false;
   }
 
+  function render(heading, ...rest) {
+    const title = make("h3", { text: heading, tabIndex: -1 });
+    now.replaceChildren(title, ...rest);
+    follow(title);
+  }
+
   function begin() {
-    now.replaceChildren(
-      make("p", { className: "note", text: "Not sure how to set the sliders? Compare a few ways and say which would be easier. Your answers set the sliders for you." }),
-      button("Ask me", () => { moving = true; answers = []; ask(); }));
+    const go = button("Ask me", () => { moving = true; answers = []; ask(); });
+    now.replaceChildren(make("p", { className: "note", text: "Not sure how to set the sliders? Compare a few ways and say which would be easier. Your answers set the sliders for you." }), go);
+    said.textContent = "";
+    follow(go);
   }
 
   function ask() {
     pause();
     const { state, options, plan } = task;
     if (!plan.steps.length) return lost();
-    const key = JSON.stringify([state, [...options.cannot], options.weights]);
+    const key = formOf(state, options);
     if (key !== place) [known, place] = [[], key];
     const waiting = setTimeout(() => now.replaceChildren(make("p", { className: "note", text: "Working it out …" })), 150);
     const halt = inTurns(logic.question(state, options, choices(), known), ({ pool, plans }) => {
@@ -79,7 +84,7 @@ function makeInterviewView(world, page, ways) {
             button("I cannot do this", () => forbid(step.function), { className: "plain", "aria-label": `I cannot do this: ${step.text}` })))),
           button(`${letter} is ${word}`, take(i), { className: "choose", "aria-describedby": id }));
       })),
-      make("p", { className: "acts" }, button("About the same", take(null)), ...acts(), button("Stop asking", () => { moving = true; if (answers.length) finish(); else leave(); })));
+      make("p", { className: "acts" }, button("About the same", take(null)), ...acts(), button("Stop asking", end)));
   }
 
   // The plan follows what cannot be done, and with it the next question.
@@ -102,7 +107,7 @@ function makeInterviewView(world, page, ways) {
   // Takes answers back, and goes on with the questions.
   function back(gone) {
     moving = true;
-    const weights = applied ? before : task.options.weights;
+    const weights = applied === null ? task.options.weights : before;
     applied = null;
     page.wish({ weights, allow: gone.filter((answer) => answer.cannot).map((answer) => answer.cannot) });
   }
@@ -112,16 +117,18 @@ function makeInterviewView(world, page, ways) {
     pause();
     const some = choices(), learned = some.length ? logic.learned(task.options.weights, some) : task.options.weights;
     before = task.options.weights;
-    applied = page.clipped(learned);
+    const weights = page.clipped(learned);
+    applied = formOf(task.state, { ...task.options, weights });
     report(learned);
-    page.wish({ weights: applied });
+    page.wish({ weights });
   }
 
-  function leave() {
+  function end() {
+    moving = true;
+    if (answers.length) return finish();
     pause();
     answers = null;
     begin();
-    now.querySelector("button").focus();
   }
 
   function report(learned) {

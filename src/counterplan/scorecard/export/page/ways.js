@@ -30,6 +30,9 @@ function costsOf(plans, draws) {
   });
 }
 
+// Whether a cost is less than another by more than rounding: the first of equal plans is preferred.
+const lowerThan = (cost, other) => cost < other - 1e-9 * Math.abs(other);
+
 // The plans that are added to `first` one by one, each the one that lowers the expected least cost most, while that is by
 // at least `gain`. `chances` [draws] add up to 1; `fits` says which plans may be added to those picked.
 function pickGreedily({ costs, chances, first, most, gain, fits = () => true }) {
@@ -41,7 +44,7 @@ function pickGreedily({ costs, chances, first, most, gain, fits = () => true }) 
     costs.forEach((row, plan) => {
       if (picked.includes(plan) || !fits(plan, picked)) return;
       const lower = row.map((cost, draw) => Math.min(cost, least[draw])), value = expect(lower);
-      if (best === null || value < best.value) best = { plan, lower, value };
+      if (best === null || lowerThan(value, best.value)) best = { plan, lower, value };
     });
     if (best === null || !(expected.at(-1) - best.value >= gain)) break;
     picked.push(best.plan);
@@ -112,7 +115,7 @@ function makeWays(world, engine) {
 
   function* others(start, options, first) {
     const { weights = {} } = options;
-    if (!(first.cost > 0)) return { plans: [], complete: true };
+    if (!(first.cost > 0)) return { plans: [], complete: true, pool: [] };
     const { plans, complete } = yield* plansFor(start, { ...options, strict: !first.short }, draws.slice(0, WAYS.searches));
     const pool = distinct([first, ...plans]).map((plan) => weighed(plan, weights));
     return { plans: choose(pool, weights).picked.slice(1).map((plan) => pool[plan]), complete, pool };
