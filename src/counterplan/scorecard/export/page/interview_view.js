@@ -48,8 +48,10 @@ function makeInterviewView(world, page, ways) {
     follow(title);
   }
 
+  const go = button("Ask me", () => { moving = true; answers = []; ask(); });
+
   function begin() {
-    const go = button("Ask me", () => { moving = true; answers = []; ask(); });
+    if (go.isConnected) return;
     now.replaceChildren(make("p", { className: "note", text: "Not sure how to set the sliders? Compare a few ways and say which would be easier. Your answers set the sliders for you." }), go);
     said.textContent = "";
     follow(go);
