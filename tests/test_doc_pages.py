@@ -24,6 +24,7 @@ pytest.importorskip("jax")
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = (
+    "problem-files.md",
     "causal-graph.md",
     "card.md",
     "reading-a-program.md",
@@ -31,6 +32,7 @@ PAGES = (
     "adding-a-benchmark.md",
     "several-outcomes.md",
     "plans-that-last.md",
+    "personal-plans.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 

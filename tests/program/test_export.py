@@ -29,6 +29,7 @@ from counterplan.program.model_card_text import card_text
 from counterplan.program.wording import NOTHING_HELPS
 from program import programs
 from program.random_programs import random_program
+from waiting import waiting
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
 
@@ -46,8 +47,12 @@ def expected(program: Program, people: Any, forbid: Any = ()) -> list[Any]:
     return [
         [
             plan.status.value,
-            [[step.function, step.argument, step.cost, step.text, step.reason] for step in plan.steps],
+            [
+                [step.function, step.argument, step.cost, step.text, step.reason, step.start, step.duration]
+                for step in plan.steps
+            ],
             plan.cost if plan.steps else None,
+            plan.duration if plan.steps else None,
             plan.caution,
         ]
         for plan in plans
@@ -56,8 +61,9 @@ def expected(program: Program, people: Any, forbid: Any = ()) -> list[Any]:
 
 def answered(plan: dict[str, Any]) -> list[Any]:
     """The same of what an export answers."""
-    keys = ("function", "argument", "cost", "text", "reason")
-    return [plan["status"], [[step[key] for key in keys] for step in plan["steps"]], plan["cost"], plan["caution"]]
+    keys = ("function", "argument", "cost", "text", "reason", "start", "duration")
+    steps = [[step.get(key) for key in keys] for step in plan["steps"]]
+    return [plan["status"], steps, plan["cost"], plan.get("duration"), plan["caution"]]
 
 
 def rows(problem: Problem, people: Any) -> list[dict[str, Any]]:
@@ -125,6 +131,17 @@ def test_python_agrees_in_every_world(seed: int) -> None:
     assert [answered(recommend(row)) for row in rows(problem, people)] == expected(program, people)
     ET.fromstring(to_svg(program))
     assert to_html(program).count("<script") == 2
+
+
+def test_python_agrees_on_consequences_with_the_amount() -> None:
+    problem, found = waiting(), 0
+    for seed in range(3):
+        program, people = random_program(problem, seed, depth=3, stops=0.4), worlds.random_people(problem, seed, 60)
+        recommend = module_of(program).recommend
+        wanted = expected(program, people)
+        assert [answered(recommend(row)) for row in rows(problem, people)] == wanted
+        found += sum(status == "found" for status, *_ in wanted)
+    assert found > 30
 
 
 def test_nothing_to_do() -> None:
@@ -262,7 +279,7 @@ def hostile() -> Program:
     features["job"]["values"][3] = HOSTILE
     functions = json.loads(json.dumps(problem["functions"]))
     phrase = "{argument}" + HOSTILE.replace("{1}", "")
-    functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "phrase": phrase}
+    functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "duration": 1, "phrase": phrase}
     name = '"""</title><script>alert(1)</script>'
     read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
     program = random_program(read, 5, stops=0.8)

@@ -127,6 +127,10 @@ class Function:
     base: Array = field(compare=False)
     surcharge: Array = field(compare=False)
     phrase: str
+    duration_base: Array = field(compare=False)
+    duration_surcharge: Array = field(compare=False)
+    overlaps: bool = True
+    """Whether its steps may run at the same time as independent other steps."""
     every: bool = field(default=False, compare=False)
     """Whether the file has `arguments: all`."""
 
@@ -183,6 +187,11 @@ class Cause:
     def sets(self) -> bool:
         """Whether a change of the source changes the target."""
         return self.table is not None or self.formula is not None
+
+    @property
+    def path_dependent(self) -> bool:
+        """Whether the target depends on the action, and not on the state after it alone."""
+        return self.formula is not None and self.formula.path_dependent
 
 
 @dataclass(frozen=True)

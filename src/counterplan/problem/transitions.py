@@ -22,6 +22,8 @@ MAX_CELLS = 2**24
 """Size of arrays [n, A] that are computed at once."""
 _DECIMALS = 9
 """Decimals of sums: the order of additions does not matter."""
+TIME_DECIMALS = 6
+"""Decimals of durations."""
 _COARSE = 2**53 / 10**_DECIMALS
 """Floats from here on have fewer decimals; rounding would lose precision."""
 
@@ -29,6 +31,12 @@ _COARSE = 2**53 / 10**_DECIMALS
 def rounded(numbers: Floats) -> Floats:
     """Round sums, so that the order of additions does not matter."""
     return np.where(np.abs(numbers) < _COARSE, np.round(numbers, _DECIMALS), numbers)
+
+
+def _differ(one: Floats, other: Floats) -> Bools:
+    """Where two arrays differ; missing values are equal."""
+    differ: Bools = (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return differ
 
 
 class Transitions:
@@ -53,6 +61,10 @@ class Transitions:
         self._argument = np.concatenate([np.empty(0), *(function.arguments for function in functions)])
         self._surcharge = np.concatenate([np.empty(0), *(function.surcharge for function in functions)])
         self._base = np.concatenate([np.empty(0), *(function.base for function in functions)])
+        self._duration_base = np.concatenate([np.empty(0), *(function.duration_base for function in functions)])
+        self._duration_surcharge = np.concatenate(
+            [np.empty(0), *(function.duration_surcharge for function in functions)]
+        )
         self._consequences = [cause for cause in self.causes if cause.sets]
         self._triggers: list[Bools] = [
             np.array([*(cause.source in self.changed_by(function) for function in self.functions), False], bool)[
@@ -171,6 +183,29 @@ class Transitions:
         cost: Floats = self._surcharge[actions] + self._base[actions] * scales[rows, self.function_of[actions]]
         return cost
 
+    @cached_property
+    def has_durations(self) -> bool:
+        """Whether some action takes time."""
+        return bool((self._duration_base > 0).any() or (self._duration_surcharge > 0).any())
+
+    def duration_of(self, states: Floats, rows: Ints, actions: npt.NDArray[np.integer]) -> Floats:
+        """How long `actions` [n] take in the states at `rows` [n] of `states` [B, F], to `TIME_DECIMALS`; STOP takes 0.
+
+        The unit is that of the problem file.
+        """
+        result, functions = np.zeros(len(rows)), self.function_of[actions]
+        for index in np.unique(functions[functions < len(self.functions)]).tolist():
+            at = np.flatnonzero(functions == index)
+            scale = self._scale(self.functions[index], states[rows[at]])
+            result[at] = self._duration_surcharge[actions[at]] + self._duration_base[actions[at]] * scale
+        return np.round(result, TIME_DECIMALS)
+
+    @cached_property
+    def conflicts(self) -> Bools:
+        """Which pairs of functions [n, n] cannot run at the same time: not `independent`, or one does not overlap."""
+        overlaps = np.array([function.overlaps for function in self.functions], bool)
+        return np.asarray(~self.independent | ~(overlaps[:, None] & overlaps[None, :]))
+
     def _scale(self, function: Function, states: Floats) -> Floats:
         """The factor [B] on the base costs of `function`: the product of the scales of its feature's causes."""
         factor = np.ones(len(states))
@@ -192,39 +227,75 @@ class Transitions:
         after[rows, target] = value
         for cause, triggers in zip(self._consequences, self._triggers, strict=True):
             changed = np.flatnonzero(triggers[actions])
-            before, new = states[changed, cause.source], after[changed, cause.source]
-            changed = changed[(before != new) & ~(np.isnan(before) & np.isnan(new))]
-            value = self._consequence(cause, after, changed)
+            changed = changed[_differ(states[changed, cause.source], after[changed, cause.source])]
+            history = (self._argument[actions[changed]], states) if cause.path_dependent else ()
+            value = self._consequence(cause, after, changed, *history)
             if cause.table is not None:  # which leaves other values as they are
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
             after[changed, cause.target] = value
         return after
 
-    def revise(self, states: Floats, revised: Floats) -> Floats:
+    def revise(self, starts: Floats, states: Floats, revised: Floats) -> Floats:
         """`revised` [B, F], numbers of `states` [B, F] changed at will, with the formulas that follow from them.
 
-        Results that would leave their bounds are moved to the bound.
+        A formula with `argument`, `before(…)` or its own target is not a function of the final state. It moves its
+        target by the difference that the revision makes to it, if one action makes the whole change since `starts`
+        [B, F]; a target that is revised itself stays as it is. Results that would leave their bounds are moved to the
+        bound.
         """
         after = revised.copy()
         for cause in self._consequences:
             if cause.formula is None:
                 continue
-            before, new = states[:, cause.source], after[:, cause.source]
-            changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
-            if len(changed):
-                target = self.features[cause.target]
+            target, reads = self.features[cause.target], self.read_in(cause)
+            if not cause.path_dependent and cause.target not in reads:
+                changed = np.flatnonzero(_differ(states[:, cause.source], after[:, cause.source]))
                 value = self._consequence(cause, after, changed)
-                after[changed, cause.target] = np.clip(value, target.low, target.high) if target.is_number else value
+            else:
+                others = sorted((reads | self._added_before(cause)) - {cause.target})
+                changed = np.flatnonzero(_differ(states[:, others], after[:, others]).any(axis=1))
+                moved = self._at_once(cause, starts[changed], after[changed])
+                moved -= self._at_once(cause, starts[changed], states[changed])
+                moved[_differ(states[changed, cause.target], revised[changed, cause.target])] = 0.0
+                value = rounded(after[changed, cause.target] + np.where(np.isfinite(moved), moved, 0.0))
+            after[changed, cause.target] = np.clip(value, target.low, target.high)
         return after
 
-    def _consequence(self, cause: Cause, states: Floats, rows: Ints | slice) -> Floats:
-        """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none."""
+    def _added_before(self, cause: Cause) -> set[int]:
+        """The features that functions add to and that a consequence follows from."""
+        return {f.target for f in self.functions if f.adds and cause.source in self.changed_by(f)}
+
+    def _at_once(self, cause: Cause, starts: Floats, states: Floats) -> Floats:
+        """The value [n] of a formula's target if one action leads from `starts` [n, F] to `states` [n, F].
+
+        Its argument is the change of the features that functions add to and that the formula follows from.
+        """
+        amount = np.nan_to_num(states - starts)[:, sorted(self._added_before(cause))].sum(axis=1)
+        now = states.copy()
+        now[:, cause.target] = starts[:, cause.target]
+        value = self._consequence(cause, now, slice(None), amount, starts)
+        return np.where(_differ(starts[:, cause.source], states[:, cause.source]), value, starts[:, cause.target])
+
+    def _consequence(
+        self,
+        cause: Cause,
+        states: Floats,
+        rows: Ints | slice,
+        argument: Floats | None = None,
+        before: Floats | None = None,
+    ) -> Floats:
+        """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none.
+
+        A path-dependent formula needs the `argument` [n] of the action and the states `before` it [B, F].
+        """
         source = states[rows, cause.source]
         if cause.table is not None:
             missing = np.isnan(source)
             return np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
         assert cause.formula is not None
-        value = np.broadcast_to(cause.formula(states[rows]), source.shape)
+        value = np.broadcast_to(
+            cause.formula(states[rows], argument, None if before is None else before[rows]), source.shape
+        )
         return np.round(value) if self._integers[cause.target] else rounded(value)
 
     @cached_property
@@ -232,7 +303,7 @@ class Transitions:
         """One consequence for each feature that follows from others in every state, in topological order.
 
         No function changes such a feature; its consequences are one table of all values, or one formula of other
-        features that is evaluated whenever one of them changes.
+        features that is evaluated whenever one of them changes, and depends on nothing else.
         """
         changed = {function.target for function in self.functions}
         by_target: dict[int, list[Cause]] = {}
@@ -250,7 +321,8 @@ class Transitions:
             return complete and len(causes) == 1
         read = self.read_in(first)
         return (
-            target.index not in read
+            not first.path_dependent
+            and target.index not in read
             and all(cause.formula == first.formula for cause in causes)
             and read & set(self.mutable.tolist()) <= {cause.source for cause in causes}
         )
@@ -313,10 +385,19 @@ class Transitions:
         Of two consecutive independent functions only the order of the file is considered: the other one has the same
         cost and leads to the same state, so an optimal plan always remains.
         """
+        return self._file_order(self.independent)
+
+    @cached_property
+    def in_time_order(self) -> Bools:
+        """As `in_order`, for two consecutive functions that do not conflict: the other order takes as long, too."""
+        return self._file_order(~self.conflicts)
+
+    def _file_order(self, exchangeable: Bools) -> Bools:
+        """Which actions [n + 1, A] to consider if only one order of `exchangeable` [n, n] functions is."""
         count = len(self.functions)
         earlier = np.tril(np.ones((count, count), bool), -1)
         follows = np.ones((count + 1, count + 1), bool)
-        follows[:count, :count] = ~(self.independent & earlier)
+        follows[:count, :count] = ~(exchangeable & earlier)
         return follows[:, self.function_of]
 
     def changed_by(self, function: Function) -> set[int]:

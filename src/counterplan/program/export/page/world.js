@@ -2,37 +2,40 @@
 // NaN is not known. The same rules, in the same order of arithmetic, as the problem in Python.
 "use strict";
 
-function makeWorld({ features, functions, causes, derived, longest }) {
+const MICRO = 1e6; // times are whole millionths of the unit, so that sums are exact
+
+function makeWorld({ features, functions, causes, derived, longest, timeUnit = "" }) {
   const conditions = functions.map((doing) => compiled(doing.when));
   const formulas = causes.map((cause) => (cause.formula === null ? null : compiled(cause.formula)));
   const consequences = causes.map((_, index) => index).filter((index) => causes[index].table || formulas[index]);
 
-  // An expression as a function of a state and the argument of an action.
+  // An expression as a function of a state, the argument of an action, and the state before it.
   function compiled(node) {
     if (!Array.isArray(node)) return () => node;
     const [op, ...args] = node;
     if (op === "at") return (state) => state[args[0]];
+    if (op === "before") return (state, x, before) => before[args[0]];
     if (op === "argument") return (_, x) => x;
     const parts = (op === "in" || op === "base" ? args.slice(0, 1) : args).map(compiled);
     const [a, b] = parts;
     switch (op) {
-      case "and": return (state, x) => parts.every((part) => part(state, x));
-      case "or": return (state, x) => parts.some((part) => part(state, x));
-      case "not": return (state, x) => !a(state, x);
-      case "missing": return (state, x) => Number.isNaN(a(state, x));
-      case "in": return (state, x) => args[1].includes(a(state, x));
-      case "base": return (state, x) => { const rank = a(state, x); return Number.isNaN(rank) ? 0 : args[1][rank]; };
-      case "negate": return (state, x) => -a(state, x);
-      case "+": return (state, x) => a(state, x) + b(state, x);
-      case "-": return (state, x) => a(state, x) - b(state, x);
-      case "*": return (state, x) => a(state, x) * b(state, x);
-      case "/": return (state, x) => { const by = b(state, x); return by === 0 ? NaN : a(state, x) / by; };
-      case "==": return (state, x) => a(state, x) === b(state, x);
-      case "!=": return (state, x) => a(state, x) !== b(state, x);
-      case "<": return (state, x) => a(state, x) < b(state, x);
-      case "<=": return (state, x) => a(state, x) <= b(state, x);
-      case ">": return (state, x) => a(state, x) > b(state, x);
-      case ">=": return (state, x) => a(state, x) >= b(state, x);
+      case "and": return (state, x, before) => parts.every((part) => part(state, x, before));
+      case "or": return (state, x, before) => parts.some((part) => part(state, x, before));
+      case "not": return (state, x, before) => !a(state, x, before);
+      case "missing": return (state, x, before) => Number.isNaN(a(state, x, before));
+      case "in": return (state, x, before) => args[1].includes(a(state, x, before));
+      case "base": return (state, x, before) => { const rank = a(state, x, before); return Number.isNaN(rank) ? 0 : args[1][rank]; };
+      case "negate": return (state, x, before) => -a(state, x, before);
+      case "+": return (state, x, before) => a(state, x, before) + b(state, x, before);
+      case "-": return (state, x, before) => a(state, x, before) - b(state, x, before);
+      case "*": return (state, x, before) => a(state, x, before) * b(state, x, before);
+      case "/": return (state, x, before) => { const by = b(state, x, before); return by === 0 ? NaN : a(state, x, before) / by; };
+      case "==": return (state, x, before) => a(state, x, before) === b(state, x, before);
+      case "!=": return (state, x, before) => a(state, x, before) !== b(state, x, before);
+      case "<": return (state, x, before) => a(state, x, before) < b(state, x, before);
+      case "<=": return (state, x, before) => a(state, x, before) <= b(state, x, before);
+      case ">": return (state, x, before) => a(state, x, before) > b(state, x, before);
+      case ">=": return (state, x, before) => a(state, x, before) >= b(state, x, before);
       default: throw new Error(`unknown operation ${op}`);
     }
   }
@@ -61,16 +64,16 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     for (const place of consequences) {
       const cause = causes[place];
       if (Object.is(state[cause.source] + 0, after[cause.source] + 0)) continue;
-      const value = consequence(place, after);
+      const value = consequence(place, after, x, state);
       if (!cause.table || !Number.isNaN(value)) after[cause.target] = value;
     }
     return after;
   }
 
-  function consequence(place, state) {
+  function consequence(place, state, x, before) {
     const { source, target, table } = causes[place];
     if (table) return Number.isNaN(state[source]) ? NaN : table[state[source]] ?? NaN;
-    const value = formulas[place](state);
+    const value = formulas[place](state, x, before);
     return features[target].integer ? whole(value) : rounded(value);
   }
 
@@ -84,11 +87,35 @@ function makeWorld({ features, functions, causes, derived, longest }) {
   // The effort as the problem defines it, not yet rounded; `factor` is what a cause multiplies it by.
   function cost(index, which, state, factor = (cause) => easier(cause, state[cause.source])) {
     const doing = functions[index];
+    return doing.surcharge[which] + doing.base[which] * scaled(doing, factor);
+  }
+
+  // The product of what the causes of the feature that is changed multiply by.
+  function scaled(doing, factor) {
     let scale = 1;
     for (const cause of causes) {
       if (cause.target === doing.target) scale *= factor(cause);
     }
-    return doing.surcharge[which] + doing.base[which] * scale;
+    return scale;
+  }
+
+  // When each of the steps starts and how long it takes, if anything takes time: as early as the steps before it that
+  // cannot run at the same time permit. A step has the number of its function and argument, and the state before it.
+  function schedule(taken) {
+    if (!timeUnit) return taken.map(() => ({}));
+    const ready = functions.map(() => 0);
+    return taken.map(({ index, which, state }) => {
+      const doing = functions[index], scale = scaled(doing, (cause) => easier(cause, state[cause.source]));
+      const lasts = whole((doing.timeSurcharge[which] + doing.timeBase[which] * scale) * MICRO);
+      const start = ready[index], end = start + lasts;
+      for (const other of doing.conflicts) ready[other] = Math.max(ready[other], end);
+      return { start: start / MICRO, duration: lasts / MICRO };
+    });
+  }
+
+  // The time that all steps take, those that can be side by side.
+  function ready(steps) {
+    return timeUnit ? { duration: Math.max(0, ...steps.map((step) => whole((step.start + step.duration) * MICRO) / MICRO)) } : {};
   }
 
   function easier({ by_value, intervals }, number) {
@@ -115,7 +142,7 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     return functions.filter((one) => one.target === target).length > 1 ? spoken : `Change ${features[target].label}`;
   }
 
-  return { features, functions, causes, longest, legal, apply, cost, easier, derive, within, say, doing };
+  return { features, functions, causes, longest, timeUnit, legal, apply, cost, easier, derive, within, say, doing, schedule, ready };
 }
 
 // Halves go to the even neighbour.

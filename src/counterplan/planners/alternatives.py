@@ -1,0 +1,117 @@
+"""Alternatives of plans: the search for people of a task, and its result as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from counterplan.blackbox import QueryBudgetExceeded
+from counterplan.personal.alternative_search import AlternativeSearch, Chances, Query, QueryLimits
+from counterplan.planners.objective_search import Oracle
+from counterplan.planners.task import PlanningTask
+from counterplan.plans import PlanColumns, RelatedColumns, Status
+from counterplan.plans.columns import NO_PLANS
+from counterplan.problem import Problem
+from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.timed_frontier import open_frontier
+
+_BATCH_SIZE = 16
+"""People searched for at the same time: all their candidates are in memory."""
+MAX_STATES = 200_000
+"""Most states of one person among which alternatives are searched for."""
+
+
+def search_alternatives(
+    problem: Problem,
+    task: PlanningTask,
+    rows: Ints,
+    columns: PlanColumns,
+    query: Query,
+    chances: Callable[[Ints], Chances],
+    limits: QueryLimits,
+    *,
+    max_states: int = MAX_STATES,
+    max_queries: int | None = None,
+) -> None:
+    """Search for alternatives to the plans of some people, and store them in `columns`.
+
+    Parameters
+    ----------
+    problem : Problem
+    task : PlanningTask
+        With alternatives.
+    rows : int array of shape [n]
+        People; those without a plan are left out.
+    columns : PlanColumns
+        The plans of all people of the task.
+    query : callable
+        Answers queries; see `AlternativeSearch`.
+    chances : callable
+        Returns the chances of the candidates of some people.
+    limits : QueryLimits
+    max_states : int, default=200_000
+        Most states enumerated for one person.
+    max_queries : int, optional
+        Most queries about one person, those for the cheapest plan included; None for no limit.
+    """
+    assert task.alternatives is not None
+    rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
+    for first in range(0, len(rows), _BATCH_SIZE):
+        part = rows[first : first + _BATCH_SIZE]
+        weights = None if task.weights is None else task.weights[part]
+        most = np.iinfo(np.intp).max if max_queries is None else max_queries
+        search = AlternativeSearch(
+            open_frontier(problem, task.people.states[part], task.allowed[part], weights, task.deadline),
+            task.alternatives,
+            columns.actions[part],
+            query,
+            part,
+            chances(part),
+            limits,
+            max_states=max_states,
+            max_queries=np.maximum(most - columns.queries[part], 0),
+        )
+        found = search.run()
+        columns.queries[part] += search.queries
+        add_alternatives(columns, part, found, verified=limits.confidence is None)
+
+
+def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *, verified: bool = True) -> None:
+    """Store alternatives in columns of plans.
+
+    Parameters
+    ----------
+    columns : PlanColumns
+        The plans of B people.
+    rows : int array of shape [k]
+        People with a plan.
+    found : sequence of int arrays of shape [n, T], length k
+        The alternatives of each.
+    verified : bool, default=True
+        Whether the black box found their final states favourable.
+    """
+    count = np.array([len(actions) for actions in found], np.intp)
+    owner = np.repeat(rows, count)
+    part = PlanColumns.empty(len(owner), columns.actions.shape[1])
+    if len(owner):
+        part.actions[:] = np.concatenate(found)
+    part.status = [Status.FOUND] * len(owner)
+    part.verified[:] = verified
+    part.lower_bound[:], part.queries[:] = columns.lower_bound[owner], columns.queries[owner]
+    related = columns.related.get("alternatives")
+    if related is None:
+        none = np.full(len(columns), NO_PLANS, np.intp)
+        related = columns.related["alternatives"] = RelatedColumns(none, PlanColumns.empty(0, columns.actions.shape[1]))
+    related.put(rows, RelatedColumns(count, part))
+
+
+def known_answers(oracle: Oracle, states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+    """Answers [n] of an oracle about `states` [n, F] of the people `rows` [n], and which of them are known [n].
+
+    All are, unless the budget of the black box is spent.
+    """
+    try:
+        return oracle(states, rows), np.ones(len(rows), bool)
+    except QueryBudgetExceeded as stop:
+        return stop.answers, stop.known
