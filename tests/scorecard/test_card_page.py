@@ -109,6 +109,7 @@ def test_points_plan_and_other_ways_are_shown(opened: Open) -> None:
     playwright.expect(page.locator("#ways > li").first).to_be_visible()
     assert 1 <= page.locator("#ways > li").count() <= 2
     assert "more effort" in page.locator("#ways").inner_text() or "same effort" in page.locator("#ways").inner_text()
+    assert "in the end, ready in about" in page.locator("#ways").inner_text()
     playwright.expect(page.locator("#said")).to_contain_text(f"{now} of {card.needed} points. Plan: ")
     assert page.locator("#points-sum").inner_text() == str(now)
     assert page.locator("#points-then").inner_text() == f"+{totals[-1] - now}"

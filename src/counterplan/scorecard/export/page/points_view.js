@@ -162,7 +162,7 @@ views.card = (data, world, page) => {
       make("h3", {}, `${steps(plan.steps.length)}, effort ${effort(plan.cost)} `, make("span", { text: compared })),
       make("p", { className: "note", text: without ? `without: ${without}` : `also: ${also}` }),
       make("ol", {}, ...plan.steps.map((step) => make("li", {}, make("span", { text: step.text }), " ", make("b", { text: signed(step.gained) })))),
-      make("p", { className: "note", text: `${points(plan.points)} in the end` }));
+      make("p", { className: "note", text: `${points(plan.points)} in the end${plan.duration ? `, ready in about ${timeInWords(plan.duration, world.timeUnit)}` : ""}` }));
   }
 
   // The points by feature: those now and, after the plan, those it ends with; the same entries in the card.
