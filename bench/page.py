@@ -3,7 +3,9 @@
 Of a program (`counterplan distil`): fills in the form of the page for 200 random people, field by field; each change
 updates the plan and the layout. Of a card (`counterplan distil --form card`): plans for 2,000 people, a quarter each as
 they are, with weights, with something forbidden, and with both, and compares plan, cost and points with `CardPlanner`
-without queries. Without folders, both are made for german.
+without queries. Then 100 simulated people with weights of their own (log-normal, sigma 0.8) look at the ways that the
+page shows, and answer its questions: the costs of their plans relative to the least cost for their weights. Without
+folders, a program and a card are made for german.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from counterplan.program.export import to_html as program_page
 from counterplan.scorecard import Scorecard
 from counterplan.scorecard.export.html import to_html as card_page
 
-PEOPLE, PLANNED = 200, 2_000
+PEOPLE, PLANNED, ASKED = 200, 2_000, 100
 TARGET = 50.0
 """Milliseconds."""
 WEIGHTS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
@@ -49,6 +51,32 @@ PLAN = """([states, cannot, weights]) => states.map((state) => {
   const { status, path, cost, points } = counterplan.parts.card.plan(start, { cannot: new Set(cannot), weights });
   return { status, path, cost, points, took: performance.now() - started };
 })"""
+
+ASK = """([state, weights, uniforms]) => {
+  const { plan, ways, interview } = counterplan.parts.card, start = state.map((number) => number ?? NaN);
+  const own = Object.fromEntries(counterplan.data.world.functions.map(({ name }, i) => [name, weights[i]]));
+  const cost = (one) => ways.usual(one).reduce((sum, usual, i) => sum + usual * weights[i], 0);
+  const first = plan(start, {}), best = cost(plan(start, { weights: own })), answers = [], took = [];
+  if (first.status !== "found" || first.short || !(best > 0)) return null;
+  const timed = (search) => {
+    const began = performance.now(), found = finish(search);
+    took.push(performance.now() - began);
+    return found;
+  };
+  const { plans } = timed(ways.others(start, {}, first));
+  for (let known = [], asked = null; answers.length < uniforms.length; ) {
+    ({ pool: known, plans: asked } = timed(interview.question(start, { strict: true }, answers, known)));
+    if (asked === null) break;
+    const costs = asked.map(cost), least = Math.min(...costs);
+    const chances = costs.map((one) => Math.exp(-8 * (one / least - 1)));
+    let at = uniforms[answers.length] * chances.reduce((a, b) => a + b), chosen = 0;
+    while (at > chances[chosen] && chosen < chances.length - 1) at -= chances[chosen++];
+    answers.push(interview.answer(asked, chosen));
+  }
+  const last = plan(start, { weights: interview.learned({}, answers) });
+  return { first: cost(first) / best, shown: Math.min(cost(first), ...plans.map(cost)) / best, ways: plans.length,
+    last: cost(last) / best, questions: answers.length, took };
+}"""
 
 
 def random_people(problem: Problem, table: pd.DataFrame, rng: np.random.Generator) -> list[dict[str, float]]:
@@ -105,6 +133,27 @@ def compare(page: Any, card: Scorecard, count: int) -> str:
     )
 
 
+def interview(page: Any, card: Scorecard) -> str:
+    """Costs of plans for simulated people with weights of their own, who choose as the page's logit model says."""
+    rng, problem = np.random.default_rng(1), card.problem
+    refused = benchmarks.load(problem.name).refused_test
+    states = problem.read(refused.iloc[rng.choice(len(refused), ASKED, replace=len(refused) < ASKED)]).states
+    found = []
+    for state in states.tolist():
+        weights = np.exp(0.8 * rng.standard_normal(len(problem.transitions.functions))).tolist()
+        person = [None if np.isnan(value) else value for value in state]
+        found.append(page.evaluate(ASK, [person, weights, rng.random(20).tolist()]))
+    helped = [one for one in found if one is not None]
+    mean = {key: np.mean([one[key] for one in helped]) for key in ("first", "shown", "ways", "last", "questions")}
+    took = np.concatenate([one["took"] for one in helped])
+    return (
+        f"{len(helped)} people with their own weights: cost relative to the least, of the plan {mean['first']:.3f}, of "
+        f"the best of it and {mean['ways']:.1f} other ways {mean['shown']:.3f}, after {mean['questions']:.1f} "
+        f"questions {mean['last']:.3f}; median "
+        f"{np.median(took):.0f} ms for the ways or a question, longest {took.max():.0f} ms"
+    )
+
+
 def german() -> tuple[Program, Scorecard]:
     """Fit and distil a program and a card for german."""
     benchmark = benchmarks.load("german")
@@ -139,6 +188,7 @@ def main() -> None:
             print(f"{name:17} {time_form(page, artefact.problem)}; the page is {len(text) / 1e6:.1f} MB", flush=True)
             if is_card:
                 print(f"{name:17} {compare(page, artefact, options.people)}", flush=True)
+                print(f"{name:17} {interview(page, artefact)}", flush=True)
             page.close()
         browser.close()
 

@@ -47,6 +47,7 @@ SHARING = {
     "test_site",
     "test_training",
     "test_trial",
+    "test_ways_page",
 }
 """Files whose tests share expensive fixtures: slow as a whole or not at all."""
 GROUPS = {

@@ -32,6 +32,7 @@ _LEAD = (
     "Describe your situation, what you cannot do, and how hard the rest is for you. You get your points, and the steps "
     "that lead to enough of them with the least effort."
 )
+_SCRIPTS = ("points", "ways", "interview", "interview_view", "points_view")
 
 
 def to_html(program: ProgramLike | None = None, card: ScorecardParts | None = None) -> str:
@@ -74,10 +75,10 @@ def card_part(card: ScorecardParts) -> PagePart:
         form=FormSource(card, used, {one.feature: one.edges for one in card.features}),
         reached=[True] * len(card.problem.transitions.functions),
         data=card_data(card),
-        sections=read(assets / "points.html"),
+        sections=read(assets / "interview.html") + read(assets / "points.html"),
         about=filled(assets / "about_card.html", _about(card, used)),
-        style=read(assets / "points.css"),
-        scripts=[assets / "points.js", assets / "points_view.js"],
+        style=read(assets / "points.css") + read(assets / "interview.css"),
+        scripts=[assets / f"{name}.js" for name in _SCRIPTS],
     )
 
 

@@ -121,13 +121,17 @@
     soon = setTimeout(() => { byId("said").textContent = text; }, 400);
   }
 
-  function allow(names) {
-    wishes.allow(names);
+  function wish(changes) {
+    wishes.take(changes);
     answer();
+  }
+
+  function allow(names) {
+    wish({ allow: names });
     byId("plan").focus();
   }
 
-  const page = { tell, allow, changed: wishes.changed, select };
+  const page = { tell, allow, wish, clipped: wishes.clipped, changed: wishes.changed, select };
   const names = Object.keys(views);
   const parts = Object.fromEntries(names.map((name) => [name, views[name](data, world, page)]));
   let active = names[0];
@@ -181,5 +185,5 @@
   showExample(0);
 
   // For tests, and for the curious.
-  window.counterplan = { data, parts };
+  window.counterplan = { data, parts, wishes };
 })();

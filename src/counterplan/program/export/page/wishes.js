@@ -9,6 +9,14 @@ const HARD = [
 ];
 const USUAL = 4;
 
+// The position of a slider that is nearest to a weight, and the weight in words.
+const nearest = (weight) => {
+  const apart = HARD.map(([one]) => Math.abs(Math.log(one / weight)));
+  return apart.indexOf(Math.min(...apart));
+};
+const inEffort = (weight) => HARD.find(([one]) => one === weight)?.[1]
+  ?? (Math.abs(weight - 1) < 0.1 ? "about as hard as for most people" : `${weight > 1 ? "harder" : "easier"} for me: about ${numberInWords(Math.round(10 * weight) / 10)} times the effort`);
+
 function makeWishes(data, world, answer) {
   const { features, functions } = world;
   const cannot = new Set(), weights = {};
@@ -20,7 +28,7 @@ function makeWishes(data, world, answer) {
     box.addEventListener("change", () => { set(index, box.checked); answer(); });
     return box;
   });
-  const rows = new Map();
+  const rows = new Map(), sliders = new Map();
   let refresh = () => {};
 
   function set(index, off) {
@@ -31,8 +39,18 @@ function makeWishes(data, world, answer) {
     refresh();
   }
 
-  function allow(names) {
-    functions.forEach((doing, index) => { if (names.includes(doing.name)) set(index, false); });
+  // Takes what is given: weights by function, things that can or cannot be done.
+  function take({ weights: own, forbid = [], allow = [] }) {
+    functions.forEach(({ name }, index) => {
+      if (forbid.includes(name) || allow.includes(name)) set(index, forbid.includes(name));
+      if (own) sliders.get(index)?.(own[name] ?? 1);
+    });
+  }
+
+  // Weights within the range of the sliders, without those of 1.
+  function clipped(own) {
+    const round = (weight) => Math.round(100 * Math.min(HARD.at(-1)[0], Math.max(HARD[0][0], weight))) / 100;
+    return Object.fromEntries(Object.entries(own).map(([name, weight]) => [name, round(weight)]).filter(([, weight]) => weight !== 1));
   }
 
   const title = (text) => make("legend", { text });
@@ -54,23 +72,22 @@ function makeWishes(data, world, answer) {
   // A slider and a box for each function; a box for all functions that change the same thing.
   function efforts() {
     const reset = make("button", { type: "button", id: "reset", text: "Reset" });
-    const sliders = new Map(), wholes = [];
+    const wholes = [];
     function one(index) {
       const { name } = functions[index];
       const heading = make("span", { className: "name", id: `doing-${index}`, text: world.doing(name) });
       const slider = make("input", { type: "range", id: `hard-${index}`, min: 0, max: HARD.length - 1, step: 1, value: USUAL });
       const words = make("span", { className: "how", "aria-hidden": "true" });
       slider.setAttribute("aria-labelledby", `doing-${index}`);
-      const update = () => {
-        const [weight, text] = HARD[slider.value];
+      const show = (weight, text) => {
         words.textContent = text;
         slider.setAttribute("aria-valuetext", text);
         if (weight === 1) delete weights[name];
         else weights[name] = weight;
       };
-      update();
-      slider.addEventListener("input", () => { update(); answer(); });
-      sliders.set(index, () => { slider.value = USUAL; update(); });
+      show(...HARD[USUAL]);
+      slider.addEventListener("input", () => { show(...HARD[slider.value]); answer(); });
+      sliders.set(index, (weight) => { slider.value = nearest(weight); show(weight, inEffort(weight)); });
       boxes[index].setAttribute("aria-describedby", heading.id);
       const row = make("div", { className: "doing" }, heading,
         make("label", { className: "cannot" }, boxes[index], "I cannot do this"),
@@ -98,17 +115,18 @@ function makeWishes(data, world, answer) {
       shown.forEach((index) => { byId(`hard-${index}`).disabled = boxes[index].checked; });
     };
     reset.addEventListener("click", () => {
-      sliders.forEach((again) => again());
+      sliders.forEach((put) => put(1));
       shown.forEach((index) => set(index, false));
       answer();
     });
     return [title("How hard is this for you?"),
       make("div", { className: "row" },
-        only("card", note("Move a slider if something is easier or harder for you than for most people. The plan follows at once.")),
+        only("card", make("p", { className: "note" }, "Move a slider if something is easier or harder for you than for most people. The plan follows at once. ",
+          make("a", { href: "#interview", text: "Not sure? Answer a few questions." }))),
         only("program", note("Rules avoid what you cannot do. They do not ask how hard the rest is for you; points do.")), reset),
       ...groups];
   }
 
   byId("doing").append(...(data.card ? efforts() : switches()));
-  return { cannot, weights, allow, changed };
+  return { cannot, weights, take, clipped, changed };
 }

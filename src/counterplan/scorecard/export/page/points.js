@@ -286,43 +286,20 @@ function makePoints(world, card) {
       done.push({ index, which, state });
       untimed.push({
         function: functions[index].name, argument: functions[index].natives[which], text: world.say(index, which, state, after),
-        cost: task.effort(index, which, state), gained: total - before, total,
+        cost: task.effort(index, which, state), usual: rounded(world.cost(index, which, state)), gained: total - before, total,
       });
       [state, before] = [after, total];
     }
     const cost = label ? rounded(untimed.reduce((sum, step) => sum + step.cost, 0)) : null;
     const steps = world.schedule(done).map((times, i) => ({ ...untimed[i], ...times }));
-    return { status, steps, cost, ...world.ready(steps), points: before, path: label?.path ?? [], units: label?.cost, end: state };
-  }
-
-  // Other ways, which the first plan heads: each does without some function of every plan before it, the cheapest first.
-  function* alternatives(start, { cannot = new Set(), count = 3, ...options }, first) {
-    const found = [], open = [{ without: [], plan: first }], tried = new Set([""]);
-    const done = (plan) => [...new Set(plan.steps.map((step) => step.function))].sort();
-    const order = (a, b) => a.units - b.units || a.path.length - b.path.length || compare(a.path, b.path);
-    while (open.length) {
-      open.sort((a, b) => order(a.plan, b.plan));
-      const { without, plan } = open.shift();
-      const names = done(plan);
-      if (!found.some((other) => done(other).join("\n") === names.join("\n"))) found.push(plan);
-      if (found.length > count) break;
-      for (const name of names) {
-        const more = [...without, name].sort();
-        if (tried.has(more.join("\n"))) continue;
-        tried.add(more.join("\n"));
-        const next = yield* search(start, { ...options, strict: !first.short, cannot: new Set([...cannot, ...more]) });
-        if (next.status === "gave_up") return { plans: found.slice(1), complete: false };
-        if (next.status === "found") open.push({ without: more, plan: next });
-      }
-    }
-    return { plans: found.slice(1), complete: true };
+    return { status, steps, cost, ...world.ready(steps), points: before, path: label?.path ?? [], end: state };
   }
 
   function plan(start, options) {
     return finish(search(start, options));
   }
 
-  return { points, parts, required, entryOf, most, search, alternatives, plan };
+  return { points, parts, required, entryOf, most, search, plan };
 }
 
 // Runs a search to its end.

@@ -18,7 +18,8 @@ function inTurns(search, done, waiting = () => {}) {
 }
 
 views.card = (data, world, page) => {
-  const engine = makePoints(world, data.card);
+  const engine = makePoints(world, data.card), otherWays = makeWays(world, engine);
+  const interview = makeInterviewView(world, page, otherWays);
   const { needed, rows } = data.card;
   const result = byId("card-result"), others = byId("others"), table = byId("points");
   const rules = data.program && makeRules(world, data.program);
@@ -38,6 +39,7 @@ views.card = (data, world, page) => {
       clearTimeout(waiting);
       result.replaceChildren(score(now, plan), ...already(now), ...(plan.steps.length ? found(plan, state, options) : none(plan, state, options)));
       mark(state, plan.end);
+      interview.show(state, options, plan);
       if (plan.status === "found") later = setTimeout(() => more(state, options, plan), 200);
     });
     stop = () => { halt(); clearTimeout(waiting); };
@@ -46,11 +48,13 @@ views.card = (data, world, page) => {
   function cancel() {
     stop();
     stop = () => {};
+    interview.pause();
     clearTimeout(later);
   }
 
   function clear(text) {
     cancel();
+    interview.hide();
     others.hidden = true;
     mark(null, null);
     result.replaceChildren(make("p", { className: "note", text }));
@@ -139,25 +143,26 @@ views.card = (data, world, page) => {
 
   // Other ways, compared with the plan.
   function more(state, options, first) {
-    stop = inTurns(engine.alternatives(state, options, first), ({ plans, complete }) => {
-      const list = byId("ways"), said = byId("others-note");
+    stop = inTurns(otherWays.others(state, options, first), ({ plans, complete }) => {
+      const list = byId("ways"), said = byId("others-note"), stopped = "the search was stopped because it took too long.";
       others.hidden = false;
-      list.replaceChildren(...plans.map((plan) => way(plan, first)));
+      list.replaceChildren(...[...plans].sort((a, b) => a.cost - b.cost).map((plan) => way(plan, first)));
       said.textContent = plans.length
-        ? `Each does without something that the plan above does, the least effort first.${complete ? "" : " There may be more: the search was stopped because it took too long."}`
-        : complete ? "There is no other way to enough points without something that the plan above does."
-          : "The search for other ways was stopped because it took too long.";
+        ? `Each is a different mix of changes. One of them may be easier for you.${complete ? "" : ` There may be more: ${stopped}`}`
+        : complete ? "No other way comes close: each does nearly the same, or takes much more effort."
+          : `None was found: ${stopped}`;
     });
   }
 
   function way(plan, first) {
-    const apart = plan.cost - first.cost, without = did(first).filter((name) => !did(plan).includes(name)).map(world.doing);
+    const apart = plan.cost - first.cost, beyond = (one, other) => did(one).filter((name) => !did(other).includes(name)).map(world.doing).join(", ");
+    const without = beyond(first, plan), also = beyond(plan, first);
     const compared = apart < 0.05 ? "the same effort" : `${effort(apart)} more effort`;
     return make("li", {},
       make("h3", {}, `${steps(plan.steps.length)}, effort ${effort(plan.cost)} `, make("span", { text: compared })),
-      make("p", { className: "note", text: `without: ${without.join(", ")}` }),
+      make("p", { className: "note", text: without ? `without: ${without}` : `also: ${also}` }),
       make("ol", {}, ...plan.steps.map((step) => make("li", {}, make("span", { text: step.text }), " ", make("b", { text: signed(step.gained) })))),
-      make("p", { className: "note", text: `${points(plan.points)} in the end` }));
+      make("p", { className: "note", text: `${points(plan.points)} in the end${plan.duration ? `, ready in about ${timeInWords(plan.duration, world.timeUnit)}` : ""}` }));
   }
 
   // The points by feature: those now and, after the plan, those it ends with; the same entries in the card.
@@ -192,5 +197,5 @@ views.card = (data, world, page) => {
     });
   }
 
-  return { show, clear, ...engine };
+  return { show, clear, ...engine, ways: otherWays, interview: interview.logic };
 };
