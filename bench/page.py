@@ -85,7 +85,7 @@ def compare(page: Any, card: Scorecard, count: int) -> str:
         started = time.perf_counter()
         by_action = np.array([*(weights.get(name, 1.0) for name in names), 1.0])[transitions.function_of]
         planner = CardPlanner(problem, None, card, queries=0)
-        plans = planner.plan(read, forbid=forbid, cost_weights=np.tile(by_action, (len(rows), 1)), budget=0)
+        plans = planner.plan(read, forbid=forbid, weights=np.tile(by_action, (len(rows), 1)), budget=0)
         spent += time.perf_counter() - started
         indices = {str(action): action.index for action in transitions.actions}
         for answer, plan in zip(answers, plans, strict=True):

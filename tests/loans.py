@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from counterplan import Problem
+
 LOAN = """\
 counterplan: 1
 name: loan
@@ -45,6 +47,26 @@ def slow(people):
     time.sleep(float(os.environ.get("PAUSE", 0)) * len(people))
     return decide(people)
 """
+
+
+def two_ways() -> Problem:
+    """A loan that more income and less debt decide: `income - debt` at least 30."""
+    return Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "ways",
+            "outcome": {"column": "decision", "values": ["yes", "no"], "favourable": "yes"},
+            "max_actions": 3,
+            "features": {
+                "income": {"kind": "number", "bins": "auto", "minimum": 0},
+                "debt": {"kind": "number", "bins": "auto", "minimum": 0},
+            },
+            "functions": {
+                "EARN": {"add": "income", "arguments": [10, 20], "cost": {"base": [4, 7]}},
+                "SAVE": {"add": "debt", "arguments": [-10, -20], "cost": {"base": [3, 8]}},
+            },
+        }
+    )
 
 
 class Ran(NamedTuple):

@@ -26,7 +26,10 @@ FACADE = "counterplan"
 
 _WORLD = {"errors", "bounded_json", "drawing", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
-_PLANNING = {*_METERED, "models", "parallel", "plans", "surrogate", "survival", "agent", "program", "scorecard"}
+_PLANNING = {*_METERED, "models", "parallel", "plans", "personal", "surrogate", "survival", "agent"} | {
+    "program",
+    "scorecard",
+}
 _ALL = {*_PLANNING, "planners", "plugins", "distillation", "explanation", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -40,7 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     "parallel": {*_WORLD, "models", "blackbox"},
     "search": {*_WORLD},
     "plans": {*_METERED},
-    "surrogate": {*_METERED, "parallel"},
+    "personal": {*_METERED, "plans"},
+    "surrogate": {*_METERED, "parallel", "plans", "personal"},
     "survival": {*_METERED, "models", "parallel", "plans", "surrogate"},
     "agent": {*_METERED, "parallel"},
     "program": {*_WORLD, "blackbox", "storage", "search", "plans"},

@@ -197,13 +197,11 @@ def test_constraints_and_weights_stay_with_their_person() -> None:
     weights = random.choice([0.5, 1.0, 3.0], (count, len(GRADES.transitions)))
     forbid = {3: ["EARN"], 4: ["REPAY"]}
     plans = Recourse(GRADES, grades.model).recommend(
-        PEOPLE, "exact", target=targets, forbid=forbid, cost_weights=weights, progress=None
+        PEOPLE, "exact", target=targets, forbid=forbid, weights=weights, progress=None
     )
     for target in ("A", "B"):
         rows = [row for row in range(count) if targets[row] == target]
-        run = Recourse(GRADES, grades.model).recommend(
-            PEOPLE, "exact", target=target, forbid=forbid, cost_weights=weights
-        )
+        run = Recourse(GRADES, grades.model).recommend(PEOPLE, "exact", target=target, forbid=forbid, weights=weights)
         assert [plans[row] for row in rows] == [run[row] for row in rows]
     assert not any(step.function == "EARN" for step in plans[3].steps)
 

@@ -51,7 +51,7 @@ def random_problem(seed: int | Random) -> dict[str, Any]:
     features = {name: _feature(random) for name in names}
     causes = _causes(random, features)
     functions = {f"DO_{i}": _function(random, features) for i in range(random.randint(1, 4))}
-    return {
+    problem = {
         "counterplan": 1,
         "name": "random",
         "outcome": _outcome(random),
@@ -60,6 +60,21 @@ def random_problem(seed: int | Random) -> dict[str, Any]:
         "functions": functions,
         "causes": causes,
     }
+    return _with_durations(random, problem) if random.random() < 0.5 else problem
+
+
+def _with_durations(random: Random, problem: dict[str, Any]) -> dict[str, Any]:
+    for spec in problem["functions"].values():
+        values = problem["features"][spec.get("set", spec.get("add"))].get("values", [])
+        arguments = values if spec["arguments"] == "all" else spec["arguments"]
+        if random.random() < 0.9:
+            scaled = random.random() < 0.4
+            spec["duration"] = _per_argument(random, arguments, values)
+            if scaled:
+                spec["duration"] = {"base": spec["duration"], "surcharge": random.choice(_EFFORTS)}
+        if random.random() < 0.3:
+            spec["overlaps"] = random.random() < 0.3
+    return problem | {"time_unit": random.choice(["months", "weeks"])}
 
 
 def problem_dicts() -> st.SearchStrategy[dict[str, Any]]:
@@ -70,6 +85,12 @@ def problem_dicts() -> st.SearchStrategy[dict[str, Any]]:
 def problems() -> st.SearchStrategy[Problem]:
     """Problems, read."""
     return problem_dicts().map(Problem.from_dict)
+
+
+def timed_problems() -> st.SearchStrategy[Problem]:
+    """Problems in which some action takes time."""
+    drawn = st.randoms(use_true_random=False).map(lambda random: _with_durations(random, random_problem(random)))
+    return drawn.map(Problem.from_dict).filter(lambda problem: bool(problem.time_unit))
 
 
 def _outcome(random: Random) -> dict[str, Any]:

@@ -289,7 +289,7 @@ def test_forbidden_changes_are_not_suggested(box: BlackBox) -> None:
 def test_options_cost_what_the_person_finds_hard(box: BlackBox) -> None:
     problem = GERMAN.problem
     weights = np.linspace(0.5, 3.0, len(PEOPLE) * len(problem.transitions)).reshape(len(PEOPLE), -1)
-    explained = explain(guided(box, cost_weights=weights), problem, box, surrogate=SURROGATE)
+    explained = explain(guided(box, weights=weights), problem, box, surrogate=SURROGATE)
     index = {str(action): action.index for action in problem.transitions.actions}
     seen = 0
     for row, plan in enumerate(explained):

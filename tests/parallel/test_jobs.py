@@ -90,7 +90,7 @@ def test_plans_do_not_depend_on_the_number_of_processes(name: str) -> None:
 def test_constraints_and_weights_reach_every_process() -> None:
     people = syn().refused_test.head(PEOPLE)
     weights = np.random.default_rng(0).uniform(0.5, 2, (PEOPLE, len(syn().problem.transitions)))
-    options: dict[str, Any] = {"forbid": "CHANGE_JOB", "cost_weights": weights, "budget": 40, "refused": True}
+    options: dict[str, Any] = {"forbid": "CHANGE_JOB", "weights": weights, "budget": 40, "refused": True}
     one, two = (fresh().recommend(people, "exact", jobs=jobs, **options) for jobs in (1, 2))
     assert one.to_json() == two.to_json()
     assert not any("CHANGE_JOB" in action for plan in two for action in plan.actions)

@@ -63,8 +63,8 @@ def test_without_queries_plans_are_those_of_exact_search_on_the_card(data: st.Da
     shape = (len(people), len(problem.transitions))
     seed = data.draw(st.none() | st.integers(0, 1000))
     weights = None if seed is None else np.random.default_rng(seed).choice([0.01, 0.5, 1.0, 3.0], shape)
-    own = CardPlanner(problem, None, card, queries=0).plan(people, refused=True, forbid=forbid, cost_weights=weights)
-    exact = ExactPlanner(problem, as_box(card)).plan(people, refused=True, forbid=forbid, cost_weights=weights)
+    own = CardPlanner(problem, None, card, queries=0).plan(people, refused=True, forbid=forbid, weights=weights)
+    exact = ExactPlanner(problem, as_box(card)).plan(people, refused=True, forbid=forbid, weights=weights)
     points = card.points(people.states)
     for row, (plan, best) in enumerate(zip(own, exact, strict=True)):
         assert not plan.verified
@@ -83,7 +83,7 @@ def test_without_queries_plans_are_those_of_exact_search_on_the_card(data: st.Da
                     people.take([row]),
                     refused=True,
                     forbid=forbid,
-                    cost_weights=None if weights is None else weights[[row]],
+                    weights=None if weights is None else weights[[row]],
                 )
                 assert further[0].status is Status.INFEASIBLE
     assert own.queries == 0
@@ -152,7 +152,7 @@ def test_people_who_cannot_reach_enough_points_have_no_plan() -> None:
 
 def test_weights_change_the_plan() -> None:
     weights = pd.DataFrame({"ADD=2": [5.0] * 3}, index=PEOPLE.index)
-    plans = CardPlanner(LINE, None, CARD, queries=0).plan(PEOPLE, refused=True, cost_weights=weights)
+    plans = CardPlanner(LINE, None, CARD, queries=0).plan(PEOPLE, refused=True, weights=weights)
     assert plans[0].actions == ["ADD=5"]
 
 

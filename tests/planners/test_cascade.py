@@ -62,7 +62,7 @@ def test_a_verified_plan_says_that_it_ignores_cost_weights_and_no_longer_that_it
     exact = ExactPlanner(GERMAN.problem, box)
     cascade = CascadePlanner(GERMAN.problem, box, [Cautious(GERMAN.problem, box), exact])
     weights = np.full((len(PEOPLE), len(GERMAN.problem.transitions)), 2.0)
-    plans = cascade.plan(PEOPLE, cost_weights=weights)
+    plans = cascade.plan(PEOPLE, weights=weights)
     assert {plan.caution for plan in plans if plan.verified} == {"", NOT_WEIGHTED}
     for row, plan in enumerate(plans):
         assert plans.cautions[row] == plan.caution == ("" if plan.optimal else NOT_WEIGHTED) or not plan.steps
@@ -72,7 +72,7 @@ def test_a_verified_plan_says_that_it_ignores_cost_weights_and_no_longer_that_it
     assert NOT_WEIGHTED in plans.to_csv()
     assert {plan.caution for plan in cascade.plan(PEOPLE)} == {""}
     Cautious.uses_weights = False
-    assert all(plan.optimal for plan in cascade.plan(PEOPLE, cost_weights=weights)), "others plan with the weights"
+    assert all(plan.optimal for plan in cascade.plan(PEOPLE, weights=weights)), "others plan with the weights"
     Cautious.uses_weights = True
-    unverified = cascade.plan(PEOPLE, cost_weights=weights, budget=0)
+    unverified = cascade.plan(PEOPLE, weights=weights, budget=0)
     assert {plan.caution for plan in unverified} == {f"It may fail. {NOT_WEIGHTED}"}

@@ -338,7 +338,7 @@ def test_holds_in_random_worlds(make, data: st.DataObject) -> None:
         nonlocal done
         done += people
 
-    plans = make(problem, box).plan(table, forbid=forbid, cost_weights=weights, progress=progress)
+    plans = make(problem, box).plan(table, forbid=forbid, weights=weights, progress=progress)
     assert done == len(table)
     names = [str(action) for action in problem.transitions.actions]
     for row, plan in enumerate(plans):
@@ -354,7 +354,7 @@ def test_costs_are_weighted(make, benchmark: Benchmark) -> None:
     random = np.random.default_rng(0)
     weights = random.choice([0.2, 0.5, 1.0, 2.0, 7.0], (len(people), len(transitions)))
     planner = make(benchmark.problem, BlackBox(benchmark.model))
-    plans = planner.plan(people, cost_weights=weights, refused=True)
+    plans = planner.plan(people, weights=weights, refused=True)
     names = [str(action) for action in transitions.actions]
     states = benchmark.problem.read(people).states
     fresh = BlackBox(benchmark.model)
@@ -368,12 +368,12 @@ def test_costs_are_weighted(make, benchmark: Benchmark) -> None:
             state = transitions.apply(state, np.array([action]))
         if planner.name in ("policy", "program") and plan.steps:
             assert "not planned with your own effort weights" in plan.caution
-        alone = planner.plan(people.iloc[[row]], cost_weights=weights[[row]], refused=True)[0]
+        alone = planner.plan(people.iloc[[row]], weights=weights[[row]], refused=True)[0]
         assert (alone.status, alone.actions, alone.cost) == (plan.status, plan.actions, plan.cost)
-    same = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, cost_weights=np.ones(weights.shape))
+    same = make(benchmark.problem, BlackBox(benchmark.model)).plan(people, weights=np.ones(weights.shape))
     assert same.to_json() == make(benchmark.problem, BlackBox(benchmark.model)).plan(people).to_json()
-    with pytest.raises(SettingError, match="'cost_weights' must be positive"):
-        planner.plan(people, cost_weights=0 * weights)
+    with pytest.raises(SettingError, match="'weights' must be numbers from"):
+        planner.plan(people, weights=0 * weights)
 
 
 def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> None:

@@ -140,7 +140,7 @@ def test_parquet_has_reasons_weights_and_cautions(german, plans: Plans, tmp_path
     explained = plans.with_reasons(rows, rows * 0, Coded(rows * 0, [("because you are young", reason)]))
     assert loaded(explained, tmp_path / "plans.parquet") == explained
     weighted = ExactPlanner(german.problem, BlackBox(german.model)).plan(
-        german.test.head(8), cost_weights=np.full((8, len(german.problem.transitions)), 0.3)
+        german.test.head(8), weights=np.full((8, len(german.problem.transitions)), 0.3)
     )
     back = loaded(weighted, tmp_path / "plans.parquet")
     assert back == weighted

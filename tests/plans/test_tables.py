@@ -74,6 +74,9 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
             ),
             "caution": plan.caution,
             **robustness_of(plan),
+            "total_duration": plan.duration if plan.steps else np.nan,
+            "time_unit": plan.time_unit,
+            "deadline": np.nan if plan.deadline is None else plan.deadline,
         }
         for number, step in enumerate(plan.steps, 1):
             source = step.because.source if step.because else None
@@ -81,12 +84,16 @@ def rows_of(plans: Plans, dtype: type | None = None) -> pd.DataFrame:
             words = {"text": step.text, "reason": step.reason, "source": source}
             words["points"] = np.nan if points is None else float(points)
             place = {"step": number, "function": step.function, "argument": step.argument, "cost": step.cost}
-            rows.append(head | place | words)
+            times = {"start": step.start, "duration": step.duration}
+            rows.append(head | place | words | times)
         if not plan.steps:
             rows.append(head | {"step": 0})
     columns = ["person", "status", "total_cost", "verified", "optimal", "lower_bound", "questions", "step", "function"]
     columns += ["argument", "cost", "text", "reason", "source", "points", "options", "caution"]
-    return pd.DataFrame(rows, columns=[*columns, *robustness_of(Plan(1, Status.NOT_FOUND, {}))], dtype=dtype)
+    columns += robustness_of(Plan(1, Status.NOT_FOUND, {}))
+    if any(plan.time_unit for plan in plans):
+        columns += ["total_duration", "start", "duration", "time_unit", "deadline"]
+    return pd.DataFrame(rows, columns=columns, dtype=dtype)
 
 
 @settings(max_examples=12)

@@ -46,8 +46,12 @@ def expected(program: Program, people: Any, forbid: Any = ()) -> list[Any]:
     return [
         [
             plan.status.value,
-            [[step.function, step.argument, step.cost, step.text, step.reason] for step in plan.steps],
+            [
+                [step.function, step.argument, step.cost, step.text, step.reason, step.start, step.duration]
+                for step in plan.steps
+            ],
             plan.cost if plan.steps else None,
+            plan.duration if plan.steps else None,
             plan.caution,
         ]
         for plan in plans
@@ -56,8 +60,9 @@ def expected(program: Program, people: Any, forbid: Any = ()) -> list[Any]:
 
 def answered(plan: dict[str, Any]) -> list[Any]:
     """The same of what an export answers."""
-    keys = ("function", "argument", "cost", "text", "reason")
-    return [plan["status"], [[step[key] for key in keys] for step in plan["steps"]], plan["cost"], plan["caution"]]
+    keys = ("function", "argument", "cost", "text", "reason", "start", "duration")
+    steps = [[step.get(key) for key in keys] for step in plan["steps"]]
+    return [plan["status"], steps, plan["cost"], plan.get("duration"), plan["caution"]]
 
 
 def rows(problem: Problem, people: Any) -> list[dict[str, Any]]:
@@ -262,7 +267,7 @@ def hostile() -> Program:
     features["job"]["values"][3] = HOSTILE
     functions = json.loads(json.dumps(problem["functions"]))
     phrase = "{argument}" + HOSTILE.replace("{1}", "")
-    functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "phrase": phrase}
+    functions["CHANGE_JOB"] |= {"arguments": ["skilled", HOSTILE], "cost": 1, "duration": 1, "phrase": phrase}
     name = '"""</title><script>alert(1)</script>'
     read = Problem.from_dict(problem | {"features": features, "functions": functions | {name: functions["CHANGE_JOB"]}})
     program = random_program(read, 5, stops=0.8)

@@ -80,9 +80,7 @@ def planned(
     transitions = card.problem.transitions
     by_function = [(weights or {}).get(function.name, 1.0) for function in transitions.functions]
     costs = np.tile(np.array([*by_function, 1.0])[transitions.function_of], (len(people), 1))
-    return CardPlanner(card.problem, None, card, queries=0).plan(
-        people, forbid=list(forbid), cost_weights=costs, budget=0
-    )
+    return CardPlanner(card.problem, None, card, queries=0).plan(people, forbid=list(forbid), weights=costs, budget=0)
 
 
 def random_card(problem: Problem, seed: int) -> Scorecard:

@@ -44,11 +44,11 @@ def wishes(problem: Problem, people: int, seed: int) -> tuple[dict[int, list[str
 def best_plans(card: Scorecard, people: People, forbid: Any = (), weights: pd.DataFrame | None = None) -> Planned:
     """The plans of the card without queries."""
     planner = CardPlanner(card.problem, None, card, queries=0)
-    plans = planner.plan(people, forbid=forbid, cost_weights=weights, refused=True)
+    plans = planner.plan(people, forbid=forbid, weights=weights, refused=True)
     return [
         (
             plan.status.value,
-            [(step.function, step.argument, step.cost, step.text) for step in plan.steps],
+            [(step.function, step.argument, step.cost, step.text, step.start, step.duration) for step in plan.steps],
             plan.cost if plan.steps else None,
         )
         for plan in plans
@@ -62,7 +62,9 @@ def exported_plans(card: Scorecard, people: People, forbid: Any = (), weights: p
         cannot = forbid.get(row, ()) if isinstance(forbid, dict) else forbid
         factors = {} if weights is None else weights.iloc[row].to_dict()
         plan = module.plan(card.problem.describe(state), cannot, factors)
-        steps = [(step["function"], step["argument"], step["cost"], step["text"]) for step in plan["steps"]]
+        keys = ("function", "argument", "cost", "text", "start", "duration")
+        steps = [tuple(step.get(key) for key in keys) for step in plan["steps"]]
+        assert plan.get("time_unit", "") == card.problem.time_unit * bool(steps)
         found.append((plan["status"], steps, plan["cost"]))
         points = module.points(card.problem.describe(state))
         assert points["points"] == card.points(state[None])[0] == sum(points["parts"].values())

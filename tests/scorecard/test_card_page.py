@@ -46,7 +46,8 @@ def some_weights(problem: Problem, seed: int) -> dict[str, float]:
 
 def answered(plan: dict[str, Any]) -> list[Any]:
     """What the page answers: status, steps with costs and texts, the whole cost, and the points in the end."""
-    steps = [[step[key] for key in ("function", "argument", "cost", "text")] for step in plan["steps"]]
+    keys = ("function", "argument", "cost", "text", "start", "duration")
+    steps = [[step.get(key) for key in keys] for step in plan["steps"]]
     return [plan["status"], steps, plan["cost"], plan["points"] if steps else None]
 
 
@@ -54,7 +55,7 @@ def expected(card: Scorecard, people: Any, forbid: Any = (), weights: Any = None
     """The same of the card planner without queries."""
     answers = []
     for plan in cards.planned(card, people, forbid, weights):
-        steps = [[step.function, step.argument, step.cost, step.text] for step in plan.steps]
+        steps = [[step.function, step.argument, step.cost, step.text, step.start, step.duration] for step in plan.steps]
         points = int(card.points(card.problem.states([plan.steps[-1].after]))[0]) if steps else None
         answers.append(["found" if steps else "not_found", steps, plan.cost if steps else None, points])
     return answers

@@ -34,8 +34,8 @@ def test_weights_that_are_no_plain_numbers() -> None:
     people, width = syn.refused_test.head(2), len(syn.problem.transitions)
     planner = ExactPlanner(syn.problem, BlackBox(syn.model))
     for wrong in ([[10**400] * width] * 2, np.ma.masked_array(np.ones((2, width)), mask=True)):
-        with pytest.raises(SettingError, match="'cost_weights' must be an array of numbers"):
-            planner.plan(people, cost_weights=wrong)  # type: ignore[arg-type]
+        with pytest.raises(SettingError, match="'weights' must be a mapping"):
+            planner.plan(people, weights=wrong)  # type: ignore[arg-type]
 
 
 def test_a_surrogate_for_other_costs_is_not_saved_over_its_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from counterplan.cli.common import (
@@ -30,12 +31,13 @@ from counterplan.cli.common import (
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import resolve
+from counterplan.personal.weights import read_weight_options
 from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
-from counterplan.problem import People
+from counterplan.problem import People, read_table
 from counterplan.problem.targets import TargetsLike
 from counterplan.problem.values import did_you_mean, text_of
 from counterplan.recourse import Recourse
@@ -87,12 +89,35 @@ def recommend(
             "includes it."
         ),
     ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=0, help="The longest time that a plan may take, in the problem's unit, such as 12 months."),
+    ] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Also find all faster plans that cost more: planners exact and auto.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Plan for the first people only, at most this many.")] = None,
     person: Annotated[
         list[int] | None, typer.Option(help="Plan for this row only, counted from 0; repeatable.")
     ] = None,
     forbid: Annotated[
         list[str] | None, typer.Option(help="A function, or FUNCTION=argument, that cannot be done; repeatable.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How hard a function is, FUNCTION=2 or FUNCTION=argument=2: a factor from 0.01 to 100; repeatable."
+        ),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="The same for each person: CSV or Parquet, a row per person, functions or actions as columns."
+        ),
+    ] = None,
+    alternatives: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most plans per person: the cheapest, and others that use other functions."),
     ] = None,
     budget: Annotated[int | None, typer.Option(min=0, help="Maximum number of queries per person.")] = None,
     refused: Annotated[
@@ -123,7 +148,13 @@ def recommend(
         raise SettingError("--target is for everybody, and --target-column for each person: use one of them")
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
-    lasting = _survival_options(survival, survival_at_least, execution)
+    further = _survival_options(survival, survival_at_least, execution)
+    further |= {"deadline": deadline} if deadline is not None else {}
+    further |= {"pareto": True} if pareto else {}
+    further |= {"alternatives": alternatives} if alternatives is not None else {}
+    if weight and weights is not None:
+        raise SettingError("--weight is for everybody, and --weights for each person: use one of them")
+    further |= {"weights": read_weight_options(weight)} if weight else {}
     model_required = planner not in ("program", "card") or model is not None
     inputs = resolve(
         problem,
@@ -156,6 +187,7 @@ def recommend(
     else:
         method = recourse.target_planner(planner, price=price)
     streams = isinstance(method, ProgramPlanner) and json_file is None
+    by_person = None if weights is None else _WeightTable(weights, inputs.count_people(), person, limit)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) or planner == "program" else CHUNK
 
     def run(chunks: Iterable[People], total: int) -> None:
@@ -168,7 +200,9 @@ def recommend(
                 try:
                     for chunk in chunks:
                         options: dict[str, Any] = {"forbid": forbid or (), "budget": budget, "refused": refused}
-                        options |= {"jobs": jobs, "progress": bar.advance} | lasting
+                        options |= {"jobs": jobs, "progress": bar.advance} | further
+                        if by_person is not None:
+                            options["weights"] = by_person.of(chunk, writer.people)
                         if isinstance(method, TargetPlanner):
                             chunk, wanted = (chunk, fixed) if fixed else _split_targets(chunk, target_column or "")
                             plans = method.plan(chunk, target=wanted, **options)
@@ -187,7 +221,7 @@ def recommend(
             raise typer.Exit(130)
 
     gc.freeze()  # what was imported and loaded until now stays: collections need not visit it again and again
-    everybody = not person and limit is None
+    everybody = not person and limit is None and by_person is None
     discardable = csv_file is None or not (_is_printed(csv_file) or is_stream(csv_file))
     if streams and everybody and discardable and not inputs.has_model and not ask_again:
         try:
@@ -197,6 +231,22 @@ def recommend(
             pass
     table = inputs.take(person, limit).people()
     run((table.take(slice(first, first + size)) for first in range(0, len(table), size)), len(table))
+
+
+class _WeightTable:
+    """Weights of people from a file, a row for each of so many `people`; those of the rows `person`, or the first."""
+
+    def __init__(self, path: Path, people: int, person: list[int] | None, limit: int | None) -> None:
+        self.path, table = path, read_table(path)
+        if len(table) != people:
+            raise PeopleError(
+                f"{path}: {len(table):,} rows of weights for {people:,} people; write one for each person"
+            )
+        self.table = table.iloc[person] if person else table.head(people if limit is None else limit)
+
+    def of(self, people: People, first: int) -> pd.DataFrame:
+        """The weights of `people`, who come after the `first` ones."""
+        return self.table.iloc[first : first + len(people)].set_axis(people.table.index)
 
 
 def _survival_options(weight: str | None, at_least: float | None, execution: list[str] | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ Clause = tuple[str, dict[str, Any]]
 """Part of a reason, as words and as data."""
 
 
-class Alternatives(NamedTuple):
+class VariedPlans(NamedTuple):
     """n plans that differ from a person's plan in one step."""
 
     row: Ints
@@ -44,10 +44,10 @@ class Alternatives(NamedTuple):
         """[n] whether all steps are legal."""
         return np.asarray(self.legal.all(axis=1))
 
-    def take(self, which: Ints | Bools) -> Alternatives:
+    def take(self, which: Ints | Bools) -> VariedPlans:
         """A selection of them."""
         row, t, action, costs, legal, states = self
-        return Alternatives(row[which], t[which], action[which], costs[which], legal[which], states[which])
+        return VariedPlans(row[which], t[which], action[which], costs[which], legal[which], states[which])
 
 
 class Contrasts:
@@ -78,7 +78,7 @@ class Contrasts:
         self.total = group.plans.costs[group.rows]
         self.lengths = group.plans.lengths[group.rows]
         self.row, self.t = np.nonzero(group.open)
-        self.without = self._alternatives(self.row, self.t, np.full(len(self.row), NO_ACTION))
+        self.without = self._varied(self.row, self.t, np.full(len(self.row), NO_ACTION))
         self.answers = self._answers(self.without, ask)
         self.cheaper_failures = self._cheaper_failures()
         self.estimates = self._estimates(surrogate)
@@ -96,7 +96,7 @@ class Contrasts:
         """The parts of the reason for the open step number `i`."""
         return [*self._left_out(i), *self._cheaper_argument(i)]
 
-    def _alternatives(self, row: Ints, t: Ints, action: Ints) -> Alternatives:
+    def _varied(self, row: Ints, t: Ints, action: Ints) -> VariedPlans:
         """The plans of `row` [n] with another `action` [n] at step `t` [n]."""
         actions = self.group.actions[row]
         actions[np.arange(len(row)), t] = action
@@ -106,9 +106,9 @@ class Contrasts:
             states, costs[:, place], legal[:, place] = self.transitions.step(states, chosen)
         if self.group.weights is not None:
             costs *= self.group.weights[row]
-        return Alternatives(row, t, action, costs, legal, states)
+        return VariedPlans(row, t, action, costs, legal, states)
 
-    def _answers(self, others: Alternatives, ask: bool = False) -> list[bool | None]:
+    def _answers(self, others: VariedPlans, ask: bool = False) -> list[bool | None]:
         """Decisions about the final states; None if unknown, or if a plan is not feasible."""
         result: list[bool | None] = [None] * len(others.row)
         rows = np.flatnonzero(others.feasible)
@@ -140,7 +140,7 @@ class Contrasts:
         spans = [self.transitions.spans[int(function)] for function in functions]
         each = np.repeat(np.arange(len(self.row)), [span.stop - span.start for span in spans])
         action = np.concatenate([np.arange(span.start, span.stop) for span in spans])
-        others = self._alternatives(self.row[each], self.t[each], action)
+        others = self._varied(self.row[each], self.t[each], action)
         others = others.take(others.feasible & (others.costs.sum(axis=1) < self.total[others.row] - _EPSILON))
         found: dict[tuple[int, int], list[tuple[float, int]]] = {}
         for i, favourable in enumerate(self._answers(others)):

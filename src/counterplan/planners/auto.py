@@ -169,6 +169,9 @@ class AutoPlanner(Planner):
     name: ClassVar[str] = "auto"
     chooses: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
+    finds_fronts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -222,6 +225,10 @@ class AutoPlanner(Planner):
         """See `Planner.search`."""
         if not len(task):
             return PlanColumns.empty(0, self.problem.max_actions)
+        if task.pareto:
+            reason = "all plans on a front of cost and duration: plan with exact"
+            self._decided(AutoDecision("exact", reason, len(task), self.box.marginal_seconds))
+            return self.exact()._search(task)
         if task.budget is not None:
             return self._within_budget(task)
         run = _Stages(self.box, task, self.problem.max_actions)
@@ -353,6 +360,7 @@ class _Proof(Planner):
     """Exact search within the limits of time and queries for people without a plan, by the speed of the model."""
 
     name: ClassVar[str] = "proof"
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox, settings: AutoSettings, scores: bool) -> None:
         super().__init__(problem, box)
@@ -372,6 +380,7 @@ class _StagedPlanner(Planner):
     """Several planners in sequence, each for the people that those before it found no plan for."""
 
     name: ClassVar[str] = "staged"
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox, planners: Sequence[Planner]) -> None:
         super().__init__(problem, box)
@@ -404,7 +413,7 @@ class _Stages:
         """Replace the plans of the people `rows`, unless `planner` finds none and there is one."""
         columns, subtask = self.columns, replace(self.task.take(rows), progress=no_progress)
         with counting_repeats(self.box, subtask.people, [self.queried[row] for row in rows.tolist()]) as repeated:
-            part = planner.search(subtask)
+            part = planner.search_in_time(subtask)
         columns.queries[rows] += np.maximum(part.queries - repeated, 0)
         columns.lower_bound[rows] = np.maximum(columns.lower_bound[rows], part.lower_bound)
         part.queries, part.lower_bound = columns.queries[rows], columns.lower_bound[rows]

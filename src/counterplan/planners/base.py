@@ -7,21 +7,25 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
 from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_weights, is_whole, no_progress
+from counterplan.personal.alternatives import Alternatives, read_alternatives
+from counterplan.personal.weights import WeightsLike, read_weights
+from counterplan.planners.task import PlanningTask, ProgressCallback, checked_deadline, is_whole, no_progress
 from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
 from counterplan.plans.robustness import planning_date
+from counterplan.plans.time_text import time_text
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
+from counterplan.search.orders import NO_ACTION
+from counterplan.search.schedule import schedule, to_units
 from counterplan.survival.estimator import NoEstimate, SurvivalEstimator
 from counterplan.survival.execution import ExecutionEstimator, ExecutionLike, ExecutionNoise
-from counterplan.survival.goal import SurvivalGoal, SurvivalLike, survival_goal
+from counterplan.survival.goal import SurvivalGoal, SurvivalLike, read_weight, survival_goal
 from counterplan.survival.statement import state_survival
 
 __all__ = ["Forbid", "PlanColumns", "Planner", "PlanningTask", "is_whole"]
@@ -58,6 +62,13 @@ class Planner(ABC):
     uses_survival : bool
         Whether plans can weigh survival against cost; the same applies to a cascade. The plans of other planners state
         their survival, and that they were not planned for it.
+    uses_alternatives : bool
+        Whether several plans of different kinds can be found for a person.
+    uses_deadline : bool
+        Whether plans are searched for within a deadline; the same applies to a cascade. A plan of another planner that
+        takes longer is no plan.
+    finds_fronts : bool
+        Whether all plans on the front of cost and duration can be searched for.
     survival : SurvivalEstimator or None
         Estimates the survival of plans; assigned by `Recourse`. None: plans say nothing about survival.
     """
@@ -68,6 +79,9 @@ class Planner(ABC):
     chooses: ClassVar[bool] = False
     uses_weights: ClassVar[bool] = True
     uses_survival: ClassVar[bool] = False
+    uses_alternatives: ClassVar[bool] = False
+    uses_deadline: ClassVar[bool] = False
+    finds_fronts: ClassVar[bool] = False
 
     def __init__(self, problem: Problem, box: BlackBox | object) -> None:
         self.problem = problem
@@ -80,12 +94,15 @@ class Planner(ABC):
         *,
         forbid: Forbid = (),
         allowed: Bools | None = None,
-        cost_weights: npt.ArrayLike | None = None,
+        weights: WeightsLike | None = None,
+        alternatives: int | Alternatives | None = None,
         budget: int | None = None,
         refused: bool = False,
         survival: SurvivalLike | None = None,
         survival_at_least: float | None = None,
         execution: ExecutionLike | None = None,
+        deadline: float | None = None,
+        pareto: bool = False,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -99,10 +116,14 @@ class Planner(ABC):
             Functions or actions that nobody may take; or, by index label, that one person may not take.
         allowed : bool array of shape [B, A], optional
             The same as a mask.
-        cost_weights : array of shape [B, A] or DataFrame, optional
-            Factors from 1e-6 to 1e6 on the cost of each action for each person. The cost of a step is its cost in the
-            problem times its weight, rounded to 9 decimals. A DataFrame has the index labels of the people, and
-            functions or actions as columns; actions without a column have weight 1.
+        weights : mapping, DataFrame or array of shape [B, A], optional
+            Factors from 0.01 to 100 on the cost of functions or actions: `{"CHANGE_JOB": 2}` for everybody, the same
+            by index label, `{7: {"CHANGE_JOB": 2}}`, or a DataFrame with the index labels of the people and functions
+            or actions as columns. The cost of a step is its cost in the problem times its weight, rounded to 9
+            decimals.
+        alternatives : int or Alternatives, optional
+            Most plans of each person: the cheapest, and others that use other functions, chosen to minimize the
+            expected least cost over a prior of personal weights. They are in `plan.alternatives`. Default: one plan.
         budget : int, optional
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
@@ -115,6 +136,12 @@ class Planner(ABC):
         execution : float or mapping of str to float, optional
             By how much of their effect functions that add to a number may fall short, as a share: one for all, or by
             function. Survival then includes that.
+        deadline : float, optional
+            Longest duration of a plan, in the unit of the problem file. Exact search then proves that its plan is the
+            cheapest within the deadline, or that there is none.
+        pareto : bool, default=False
+            Whether to search for all plans on the front of cost and duration, which become `plan.front`: the planner
+            "exact" only.
         jobs : int, default=1
             Number of processes to plan with; -1 for one per core. The plans are the same for any number. All queries
             are sent by this process, so the model need not be thread-safe or serializable. A black box with a budget
@@ -137,31 +164,68 @@ class Planner(ABC):
         """
         if budget is not None and not is_whole(budget):
             raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
+        several = self._read_alternatives(alternatives, survival, survival_at_least, pareto)
+        deadline = checked_deadline(self.problem, deadline, pareto)
+        if pareto and not self.finds_fronts:
+            raise SettingError(f"pareto=True needs planner='exact' or 'auto'; '{self.name}' finds one plan a person")
         read = self.problem.read(people)
         goal = self._goal(read, survival, survival_at_least, execution)
+        if pareto and goal is not None and goal.changes_plans:
+            raise SettingError("pareto=True weighs cost and duration only; leave out 'survival', or 'pareto'")
         queries, cached = self.box.queries, self.box.cached
         with reporting(progress, "Planning", len(read), display=lambda bar: bar.advance) as callback:
             task = PlanningTask(
                 read,
                 allowed_actions(self.problem, read, forbid, allowed),
-                checked_weights(self.problem, read, cost_weights),
+                read_weights(self.problem, read, weights),
                 goal=goal if goal is not None and goal.changes_plans and self.uses_survival else None,
+                alternatives=several,
+                deadline=deadline,
+                pareto=pareto,
                 budget=budget,
                 refused=refused,
                 progress=callback,
                 jobs=checked_jobs(jobs),
             )
             columns = self._plan(task)
-        columns.weights = task.step_weights(columns.actions)
-        columns.checks = self._checks(columns)
+        if deadline is not None:
+            columns.deadlines = Coded(np.zeros(len(columns), np.intp), [deadline])
+        if pareto:
+            columns.search_for_related("front")
         columns.limits = ActionLimits.of(task.allowed, task.weights)
         members = self.box.member_fingerprints(self.problem)
         if goal is None and members:
             goal = SurvivalGoal(NoEstimate("", ""))
-        if goal is not None:
-            state_survival(self.problem, read, columns, goal, ignored=self.ignores(goal), members=members)
+        for owner, part in [(None, columns), *((one.owner, one.columns) for one in columns.related.values())]:
+            own = task if owner is None else task.take(owner)
+            part.weights = own.step_weights(part.actions)
+            part.checks = self._checks(part)
+            if goal is not None:
+                state_survival(self.problem, own.people, part, goal, ignored=self.ignores(goal), members=members)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
+
+    def _read_alternatives(
+        self,
+        alternatives: int | Alternatives | None,
+        survival: SurvivalLike | None,
+        at_least: float | None,
+        pareto: bool,
+    ) -> Alternatives | None:
+        """Validate the parameter `alternatives` of `plan`."""
+        settings = read_alternatives(alternatives)
+        if settings is None:
+            return None
+        if not self.uses_alternatives:
+            raise SettingError(
+                f"planner '{self.name}' finds one plan for each person; for alternatives, plan with auto, exact, "
+                "guided or card"
+            )
+        if pareto:
+            raise SettingError("a front of cost and duration has no alternatives: leave out 'pareto' or 'alternatives'")
+        if read_weight(survival) or at_least is not None:
+            raise SettingError("alternatives are compared by cost: leave out either 'alternatives' or 'survival'")
+        return settings
 
     def ignores(self, goal: SurvivalGoal) -> bool:
         """Whether plans do not take a survival goal into account although it demands that."""
@@ -228,8 +292,24 @@ class Planner(ABC):
         """Search in one process, or chunk by chunk in several."""
         local = task.goal is not None and not task.goal.estimator.portable
         if task.jobs == 1 or local or self.box.budget is not None or len(task) <= self.chunk_size:
-            return self.search(task)
+            return self.search_in_time(task)
         return search_chunks(self, task)
+
+    def search_in_time(self, task: PlanningTask) -> PlanColumns:
+        """Search; plans of a planner without deadlines that take too long are removed.
+
+        Parameters
+        ----------
+        task : PlanningTask
+
+        Returns
+        -------
+        PlanColumns
+        """
+        columns = self.search(task)
+        if task.deadline is not None and not self.uses_deadline:
+            remove_late(self.problem, task.people, columns, task.deadline)
+        return columns
 
     @property
     def chunk_size(self) -> int:
@@ -276,6 +356,24 @@ class Planner(ABC):
         """
 
 
+def remove_late(problem: Problem, people: People, columns: PlanColumns, deadline: float) -> None:
+    """Remove plans that take longer than `deadline`, in place."""
+    makespan = schedule(problem.transitions, people.states, columns.actions).makespan
+    late = np.flatnonzero(to_units(makespan) > to_units(deadline))
+    if not len(late):
+        return
+    columns.actions[late] = NO_ACTION
+    columns.verified[late] = columns.optimal[late] = False
+    texts: list[str | None] = [None] * len(columns)
+    if columns.cautions is not None:
+        texts = [columns.cautions.get(row) for row in range(len(columns))]
+    for row in late.tolist():
+        columns.status[row] = Status.NOT_FOUND
+        takes, most = (time_text(number, problem.time_unit) for number in (makespan[row], deadline))
+        texts[row] = f"A plan was found, but it takes {takes}, longer than {most}."
+    columns.cautions = Coded.of(texts)
+
+
 def search_chunks(planner: Planner, task: PlanningTask) -> PlanColumns:
     """Search for chunks of the people of `task` in `task.jobs` processes; queries are sent by this one.
 
@@ -310,5 +408,5 @@ def _search_chunk(
     box = planner.box
     box.add_to_cache(planner.problem, known)
     before = box.cached
-    columns = planner.search(replace(task, progress=link.progress))
+    columns = planner.search_in_time(replace(task, progress=link.progress))
     return columns, box.cached - before

@@ -16,6 +16,7 @@ from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.task import no_progress
 from counterplan.planners.uniform_cost import UniformCostSearch
 from counterplan.plans import Coded, Status
+from counterplan.plans.time_text import time_text
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.scorecard import Scorecard
@@ -23,6 +24,7 @@ from counterplan.scorecard.reasons import card_reasons
 from counterplan.search.change_sets import ChangeSetSettings, propose
 from counterplan.search.few_queries import FewQueries, undominated
 from counterplan.search.frontier import Frontier, Labels
+from counterplan.search.timed_frontier import open_frontier
 from counterplan.surrogate.acquisition import Logit
 from counterplan.surrogate.surrogate import Surrogate
 
@@ -67,6 +69,7 @@ class CardPlanner(Planner):
     name: ClassVar[str] = "card"
     requires: ClassVar[tuple[str, ...]] = ("card",)
     uses: ClassVar[tuple[str, ...]] = ("surrogate",)
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -129,7 +132,8 @@ class CardPlanner(Planner):
         found = [status is Status.FOUND for status in columns.status]
         columns.status = [Status.FOUND if is_found else Status.NOT_FOUND for is_found in found]
         steps = f"{self.problem.max_actions} step{'s' * (self.problem.max_actions > 1)}"
-        nothing = f"There is no way to enough points in at most {steps}."
+        in_time = "" if task.deadline is None else f" and {time_text(task.deadline, self.problem.time_unit)}"
+        nothing = f"There is no way to enough points in at most {steps}{in_time}."
         columns.cautions = Coded.of(
             (_within_reach(self.card.needed, count) if is_within else None) if is_found else nothing
             for is_found, is_within, count in zip(found, within.tolist(), most.tolist(), strict=True)
@@ -171,7 +175,8 @@ class CardPlanner(Planner):
         for first in range(0, len(task), BATCH_SIZE):
             rows = np.arange(first, min(first + BATCH_SIZE, len(task)))
             weights = None if task.weights is None else task.weights[rows]
-            batches.append((rows, Frontier(self.problem, task.people.states[rows], task.allowed[rows], weights)))
+            starts, allowed = task.people.states[rows], task.allowed[rows]
+            batches.append((rows, open_frontier(self.problem, starts, allowed, weights, task.deadline)))
         return batches
 
 
@@ -364,7 +369,7 @@ class _CardSearch:
         starts, allowed = frontier.starts[people], frontier.allowed[people]
         made = propose(frontier.problem, starts, allowed, self.card.logit, ChangeSetSettings(), cost_weights=weights)
         labels = frontier.labels(people[made.person], made.actions, made.states, made.cost)
-        labels = labels.take(~frontier.look_up(labels.key)[0])
+        labels = labels.take(~frontier.look_up(labels.key)[0] & frontier.within(labels))
         for number in people.tolist():
             self.people[number].best_points[:] = -1
         self.add(labels.take(frontier.order(labels)))

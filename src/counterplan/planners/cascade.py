@@ -41,6 +41,8 @@ class CascadePlanner(Planner):
 
     name: ClassVar[str] = "cascade"
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, box: BlackBox | object, planners: Sequence[Planner]) -> None:
         super().__init__(problem, box)
@@ -76,11 +78,14 @@ class CascadePlanner(Planner):
         return all(planner.ignores(goal) for planner in self.planners)
 
     def _suited(self, task: PlanningTask) -> Sequence[Planner]:
-        """The planners that plan with the cost weights and for the survival of `task`; all if there are none."""
+        """The planners that plan with all that `task` demands; all if there are none."""
         suited = [
             planner
             for planner in self.planners
-            if (task.weights is None or planner.uses_weights) and (task.goal is None or planner.uses_survival)
+            if (task.weights is None or planner.uses_weights)
+            and (task.goal is None or planner.uses_survival)
+            and (task.alternatives is None or planner.uses_alternatives)
+            and (task.deadline is None or planner.uses_deadline)
         ]
         return suited or self.planners
 
@@ -97,7 +102,7 @@ class CascadePlanner(Planner):
             limit = None if budget is None else int(number)
             subtask = replace(task.take(rows), budget=limit, progress=no_progress)
             with counting_repeats(self.box, subtask.people, [known[row] for row in rows.tolist()]) as repeated:
-                found = planner.search(subtask)
+                found = planner.search_in_time(subtask)
             found.queries = np.maximum(found.queries - repeated, 0)
             part.put(rows, found)
         unverified = np.flatnonzero([status is Status.FOUND for status in part.status] & ~part.verified)

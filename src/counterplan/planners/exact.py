@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
+from counterplan.personal.alternative_search import AlternativeSearch, NoChances, QueryLimits
+from counterplan.planners.alternatives import add_alternatives, known_answers
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
+from counterplan.planners.front_search import FrontSearch
 from counterplan.planners.objective_search import ObjectiveSearch, Oracle
 from counterplan.planners.task import no_progress
 from counterplan.planners.uniform_cost import UniformCostSearch
 from counterplan.plans import RobustnessColumns, Status
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Ints
-from counterplan.search.frontier import Frontier
 from counterplan.search.orders import rollout
+from counterplan.search.timed_frontier import TimedFrontier, open_frontier
 
 STATE_LIMIT = 1_000_000
 BATCH_SIZE = 64
 """People searched for at the same time."""
+_ALTERNATIVES_BATCH = 16
+"""People whose alternatives are searched for at the same time: all their candidates are in memory."""
+_ALTERNATIVES_STATES = 200_000
+"""Most states of one person among which alternatives are searched for."""
 
 
 class ExactPlanner(Planner):
@@ -28,7 +37,8 @@ class ExactPlanner(Planner):
 
     Ties are broken by fewer steps, then by file order of the actions. Beyond `state_limit`, or when the budget is
     spent, the status is `not_found`, with the lower bound on the cost that was proved. With a survival goal, the plan
-    with the best objective is searched for once the cheapest one is known.
+    with the best objective is searched for once the cheapest one is known. With a deadline, all of this applies to the
+    plans within it; of equal cost and number of steps, the shorter one is preferred.
 
     Parameters
     ----------
@@ -50,6 +60,9 @@ class ExactPlanner(Planner):
 
     name: ClassVar[str] = "exact"
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
+    finds_fronts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -84,16 +97,50 @@ class ExactPlanner(Planner):
         columns = PlanColumns.empty(len(task), self.problem.max_actions)
         oracle = self.box.session(self.problem, task.people, scores=self.uses_scores)
         max_queries = self.state_limit if task.budget is None else min(task.budget, self.state_limit)
+        has_stages = task.goal is not None or task.alternatives is not None
         for first in range(0, len(task), self.batch_size):
             rows = np.arange(first, min(first + self.batch_size, len(task)))
             weights = None if task.weights is None else task.weights[rows]
-            frontier = Frontier(self.problem, task.people.states[rows], task.allowed[rows], weights)
-            progress = task.progress if task.goal is None else no_progress
+            starts, allowed = task.people.states[rows], task.allowed[rows]
+            if task.pareto:
+                deadline = math.inf if task.deadline is None else task.deadline
+                timed = TimedFrontier(self.problem, starts, allowed, weights, deadline=deadline, every_duration=True)
+                FrontSearch(timed, oracle, rows, max_queries, columns, task.progress).run()
+                continue
+            frontier = open_frontier(self.problem, starts, allowed, weights, task.deadline)
+            progress = no_progress if has_stages else task.progress
             UniformCostSearch(frontier, oracle, rows, max_queries, columns, progress).run()
             if task.goal is not None:
                 self._improve(task, rows, oracle, max_queries, columns)
+            if task.alternatives is not None:
+                self._add_alternatives(task, rows, oracle, max_queries, columns)
+            if has_stages:
                 task.progress(len(rows))
         return columns
+
+    def _add_alternatives(
+        self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns
+    ) -> None:
+        """Search for alternatives to the cheapest plans of `rows`."""
+        assert task.alternatives is not None
+        rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
+        for first in range(0, len(rows), _ALTERNATIVES_BATCH):
+            part = rows[first : first + _ALTERNATIVES_BATCH]
+            weights = None if task.weights is None else task.weights[part]
+            search = AlternativeSearch(
+                open_frontier(self.problem, task.people.states[part], task.allowed[part], weights, task.deadline),
+                task.alternatives,
+                columns.actions[part],
+                partial(known_answers, oracle),
+                part,
+                NoChances(),
+                QueryLimits(),
+                max_states=min(self.state_limit, _ALTERNATIVES_STATES),
+                max_queries=np.maximum(max_queries - columns.queries[part], 0),
+            )
+            found = search.run()
+            columns.queries[part] += search.queries
+            add_alternatives(columns, part, found)
 
     def _improve(self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns) -> None:
         """Replace the cheapest plans of `rows` by those with the best value of the survival goal."""
@@ -105,7 +152,7 @@ class ExactPlanner(Planner):
         weights = None if task.weights is None else task.weights[rows]
         starts, least = task.people.states[rows], columns.lower_bound[rows]
         search = ObjectiveSearch(
-            Frontier(self.problem, starts, task.allowed[rows], weights),
+            open_frontier(self.problem, starts, task.allowed[rows], weights, task.deadline),
             objective,
             oracle,
             rows,

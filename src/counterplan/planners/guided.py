@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from counterplan.blackbox import BlackBox, MeteredOracle
+from counterplan.planners.alternatives import add_alternatives
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import RobustnessColumns, Status
 from counterplan.problem import Problem
@@ -45,6 +46,8 @@ class GuidedPlanner(Planner):
     name: ClassVar[str] = "guided"
     requires: ClassVar[tuple[str, ...]] = ("surrogate",)
     uses_survival: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
+    uses_deadline: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -86,6 +89,8 @@ class GuidedPlanner(Planner):
             link=surrogate.link if isinstance(surrogate, Surrogate) else None,
             hints=self._hints(),
             objective=None if task.goal is None else task.goal.objective(self.problem, people),
+            alternatives=task.alternatives,
+            deadline=task.deadline,
             progress=task.progress,
         )
         columns = PlanColumns.empty(len(people), self.problem.max_actions)
@@ -96,6 +101,10 @@ class GuidedPlanner(Planner):
         infeasible = ~solved & np.isinf(outcome.lower_bound)
         kinds = np.select([solved, infeasible], [0, 1], 2).tolist()
         columns.status = [(Status.FOUND, Status.INFEASIBLE, Status.NOT_FOUND)[kind] for kind in kinds]
+        if outcome.alternatives is not None:
+            rows = np.flatnonzero(solved)
+            found = [outcome.alternatives[row] for row in rows.tolist()]
+            add_alternatives(columns, rows, found, verified=task.budget != 0)
         if task.goal is not None:
             columns.robustness = RobustnessColumns.empty(len(people))
             known = solved & np.isfinite(outcome.least)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
+from counterplan.personal.alternatives import Alternatives
+from counterplan.personal.weights import WeightsLike, read_weights
 from counterplan.planners.base import Planner
-from counterplan.planners.task import ProgressCallback, checked_weights
+from counterplan.planners.task import ProgressCallback
 from counterplan.plans import ActionLimits, Coded, Forbid, PlanColumns, Plans, allowed_actions
 from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
@@ -76,12 +77,15 @@ class TargetPlanner:
         target: TargetsLike,
         forbid: Forbid = (),
         allowed: Bools | None = None,
-        cost_weights: npt.ArrayLike | None = None,
+        weights: WeightsLike | None = None,
+        alternatives: int | Alternatives | None = None,
         budget: int | None = None,
         refused: bool = False,
         survival: SurvivalLike | None = None,
         survival_at_least: float | None = None,
         execution: ExecutionLike | None = None,
+        deadline: float | None = None,
+        pareto: bool = False,
         jobs: int = 1,
         progress: ProgressCallback | bool | None = None,
     ) -> Plans:
@@ -94,7 +98,8 @@ class TargetPlanner:
         target : str, number, bool, set of these, or a sequence of length B
             The outcome to reach, or a set of outcomes any of which is to be reached; or one of these for each person,
             in the order of the table. A Series is aligned by the index labels of the people.
-        forbid, allowed, cost_weights, budget, refused, survival, survival_at_least, execution, jobs, progress
+        forbid, allowed, weights, alternatives, budget, refused, survival, survival_at_least, execution
+        deadline, pareto, jobs, progress
             See `Planner.plan`. `refused` means that nobody has their target yet; with people who do, plans and proofs
             may be wrong.
 
@@ -113,7 +118,7 @@ class TargetPlanner:
         for row, chosen in enumerate(read_targets(self.problem.outcome, _by_label(target, read), len(read))):
             groups.setdefault(chosen, []).append(row)
         mask = allowed_actions(self.problem, read, forbid, allowed)
-        weights = None if cost_weights is None else checked_weights(self.problem, read, cost_weights)
+        factors = None if weights is None else read_weights(self.problem, read, weights)
         queries, cached = self.box.queries, self.box.cached
         columns = PlanColumns.empty(len(read), self.problem.max_actions)
         with reporting(progress, "Planning", len(read), display=lambda bar: bar.advance) as callback:
@@ -122,17 +127,20 @@ class TargetPlanner:
                 plans = self.planner(chosen).plan(
                     read.take(rows),
                     allowed=mask[rows],
-                    cost_weights=None if weights is None else weights[rows],
+                    weights=None if factors is None else factors[rows],
+                    alternatives=alternatives,
                     budget=budget,
                     refused=refused,
                     survival=survival,
                     survival_at_least=survival_at_least,
                     execution=execution,
+                    deadline=deadline,
+                    pareto=pareto,
                     jobs=jobs,
                     progress=callback,
                 )
                 columns.put(rows, replace(plans.columns, targets=self._column(chosen, len(rows))))
-        columns.limits = ActionLimits.of(mask, weights)
+        columns.limits = ActionLimits.of(mask, factors)
         queries, cached = self.box.queries - queries, self.box.cached - cached
         return Plans.from_columns(self.problem, read, columns, queries=queries, cached=cached)
 

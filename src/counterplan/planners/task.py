@@ -9,22 +9,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from counterplan.errors import SettingError
+from counterplan.personal.alternatives import Alternatives
+from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT, NO_WEIGHTS
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.problem.values import did_you_mean
 from counterplan.search.orders import NO_ACTION
 from counterplan.survival.goal import SurvivalGoal
 
 ProgressCallback = Callable[[int], None]
 """Called with the number of people finished since the last call."""
-
-
-_ONES: Floats = np.ones((1, 1))
-MIN_WEIGHT, MAX_WEIGHT = 1e-6, 1e6
-"""Range of cost weights: costs are rounded to 9 decimals, and a smaller weight could round them to 0."""
 
 
 def no_progress(done: int) -> None:
@@ -47,9 +42,15 @@ class PlanningTask:
     allowed : bool array of shape [B, A]
         Actions that each person may take; STOP is always allowed.
     cost_weights : array of shape [B, A], optional
-        Factors from 1e-6 to 1e6 on the cost of each action. By default all are 1.
+        Factors from 0.01 to 100 on the cost of each action. By default all are 1.
     goal : SurvivalGoal, optional
         How plans, which all end in a favourable state, weigh cost against survival; None for the least cost.
+    alternatives : Alternatives, optional
+        Which other plans each person gets; None for none.
+    deadline : float, optional
+        Longest duration of a plan, in the unit of the problem; None for any.
+    pareto : bool
+        Whether all plans on the front of cost and duration are searched for.
     budget : int, optional
         Most queries about each person; None for no limit.
     refused : bool
@@ -62,8 +63,11 @@ class PlanningTask:
 
     people: People
     allowed: Bools
-    cost_weights: Floats = field(default_factory=lambda: _ONES)
+    cost_weights: Floats = field(default_factory=lambda: NO_WEIGHTS)
     goal: SurvivalGoal | None = None
+    alternatives: Alternatives | None = None
+    deadline: float | None = None
+    pareto: bool = False
     budget: int | None = None
     refused: bool = True
     progress: ProgressCallback = no_progress
@@ -97,7 +101,7 @@ class PlanningTask:
 
     def take(self, rows: npt.NDArray[np.integer]) -> PlanningTask:
         """The same task for the people `rows`."""
-        weights = _ONES if self.weights is None else self.weights[rows]
+        weights = NO_WEIGHTS if self.weights is None else self.weights[rows]
         return replace(self, people=self.people.take(rows), allowed=self.allowed[rows], cost_weights=weights)
 
     def step_weights(self, actions: Ints) -> Floats | None:
@@ -108,72 +112,23 @@ class PlanningTask:
         return None if (weights == 1).all() else weights
 
 
-def checked_weights(problem: Problem, people: People, cost_weights: npt.ArrayLike | None) -> Floats:
-    """Validate cost weights.
-
-    Returns
-    -------
-    array of shape [B, A], or [1, 1] if there are none
+def checked_deadline(problem: Problem, deadline: float | None, pareto: bool) -> float | None:
+    """Validate the longest duration of a plan, and that the problem has durations if any are needed.
 
     Raises
     ------
     SettingError
-        If the shape is wrong, a weight is not a number from 1e-6 to 1e6, or a weighted cost is not finite. A
-        DataFrame is aligned by the names of its columns, which are actions ("CHANGE_JOB=manager") or functions, and by
-        the labels of its index, which are those of the people.
+        If the deadline is not a number, zero or more, or no action of the problem takes time.
     """
-    if cost_weights is None:
-        return _ONES
-    shape = (len(people), len(problem.transitions))
-    if isinstance(cost_weights, pd.DataFrame):
-        cost_weights = _aligned(problem, people, cost_weights)
-    try:
-        if isinstance(cost_weights, np.ma.MaskedArray):
-            raise TypeError
-        weights = np.asarray(cost_weights, float)
-    except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"'cost_weights' must be an array of numbers of shape {shape}") from None
-    if weights.shape != shape:
+    if not isinstance(pareto, bool):
+        raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
+    is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
+    if deadline is not None and not (is_number and 0 <= deadline < np.inf):
+        raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
+    if (deadline is not None or pareto) and not problem.time_unit:
+        wanted = "'pareto'" if deadline is None else "'deadline'"
         raise SettingError(
-            f"'cost_weights' must be an array of shape {shape}, one row per person and one column per action with STOP "
-            f"last; got {weights.shape}"
+            f"{wanted} needs durations, and no action of the problem '{problem.name}' takes time: write 'duration' for "
+            f"the functions of the problem file, or leave {wanted} out"
         )
-    wrong = ~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT))  # NaN included
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0].tolist()
-        raise SettingError(
-            f"'cost_weights' must be positive numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}; got "
-            f"{weights[row, column]} for person "
-            f"{people.table.index[row]!r} and action {problem.transitions.actions[column]}. Use 'forbid' to rule an "
-            "action out"
-        )
-    with np.errstate(over="ignore"):
-        most = weights * problem.transitions.most_costs * problem.max_actions
-    if not np.isfinite(most).all():
-        raise SettingError("'cost_weights' are too large: the cost of a plan would not be finite")
-    return weights
-
-
-def _aligned(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
-    """Weights [B, A] of a table by person (index) and action or function (columns); 1 for actions without a column."""
-    actions = [str(action) for action in problem.transitions.actions]
-    functions = [action.function for action in problem.transitions.actions]
-    names = [str(name) for name in table.columns]
-    for name in names:
-        if name not in actions and name not in functions:
-            hint = did_you_mean(name, [*functions, *actions])
-            raise SettingError(f"'cost_weights' has a column '{name}', which is neither a function nor an action{hint}")
-    labels = people.table.index
-    if len(set(names)) < len(names) or not table.index.is_unique or not labels.is_unique:
-        raise SettingError("'cost_weights' as a DataFrame needs unique columns, and unique labels of rows and people")
-    if len(table) != len(labels) or not labels.isin(table.index).all():
-        raise SettingError("'cost_weights' as a DataFrame needs one row for each person, with the person's index label")
-    weights = np.ones((len(people), len(actions)))
-    try:
-        values = table.loc[labels].to_numpy(float)
-    except (TypeError, ValueError):
-        raise SettingError("'cost_weights' must be numbers") from None
-    for by in (functions, actions):  # the weight of an action takes precedence over that of its function
-        for column, name in enumerate(names):
-            weights[:, [place for place, one in enumerate(by) if one == name]] = values[:, [column]]
-    return weights
+    return None if deadline is None else float(deadline)

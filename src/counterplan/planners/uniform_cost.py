@@ -41,7 +41,11 @@ class UniformCostSearch:
             if not self.query(labels):
                 return
             self.limit_expansions()
-        self.finish(np.flatnonzero(self.active), Status.INFEASIBLE, math.inf)
+        self.exhausted(np.flatnonzero(self.active))
+
+    def exhausted(self, people: Ints) -> None:
+        """There are no more states for `people`, none of whom has a plan."""
+        self.finish(people, Status.INFEASIBLE, math.inf)
 
     def limit_expansions(self) -> None:
         """Bound the actions of one cost applied at once by the number of states that may still be queried."""
@@ -51,7 +55,7 @@ class UniformCostSearch:
     def query(self, labels: Labels) -> bool:
         """Query new states in order of cost until each person has a favourable one; False if the budget is spent."""
         labels = labels.take(self.frontier.order(labels))
-        wave = _waves(labels.person, labels.cost)
+        wave = waves(labels.person, labels.cost)
         for number in range(int(wave.max(initial=-1)) + 1):
             queried = labels.take((wave == number) & self.active[labels.person])
             beyond = self.beyond_budget(queried)
@@ -106,7 +110,7 @@ class UniformCostSearch:
             self.progress(len(people))
 
 
-def _waves(person: Ints, cost: Longs) -> Ints:
+def waves(person: Ints, cost: Longs) -> Ints:
     """[n] for labels in order of cost: the index of its cost among the distinct costs of its person."""
     order = np.argsort(person, kind="stable")
     p, c = person[order], cost[order]
@@ -122,4 +126,4 @@ def _waves(person: Ints, cost: Longs) -> Ints:
 
 def _nth_of_person(person: Ints) -> Ints:
     """[n] number of earlier entries of the same person."""
-    return _waves(person, np.arange(len(person)))
+    return waves(person, np.arange(len(person)))

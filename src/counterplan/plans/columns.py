@@ -15,7 +15,7 @@ from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
-_BY_PERSON = ("cautions", "targets", "checks", "options")
+_BY_PERSON = ("cautions", "targets", "checks", "options", "deadlines")
 """Columns of `PlanColumns` with a coded value for each person, which may be None."""
 NO_PLANS = -1
 """Number of related plans of a person for whom none were searched for."""
@@ -53,6 +53,8 @@ class PlanColumns:
         The model [B] that each verified plan was checked with, and when; `Planner.plan` fills it in.
     options : Coded, optional
         Other actions [B] that would do, too; `explain` fills it in.
+    deadlines : Coded, optional
+        Longest durations [B] that plans were searched for with; `Planner.plan` fills it in.
     limits : ActionLimits, optional
         The constraints that the plans were made with, which `Planner.plan` fills in; None if they are not known, as in
         plans from files. `put` ignores them.
@@ -73,6 +75,7 @@ class PlanColumns:
     robustness: RobustnessColumns | None = None
     checks: Coded[Check] | None = None
     options: Coded[tuple[PlanOption, ...]] | None = None
+    deadlines: Coded[float] | None = None
     limits: ActionLimits | None = None
     related: dict[RelatedKind, RelatedColumns] = field(default_factory=dict)
 
@@ -144,6 +147,11 @@ class PlanColumns:
         codes[rows] = np.where(keeps, len(old.values), NO_CODE)
         self.cautions = Coded(codes, [*old.values, lasting])
 
+    def search_for_related(self, kind: RelatedKind) -> None:
+        """State that related plans of everybody were searched for: people without an entry have none."""
+        related = self.related.get(kind) or RelatedColumns.empty(*self.actions.shape)
+        self.related[kind] = RelatedColumns(np.maximum(related.count, 0), related.columns)
+
     def take(self, rows: Ints | slice) -> PlanColumns:
         """The plans of `rows`."""
         chosen = range(len(self))[rows] if isinstance(rows, slice) else rows.tolist()
@@ -161,6 +169,7 @@ class PlanColumns:
             None if self.robustness is None else self.robustness.take(rows),
             None if self.checks is None else self.checks.take(rows),
             None if self.options is None else self.options.take(rows),
+            None if self.deadlines is None else self.deadlines.take(rows),
             None if self.limits is None else self.limits.take(rows),
             {kind: related.take(rows) for kind, related in self.related.items()},
         )

@@ -6,7 +6,7 @@ or are translucent greys, so that light and dark notebooks both work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,14 +17,18 @@ from counterplan.plans.status import Status
 from counterplan.plans.survival_text import share_of_models, survival_text
 from counterplan.plans.text import (
     Summary,
+    alternative_text,
+    alternatives_title,
     headline,
     option_facts,
     options_title,
     plan_text,
     points_text,
+    shown_options,
     total_effort,
     verification,
 )
+from counterplan.plans.time_text import duration_text, faster_texts, time_text, when_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -47,31 +51,50 @@ def plan_html(plan: Plan) -> str:
     if not plan.steps:
         return f'<div style="max-width:46em;line-height:1.5">{_text(plan_text(plan))}</div>'
     lasting = f'<div style="font-size:.9em">{_text(text)}</div>' if (text := survival_text(plan)) else ""
-    points = f"<div>{_text(text)}</div>" if (text := points_text(plan)) else ""
+    points = "".join(f"<div>{_text(text)}</div>" for text in (points_text(plan), duration_text(plan)) if text)
     return (
         '<div style="max-width:46em;line-height:1.5">'
         f'<div style="font-weight:600">{_text(headline(plan))} ({_text(total_effort(plan))})</div>{points}'
         f'<ol style="list-style:none;margin:.6em 0 .6em .8em;padding:0;border-left:2px solid {_LINE}">'
-        f"{''.join(_step(number, step) for number, step in enumerate(plan.steps, 1))}</ol>"
+        f"{''.join(_step(number, step, plan) for number, step in enumerate(plan.steps, 1))}</ol>"
         f'<div style="font-size:.9em">{_mark(plan.verified)} {_text(verification(plan))}</div>'
-        f"{lasting}{_options(plan)}</div>"
+        f"{lasting}{_faster(plan)}{_alternatives(plan)}{_options(plan)}</div>"
     )
+
+
+def _faster(plan: Plan) -> str:
+    """The faster plans on the front of cost and duration."""
+    items = "".join(f"<div>{_text(text)}</div>" for text in faster_texts(plan))
+    return f'<div style="font-size:.9em;margin-top:.6em">{items}</div>' if items else ""
+
+
+def _alternatives(plan: Plan) -> str:
+    """The list of other ways; that there is none, if they were searched for."""
+    if "alternatives" not in plan.related:
+        return ""
+    return _list(alternatives_title(plan), [(other.verified, *alternative_text(other)) for other in plan.alternatives])
 
 
 def _options(plan: Plan) -> str:
     """The list of what else would do."""
-    items = "".join(
-        f"<li>{_mark(option.checked)} {_text(option.text)} "
-        f'<span style="opacity:.8">({_text(option_facts(option))})</span></li>'
-        for option in plan.options
-    )
-    if not items:
+    options = shown_options(plan)
+    if not options:
         return ""
-    listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{items}</ul>'
-    return f'<div style="font-size:.9em;margin-top:.6em">{_text(options_title(plan))}{listed}</div>'
+    return _list(options_title(plan), [(option.checked, option.text, option_facts(option)) for option in options])
 
 
-def _step(number: int, step: Step) -> str:
+def _list(title: str, items: Sequence[tuple[bool, str, str]]) -> str:
+    """A title, and a list of texts with facts, each with a mark whether it was checked."""
+    listed = "".join(
+        f'<li>{_mark(checked)} {_text(text)} <span style="opacity:.8">({_text(facts)})</span></li>'
+        for checked, text, facts in items
+    )
+    if items:
+        listed = f'<ul style="list-style:none;margin:.2em 0 0 .8em;padding:0">{listed}</ul>'
+    return f'<div style="font-size:.9em;margin-top:.6em">{_text(title)}{listed}</div>'
+
+
+def _step(number: int, step: Step, plan: Plan) -> str:
     """One step of the timeline."""
     circle = (
         "position:absolute;left:-.8em;top:.1em;width:1.5em;height:1.5em;line-height:1.5em;border-radius:50%;"
@@ -83,7 +106,24 @@ def _step(number: int, step: Step) -> str:
         f'<span style="{circle}">{number}</span>'
         f'<div style="display:flex;gap:1em;justify-content:space-between"><span>{_text(step.text)}</span>'
         f'<span style="white-space:nowrap;opacity:.8">effort {step.cost:.1f}</span></div>'
-        f"{reason}</li>"
+        f"{reason}{_bar(step, plan)}</li>"
+    )
+
+
+def _bar(step: Step, plan: Plan) -> str:
+    """When a step takes place, as a bar and in words; empty without durations."""
+    if not plan.duration or step.start is None or step.duration is None:
+        return ""
+    left, width = 100 * step.start / plan.duration, max(1.0, 100 * step.duration / plan.duration)
+    bar = (
+        f"position:absolute;box-sizing:border-box;left:{min(left, 99.0):.4g}%;width:{width:.4g}%;top:0;bottom:0;"
+        "border:1px solid currentColor;border-radius:2px;background:rgba(128,128,128,.5)"
+    )
+    return (
+        '<div style="display:flex;gap:.8em;align-items:center;font-size:.8em">'
+        f'<span style="position:relative;flex:1;height:.8em;border-bottom:1px solid {_LINE}" aria-hidden="true">'
+        f'<span style="{bar}"></span></span>'
+        f'<span style="min-width:11em;opacity:.8">{_text(when_text(step, plan.time_unit))}</span></div>'
     )
 
 
@@ -92,10 +132,13 @@ def plans_html(plans: Plans) -> str:
     cell = f"padding:.3em .7em;text-align:left;vertical-align:top;border-bottom:1px solid {_LINE}"
     titles = ["person", "outcome", "steps", "effort", "checked"]
     lasting = not np.isnan(plans.survivals).all()
-    titles += ["retrained models"] if lasting else []
+    timed = not np.isnan(plans.durations).all()
+    titles += [*(["time"] if timed else []), *(["retrained models"] if lasting else [])]
     head = "".join(f'<th style="{cell};background:{_SHADE}">{title}</th>' for title in titles)
     rows = "".join(
-        "<tr>" + "".join(f'<td style="{cell};{style}">{value}</td>' for style, value in _row(plan, lasting)) + "</tr>"
+        "<tr>"
+        + "".join(f'<td style="{cell};{style}">{value}</td>' for style, value in _row(plan, lasting, timed))
+        + "</tr>"
         for plan in islice(plans, _MOST_ROWS)
     )
     more = f"<div>… and {len(plans) - _MOST_ROWS:,} more.</div>" if len(plans) > _MOST_ROWS else ""
@@ -109,14 +152,17 @@ def plans_html(plans: Plans) -> str:
     )
 
 
-def _row(plan: Plan, lasting: bool) -> Iterator[tuple[str, str]]:
-    """Style and content of the cells of one person in the table; the share of retrained models if `lasting`."""
+def _row(plan: Plan, lasting: bool, timed: bool) -> Iterator[tuple[str, str]]:
+    """Style and content of the cells of one person in the table: the duration if `timed`, and the share of retrained
+    models if `lasting`."""
     short = "white-space:nowrap"
     yield "", _text(str(plan.person))
     yield short, _outcome(plan)
     yield "", " → ".join(_text(step.text) for step in plan.steps)
     yield short, f"{plan.cost:.1f}{' (least)' if plan.optimal else ''}" if plan.steps else ""
     yield short, f"{_mark(plan.verified)} {'yes' if plan.verified else 'no'}" if plan.steps else ""
+    if timed:
+        yield short, _text(time_text(plan.duration or 0.0, plan.time_unit)) if plan.steps else ""
     if lasting:
         yield short, share_of_models(plan.survival) if plan.steps and plan.survival is not None else ""
 

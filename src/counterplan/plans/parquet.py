@@ -101,6 +101,8 @@ def _columns_data(columns: PlanColumns) -> dict[str, Any]:
     if columns.options is not None:
         data["options"] = [[asdict(option) for option in options] for options in columns.options.values]
         data["options_of_person"] = columns.options.codes.tolist()
+    if columns.deadlines is not None:
+        data["deadlines"], data["deadline_of_person"] = columns.deadlines.values, columns.deadlines.codes.tolist()
     if (robustness := columns.robustness) is not None:
         data["robustness"] = {name: robustness.natives(name) for name in RobustnessColumns.ARRAYS}
         data["survival_bases"] = [asdict(basis) for basis in robustness.basis.values]
@@ -199,6 +201,9 @@ def _read_columns(data: Mapping[str, Any], rows: pd.DataFrame, problem: Problem,
         columns.checks = _coded(shared.checks, data["check_of_person"], count, "checks")
     if "options" in data:
         columns.options = _coded(read_options(data["options"]), data["options_of_person"], count, "options")
+    if "deadlines" in data:
+        known = [float(number) for number in data["deadlines"]]
+        columns.deadlines = _coded(known, data["deadline_of_person"], count, "deadlines")
     if "robustness" in data:
         columns.robustness = read_robustness(data["robustness"])
         columns.robustness.basis = _coded(

@@ -75,6 +75,9 @@ class Step:
         The same reason as data.
     weight : float, default=1.0
         Factor by which this person's cost weights multiply the cost that the problem defines.
+    start, duration : float, optional
+        When the step can start at the earliest, counted from the start of the plan, and how long it takes, in the
+        unit of the plan; None if the problem has no durations.
     """
 
     function: str
@@ -86,10 +89,18 @@ class Step:
     reason: str | None = None
     because: Reason | None = None
     weight: float = 1.0
+    start: float | None = None
+    duration: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.weight < math.inf:
             raise PlanError(f"the weight of step {self.action} should be positive and finite, not {self.weight!r}")
+        if (self.start is None) != (self.duration is None):
+            raise PlanError(f"step {self.action} should have both a start and a duration, or neither")
+        for name in ("start", "duration"):
+            number = getattr(self, name)
+            if number is not None and not 0 <= number < math.inf:
+                raise PlanError(f"the {name} of step {self.action} should be zero or more and finite, not {number!r}")
 
     @property
     def action(self) -> str:
@@ -166,6 +177,11 @@ class Plan:
         The model that a verified plan was checked with, and when; None in files before version 0.3.
     options : tuple of PlanOption
         Up to three cheaper or different changes that would do, too; empty unless the plan was explained by points.
+    time_unit : str
+        The unit of durations, in the plural; empty if the problem has none.
+    deadline : float, optional
+        Longest duration that was searched for; None for any. What is said to be optimal or infeasible refers to plans
+        within it.
     related : dict of str to tuple of Plan
         Other plans for the same person, by how they are related to this one. A key without plans means that they were
         searched for and that there are none. Related plans have no related plans themselves.
@@ -191,6 +207,8 @@ class Plan:
     robustness: Robustness | None = None
     check: Check | None = None
     options: tuple[PlanOption, ...] = ()
+    time_unit: str = ""
+    deadline: float | None = None
     related: dict[RelatedKind, tuple[Plan, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -211,6 +229,39 @@ class Plan:
         return total_cost([step.cost for step in self.steps])
 
     @property
+    def unweighted_cost(self) -> float:
+        """Total cost of the steps without the person's weights; NaN if there is no plan."""
+        if self.status in (Status.INFEASIBLE, Status.NOT_FOUND):
+            return math.nan
+        return total_cost([round(step.cost / step.weight, 9) for step in self.steps])
+
+    @property
+    def alternatives(self) -> tuple[Plan, ...]:
+        """Other plans for the same person, which use other functions; empty if there are none."""
+        return self.related.get("alternatives", ())
+
+    @property
+    def duration(self) -> float | None:
+        """How long the plan takes in `time_unit`, with steps side by side where they can be.
+
+        0 if the decision is already favourable, NaN if there is no plan, None if the problem has no durations.
+        """
+        if not self.time_unit:
+            return None
+        if self.status in (Status.INFEASIBLE, Status.NOT_FOUND):
+            return math.nan
+        ends = [round((step.start or 0.0) + (step.duration or 0.0), 6) for step in self.steps]
+        return max(ends, default=0.0)
+
+    @property
+    def front(self) -> tuple[Plan, ...]:
+        """All plans on the front of cost and duration, this one first: each costs more and is faster than the last.
+
+        Empty unless it was searched for, with `pareto=True`, and a plan was found.
+        """
+        return (self, *self.related["front"]) if self.steps and "front" in self.related else ()
+
+    @property
     def survival(self) -> float | None:
         """Stated chance that a retrained model finds the final state favourable; None if no chance is stated."""
         return None if self.robustness is None else self.robustness.survival
@@ -228,6 +279,7 @@ class Plan:
         parts += [f"target={describe_target(self.target)!r}"] if self.target else []
         if self.steps:
             parts += [f"actions={self.actions}", f"cost={self.cost:g}"]
+            parts += [f"duration={self.duration:g}"] if self.time_unit else []
             parts += [name for name in ("verified", "optimal") if getattr(self, name)]
         return f"Plan({', '.join(parts)})"
 

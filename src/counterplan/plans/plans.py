@@ -18,7 +18,15 @@ from counterplan.plans.columns import PlanColumns
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, PlanOption, StepReason
 from counterplan.plans.robustness import RobustnessColumns
-from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, rounded, steps_taken, total_costs
+from counterplan.plans.sources import (
+    ColumnSource,
+    ObjectSource,
+    PlanSource,
+    rounded,
+    steps_taken,
+    total_costs,
+    total_durations,
+)
 from counterplan.plans.status import Status
 from counterplan.plans.survival_report import SurvivalReport, survival_report
 from counterplan.plans.text import plans_text
@@ -235,6 +243,11 @@ class Plans(Sequence[Plan]):
         """[B] total costs, like `plan.cost`: NaN without a plan, 0 if the decision is already favourable."""
         return total_costs(self._source)
 
+    @cached_property
+    def durations(self) -> Floats:
+        """[B] durations, like `plan.duration`: NaN without a plan, or if the problem has no durations."""
+        return total_durations(self._source)
+
     @property
     def verified(self) -> Bools:
         """[B] whether the black box found the final state favourable."""
@@ -434,7 +447,8 @@ class Plans(Sequence[Plan]):
             Columns person, status, total_cost, verified, optimal, lower_bound, questions, step, function, argument,
             cost, text, reason, source, points (see `Reason`), options (see `PlanOption`), caution; survival,
             survival_source, survival_at_least, survival_proved, cheapest_cost, cheapest_survival, cheapest_verified,
-            held, judged (see `Robustness`); model, fingerprint, checked_on (see `Check`); target, if the plans were
+            held, judged (see `Robustness`); model, fingerprint, checked_on (see `Check`); total_duration, start,
+            duration, time_unit and deadline, if the problem has durations; target, if the plans were
             made for targets; and, if there are related plans (see `Plan.related`), whose rows follow those of the
             plan, related and related_number: how they are related, and their number, from 1. These are empty and 0
             in the rows of the plan itself.

@@ -17,6 +17,7 @@ from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.problem.values import describe_target
+from counterplan.search.schedule import StepTimes, from_units
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -96,6 +97,8 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield "a plan that was not checked with the black box cannot be called optimal"
     if plan.optimal and abs((plan.lower_bound or 0.0) - plan.cost) > TOLERANCE * max(1.0, plan.cost):
         yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
+    if plan.deadline is not None and plan.steps and (plan.duration or 0.0) > plan.deadline + TOLERANCE:
+        yield f"it takes {plan.duration:g}, longer than its deadline of {plan.deadline:g}"
 
 
 class ReplayedSteps(NamedTuple):
@@ -151,6 +154,8 @@ def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True)
         if len(plan.steps) > problem.max_actions:
             faults[row].append(f"the plan has {len(plan.steps)} steps; the problem allows {problem.max_actions}")
     states = claimed[first].copy()
+    step_times = StepTimes(transitions)
+    times = step_times.initial(len(plans))
     for t in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > t)
         steps = [known[row][t] for row in rows.tolist()]
@@ -158,6 +163,9 @@ def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True)
         places, before = np.arange(len(rows)), states[rows]
         cost = transitions.cost(before)[places, actions] * [step.weight for step in steps]
         legal = transitions.legal(before)[places, actions]
+        taken = step_times.durations(before, places, actions)
+        ends = step_times.ends(times[rows], places, actions, taken)
+        times[rows] = step_times.after(times[rows], actions, ends)
         states[rows] = transitions.apply(before, actions)
         connected = same_states(before, claimed[first[rows] + 2 * t + 1])
         reached = same_states(states[rows], claimed[first[rows] + 2 * t + 2])
@@ -169,6 +177,12 @@ def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True)
                 faults[row].append(f"{place}: is not legal in that state")
             if costs and not math.isclose(cost[i], step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
                 faults[row].append(f"{place}: costs {cost[i]:g}, not {step.cost:g}")
+            if step.start is not None and step.duration is not None:
+                begin, length = from_units(ends[i] - taken[i]), from_units(taken[i])
+                if not math.isclose(length, step.duration, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                    faults[row].append(f"{place}: takes {length:g}, not {step.duration:g}")
+                elif not math.isclose(begin, step.start, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                    faults[row].append(f"{place}: starts at {begin:g}, not at {step.start:g}")
             if not reached[i]:
                 faults[row].append(f"{place}: leads to another state than the plan says")
     complete = lengths == [len(plan.steps) for plan in plans]

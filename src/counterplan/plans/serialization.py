@@ -48,7 +48,7 @@ _ROBUSTNESS: TypeAdapter[list[Robustness]] = TypeAdapter(list[Robustness])
 _OPTIONS: TypeAdapter[list[tuple[PlanOption, ...]]] = TypeAdapter(list[tuple[PlanOption, ...]])
 _INDICES = (("check", "checks"), ("dtypes", "dtypes"))
 """Keys of plans whose values are indices, and the keys of `Shared` that they refer to."""
-_OF_PERSON = ("person", "start", "row", "dtypes", "target")
+_OF_PERSON = ("person", "start", "row", "dtypes", "target", "time_unit")
 """Keys that related plans have in common with the plan that they are related to."""
 
 
@@ -100,6 +100,11 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         data["options"] = [asdict(option) for option in plan.options]
     if plan.dtypes:
         data["dtypes"] = _index(plan.dtypes, shared.dtypes)
+    if plan.time_unit:
+        data["time_unit"] = plan.time_unit
+        data["duration"] = plan.duration if plan.steps else 0.0
+    if plan.deadline is not None:
+        data["deadline"] = plan.deadline
     if plan.related:
         data["related"] = {
             kind: [_related_data(other, shared) for other in plans] for kind, plans in plan.related.items()
@@ -115,7 +120,7 @@ def _related_data(plan: Plan, shared: Shared) -> dict[str, Any]:
 def _step_data(step: Step) -> dict[str, Any]:
     """A step as it is written; the weight only if there is one."""
     because = step.because
-    data = {
+    data: dict[str, Any] = {
         "function": step.function,
         "argument": step.argument,
         "cost": step.cost,
@@ -125,7 +130,11 @@ def _step_data(step: Step) -> dict[str, Any]:
         "reason": step.reason,
         "because": None if because is None else reason_data(because),
     }
-    return data if step.weight == 1 else data | {"weight": step.weight}
+    if step.weight != 1:
+        data["weight"] = step.weight
+    if step.duration is not None:
+        data |= {"start": step.start, "duration": step.duration}
+    return data
 
 
 def reason_data(reason: Reason) -> dict[str, Any]:
@@ -196,7 +205,7 @@ def _arguments(plan: Any, shared: Shared) -> Any:
     """The data of a plan with the names of `Plan`'s parameters, and shared values in place of their indices."""
     if not isinstance(plan, dict):
         return plan
-    known = {key: value for key, value in plan.items() if key not in ("cost", *_KEYS)}
+    known = {key: value for key, value in plan.items() if key not in ("cost", "duration", *_KEYS)}
     known |= {name: plan[key] for name, key in _KEYS.items() if key in plan}
     for key, table in _INDICES:
         known = _resolved(known, key, getattr(shared, table))

@@ -24,6 +24,7 @@ from counterplan.problem.dtypes import label_of as label_of
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import Native, text_of
 from counterplan.search.orders import NO_ACTION
+from counterplan.search.schedule import Schedule, schedule
 
 H = TypeVar("H", bound=Hashable)
 _BLOCK = 512
@@ -73,6 +74,14 @@ class PlanSource(Protocol):
     @property
     def step_costs(self) -> Floats:
         """[B, T] costs of the steps, padded with 0."""
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """Start and duration [B, T] of the steps; None if the problem has no durations."""
+
+    @property
+    def time_unit(self) -> str:
+        """The unit of durations; empty if the problem has none."""
 
     @property
     def texts(self) -> Coded[str]:
@@ -160,6 +169,19 @@ class ColumnSource:
         return self._rollout[0]
 
     @cached_property
+    def schedule(self) -> Schedule | None:
+        """See `PlanSource.schedule`."""
+        if not self.time_unit:
+            return None
+        actions = np.where(steps_taken(self.columns), self.columns.actions, NO_ACTION)
+        return schedule(self.problem.transitions, self.people.states, actions)
+
+    @property
+    def time_unit(self) -> str:
+        """See `PlanSource.time_unit`."""
+        return self.problem.time_unit
+
+    @cached_property
     def texts(self) -> Coded[str]:
         """See `PlanSource.texts`: each distinct change is put into words once."""
         _, before, after = self._rollout
@@ -212,7 +234,7 @@ class ColumnSource:
         for _, moved, _, after, _ in part._steps():
             for row, state in zip(moved.tolist(), after, strict=True):
                 visited[row].append(self.problem.describe(state))
-        related = _by_person(part)
+        related, times = _by_person(part), part.schedule
         for row, values in enumerate(table.itertuples(index=False, name=None)):
             states, steps = visited[row], []
             for t in range(len(states) - 1):
@@ -230,6 +252,8 @@ class ColumnSource:
                         reason=sentence,
                         because=because,
                         weight=1.0 if columns.weights is None else float(columns.weights[row, t]),
+                        start=None if times is None else float(times.start[row, t]),
+                        duration=None if times is None else float(times.duration[row, t]),
                     )
                 )
             bound, verified = float(columns.lower_bound[row]), bool(columns.verified[row])
@@ -249,6 +273,8 @@ class ColumnSource:
                 robustness=None if columns.robustness is None else columns.robustness[row],
                 check=None if columns.checks is None else columns.checks.get(row),
                 options=() if columns.options is None else columns.options.get(row) or (),
+                time_unit=self.time_unit,
+                deadline=None if columns.deadlines is None else columns.deadlines.get(row),
                 related=related[row],
             )
 
@@ -280,7 +306,7 @@ class ColumnSource:
     def _with_columns(self, columns: PlanColumns) -> ColumnSource:
         """The same actions with other columns; what was computed from the actions is kept."""
         result = ColumnSource(self.problem, self.people, columns)
-        for name in ("persons", "_rollout", "texts"):  # `related` depends on the columns
+        for name in ("persons", "_rollout", "schedule", "texts"):  # `related` depends on the columns
             if name in self.__dict__:
                 result.__dict__[name] = self.__dict__[name]
         return result
@@ -362,6 +388,7 @@ class ObjectSource:
         columns.targets = _coded_or_none([plan.target or None for plan in plans])
         columns.checks = _coded_or_none([plan.check for plan in plans])
         columns.options = _coded_or_none([plan.options or None for plan in plans])
+        columns.deadlines = _coded_or_none([plan.deadline for plan in plans])
         if any(plan.robustness is not None for plan in plans):
             columns.robustness = RobustnessColumns.of([plan.robustness for plan in plans])
         return columns
@@ -392,6 +419,20 @@ class ObjectSource:
     def step_costs(self) -> Floats:
         """See `PlanSource.step_costs`."""
         return self._filled(lambda step: step.cost, 0.0)
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """See `PlanSource.schedule`."""
+        if not self.time_unit:
+            return None
+        return Schedule(
+            self._filled(lambda step: step.start or 0.0, 0.0), self._filled(lambda step: step.duration or 0.0, 0.0)
+        )
+
+    @cached_property
+    def time_unit(self) -> str:
+        """See `PlanSource.time_unit`; the unit of the first plan that has one."""
+        return next((plan.time_unit for plan in self.objects if plan.time_unit), "")
 
     @cached_property
     def texts(self) -> Coded[str]:
@@ -460,6 +501,15 @@ def rounded(costs: Floats) -> Floats:
     codes, values = pd.factorize(costs.ravel())
     exact = np.array([round(value, 9) for value in values.tolist()], float)
     return exact[codes].reshape(costs.shape)
+
+
+def total_durations(source: PlanSource) -> Floats:
+    """[B] durations of plans: NaN for people without a plan or without durations."""
+    times, columns = source.schedule, source.columns
+    total = np.full(len(columns), np.nan) if times is None else times.makespan
+    without = (Status.INFEASIBLE, Status.NOT_FOUND)
+    total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
+    return total
 
 
 def total_costs(source: PlanSource) -> Floats:

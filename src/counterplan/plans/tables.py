@@ -15,7 +15,7 @@ from counterplan.errors import SettingError
 from counterplan.plans.coded import NO_CODE, Coded, rows_of
 from counterplan.plans.plan import PlanOption
 from counterplan.plans.robustness import RobustnessColumns
-from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs
+from counterplan.plans.sources import PlanSource, distinct, rounded, steps_taken, total_costs, total_durations
 from counterplan.plans.status import Status
 from counterplan.plans.text import option_facts
 from counterplan.problem.values import describe_target, text_of, visible
@@ -100,13 +100,18 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
         owner = related.owner
         number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1
         none = np.zeros(len(plan), np.intp)
-        same = {name: Coded(none, [""]) for name in own if name not in part}
+        same = {name: _absent(column, len(none)) for name, column in own.items() if name not in part}
         parts.append(part | same | {"related": Coded(none, [kind]), "related_number": number[plan]})
         owners.append(owner[plan])
     order = np.argsort(np.concatenate(owners), kind="stable")
     joined = {name: rows_of(_joined([part[name] for part in parts]), order) for name in parts[0]}
     stepless = np.concatenate([stepless, np.zeros(len(order) - len(stepless), bool)])[order]
     return joined, stepless
+
+
+def _absent(column: Column, count: int) -> Column:
+    """`count` empty cells of the kind of `column`."""
+    return Coded(np.zeros(count, np.intp), [""]) if isinstance(column, Coded) else np.full(count, np.nan)
 
 
 def _joined(columns: list[Column]) -> Column:
@@ -145,6 +150,18 @@ def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.
     points = np.full(len(person), np.nan)
     earned = [math.nan if data is None or data.points is None else data.points for _, data in reasons.values]
     points[~stepless] = np.array([*earned, math.nan])[reasons.codes[row, t]]
+    times: dict[str, Column] = {}
+    if source.schedule is not None:
+        planned = np.full((2, len(person)), np.nan)
+        planned[:, ~stepless] = source.schedule.start[row, t], source.schedule.duration[row, t]
+        limits = columns.deadlines or Coded.empty(count.shape)
+        times = {
+            "total_duration": np.where(stepless, np.nan, total_durations(source)[person]),
+            "start": planned[0],
+            "duration": planned[1],
+            "time_unit": Coded(np.zeros(len(person), np.intp), [source.time_unit]),
+            "deadline": np.array([*limits.values, math.nan], float)[limits.codes][person],
+        }
     targets = {} if columns.targets is None else {"target": _texts(columns.targets, describe_target).take(person)}
     by_person = _robustness(columns.robustness or RobustnessColumns.empty(len(columns)))
     checks = columns.checks or Coded.empty(count.shape)
@@ -172,6 +189,7 @@ def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.
         "options": _texts(columns.options or Coded.empty(count.shape), _option_texts).take(person),
         "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
         **{name: rows_of(column, person) for name, column in by_person.items()},
+        **times,
         **targets,
     }, stepless
 

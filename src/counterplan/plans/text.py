@@ -12,6 +12,7 @@ import numpy as np
 
 from counterplan.plans.status import Status
 from counterplan.plans.survival_text import survival_text
+from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -30,14 +31,23 @@ def plan_text(plan: Plan) -> str:
     if plan.status is not Status.FOUND:
         return _without_plan(plan)
     width = max(len(step.text) for step in plan.steps) + 4
-    lines = [f"{headline(plan)} ({total_effort(plan)}):", *([total] if (total := points_text(plan)) else []), ""]
+    facts = [text for text in (points_text(plan), duration_text(plan)) if text]
+    lines = [f"{headline(plan)} ({total_effort(plan)}):", *facts, ""]
     for number, step in enumerate(plan.steps, 1):
         lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
             lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
+    bars = timeline(plan)
+    lines += ["", *bars] if bars else []
+    faster = [line for text in faster_texts(plan) for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
-    options = [line for option in plan.options for line in _option_lines(option)]
-    return visible("\n".join([*lines, "", *closing, *(["", options_title(plan), *options] if options else [])]))
+    others = [line for other in plan.alternatives for line in _listed(*alternative_text(other))]
+    options = [line for option in shown_options(plan) for line in _listed(option.text, option_facts(option))]
+    more = [*(["", *faster] if faster else []), *(["", alternatives_title(plan), *others] if others else [])]
+    if not others and "alternatives" in plan.related:
+        more += ["", alternatives_title(plan)]
+    more += ["", options_title(plan), *options] if options else []
+    return visible("\n".join([*lines, "", *closing, *more]))
 
 
 def points_text(plan: Plan) -> str:
@@ -68,10 +78,33 @@ def option_facts(option: PlanOption) -> str:
     return f"effort {option.cost:.1f}, {option.points} points; {checked}"
 
 
-def _option_lines(option: PlanOption) -> list[str]:
-    return textwrap.wrap(
-        f"- {option.text} ({option_facts(option)})", _WIDTH, initial_indent="  ", subsequent_indent="    "
-    )
+def shown_options(plan: Plan) -> tuple[PlanOption, ...]:
+    """What else would do, unless alternatives, which are checked, say so already."""
+    return () if plan.alternatives else plan.options
+
+
+def alternatives_title(plan: Plan) -> str:
+    """The title of the alternatives, or the statement that there are none."""
+    if plan.alternatives:
+        return "Other ways, with other steps:" if len(plan.alternatives) > 1 else "Another way, with other steps:"
+    return "No other way, with other steps, was found that would be easier for some people."
+
+
+def alternative_text(plan: Plan) -> tuple[str, str]:
+    """The steps of an alternative, and its facts."""
+    steps = "; then ".join(step.text if not number else lowered(step.text) for number, step in enumerate(plan.steps))
+    time = "" if plan.duration is None else f", about {time_text(plan.duration, plan.time_unit)}"
+    checked = "checked with the model" if plan.verified else "not checked with the model"
+    return steps, f"effort {plan.cost:.1f}{time}; {checked}"
+
+
+def lowered(text: str) -> str:
+    """A sentence as the continuation of another one: its first letter small, unless a capital follows."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def _listed(text: str, facts: str) -> list[str]:
+    return textwrap.wrap(f"- {text} ({facts})", _WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _without_plan(plan: Plan) -> str:
@@ -80,12 +113,15 @@ def _without_plan(plan: Plan) -> str:
     if plan.status is Status.ALREADY_FAVOURABLE:
         return visible(f"The decision is already {_goal(plan)}: nothing needs to change.")
     if plan.status is Status.INFEASIBLE:
-        return f"{_now(plan)} No plan within the rules changes that (proved, {asked} asked)."
+        in_time = f" that takes at most {time_text(plan.deadline, plan.time_unit)}" if plan.deadline is not None else ""
+        return visible(f"{_now(plan)} No plan within the rules{in_time} changes that (proved, {asked} asked).")
     if not plan.queries:
         goal = f"to {_goal(plan)} " if plan.target else ""
-        return visible(f"No plan {goal}was found; no question was asked. {plan.caution}".rstrip())
+        text = f"No plan {goal}was found{within_text(plan)}; no question was asked. {plan.caution}"
+        return visible(text.rstrip())
     least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
-    return f"{_now(plan)} No plan was found after {asked}{least}."
+    why = f" {plan.caution}" if plan.deadline is not None and plan.caution else ""
+    return visible(f"{_now(plan)} No plan was found{within_text(plan)} after {asked}{least}.{why}")
 
 
 def _goal(plan: Plan) -> str:
@@ -115,9 +151,17 @@ def headline(plan: Plan) -> str:
 
 
 def total_effort(plan: Plan) -> str:
-    """The cost of a plan and the proved bound on it."""
+    """The cost of a plan and the proved bound on it; with a person's own weights, also the cost without them."""
+    if all(step.weight == 1 for step in plan.steps):
+        return _bounded_effort(plan, f"effort {plan.cost:.1f}")
+    weighted = _bounded_effort(plan, f"effort {plan.cost:.1f} with your weights")
+    return f"{weighted}; {plan.unweighted_cost:.1f} without them"
+
+
+def _bounded_effort(plan: Plan, effort: str) -> str:
+    """The `effort` of a plan in words, followed by the proved bound on it."""
     if plan.optimal:
-        return f"effort {plan.cost:.1f}, the least possible"
+        return f"{effort}, the least possible{within_text(plan)}"
     if plan.lower_bound:
         cheapest = plan.robustness
         known = (
@@ -126,8 +170,8 @@ def total_effort(plan: Plan) -> str:
             and cheapest.cheapest_cost is not None
             and math.isclose(cheapest.cheapest_cost, plan.lower_bound, abs_tol=1e-6)
         )
-        return f"effort {plan.cost:.1f}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
-    return f"effort {plan.cost:.1f}"
+        return f"{effort}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
+    return effort
 
 
 def verification(plan: Plan) -> str:

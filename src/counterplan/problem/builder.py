@@ -24,6 +24,7 @@ from counterplan.problem.schema import (
     CategorySpec,
     CauseSpec,
     CostSpec,
+    DurationSpec,
     FeatureSpec,
     FunctionSpec,
     NumberSpec,
@@ -84,7 +85,8 @@ class _Builder(CauseBuilder):
         functions = self.pieces("functions", "function", self.function)
         causes = self.pieces("causes", "cause", self.cause)
         order = self.causal_order(causes)
-        self.finite_costs([part for part, _ in functions], [part for part, _ in causes])
+        self.finite_amounts([part for part, _ in functions], [part for part, _ in causes])
+        self.forgotten_durations(functions)
         if header is None or self.source.has_errors:
             return None
         file = ProblemFile.model_validate(
@@ -111,7 +113,7 @@ class _Builder(CauseBuilder):
             if key not in ProblemFile.model_fields:
                 self.report(f"unknown key{did_you_mean(text_of(key), ProblemFile.model_fields)}", (text_of(key),))
         header: dict[str, Any] = {"counterplan": VERSION}
-        for key in ("name", "title", "outcome", "max_actions"):
+        for key in ("name", "title", "outcome", "max_actions", "time_unit"):
             field = ProblemFile.model_fields[key]
             if key in self.data:
                 adapter = TypeAdapter(_annotated(field.annotation, field.metadata))
@@ -121,6 +123,10 @@ class _Builder(CauseBuilder):
                 header[key] = None
         if header["outcome"] is not None:
             self.outcome(header["outcome"])
+        unit = header.get("time_unit")
+        if unit is not None and not (0 < len(unit.strip()) <= limits.MAX_UNIT_LENGTH):
+            message = f"should be a word of at most {limits.MAX_UNIT_LENGTH} characters, such as months"
+            self.report(message, ("time_unit",))
         return header if None not in [header[key] for key in ("name", "outcome", "max_actions")] else None
 
     def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
@@ -290,9 +296,10 @@ class _Builder(CauseBuilder):
             cost.base, natives, target, (*inner, "base" if isinstance(spec.cost, CostSpec) else "cost")
         )
         surcharge = self.per_argument(cost.surcharge, natives, target, (*inner, "surcharge"))
+        durations = self.durations(spec, natives, target, location)
         scope = self.scope(spec, target, natives, base)
         when = self.expression(spec.when, scope, "boolean", (*location, "when"))
-        if base is None or surcharge is None or when is None:
+        if base is None or surcharge is None or when is None or durations is None:
             return None
         verb = f"Change {target.label} to {{argument}}" if effect == "set" else f"Change {target.label} by {{argument}}"
         function = parts.Function(
@@ -305,6 +312,9 @@ class _Builder(CauseBuilder):
             base=base,
             surcharge=surcharge,
             phrase=spec.phrase or verb,
+            duration_base=durations[0],
+            duration_surcharge=durations[1],
+            overlaps=spec.overlaps,
             every=spec.arguments == "all",
         )
         return function, spec.model_copy(update={"arguments": natives})
@@ -359,6 +369,18 @@ class _Builder(CauseBuilder):
             return None
         return np.array([amount[text_of(native)] for native in natives], float)
 
+    def durations(
+        self, spec: FunctionSpec, natives: Sequence[Native], target: parts.Feature, location: Location
+    ) -> tuple[Array, Array] | None:
+        """The duration that causes scale and the one that they do not, one number per argument [n] each."""
+        place = (*location, "duration")
+        if not isinstance(spec.duration, DurationSpec):
+            fixed = self.per_argument(spec.duration, natives, target, place)
+            return None if fixed is None else (np.zeros(len(natives)), fixed)
+        base = self.per_argument(spec.duration.base, natives, target, (*place, "base"))
+        surcharge = self.per_argument(spec.duration.surcharge, natives, target, (*place, "surcharge"))
+        return None if base is None or surcharge is None else (base, surcharge)
+
     def scope(self, spec: FunctionSpec, target: parts.Feature, natives: Sequence[Native], base: Array | None) -> Scope:
         """The names that the condition of a function may use."""
         argument = self.columns()[target.name]
@@ -372,8 +394,8 @@ class _Builder(CauseBuilder):
             bases = dict.fromkeys(map(text_of, natives), 0.0) if base is None else _by_text(natives, base)
         return Scope(self.columns(), argument, bases)
 
-    def finite_costs(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
-        """Report functions whose largest cost is not finite."""
+    def finite_amounts(self, functions: Sequence[parts.Function], causes: Sequence[parts.Cause]) -> None:
+        """Report functions whose largest cost is not finite, or whose largest duration is too long."""
         scales: dict[int, float] = {}
         for cause in causes:
             if cause.scale is not None:
@@ -385,6 +407,20 @@ class _Builder(CauseBuilder):
             if not np.isfinite(largest).all():
                 causes_too = ", multiplied with the largest scales of its causes" if scale > 1 else ""
                 self.report(f"the cost is not finite{causes_too}", ("functions", function.name, "cost"))
+            with np.errstate(all="ignore"):
+                longest = function.duration_surcharge + function.duration_base * scale
+            if not (longest <= limits.MAX_DURATION).all():
+                causes_too = ", multiplied with the largest scales of its causes" if scale > 1 else ""
+                message = f"the duration is longer than {limits.MAX_DURATION:,}{causes_too}; choose a larger time_unit"
+                self.report(message, ("functions", function.name, "duration"))
+
+    def forgotten_durations(self, functions: Sequence[tuple[parts.Function, FunctionSpec]]) -> None:
+        """Warn about functions without a duration if others have one."""
+        if any(part.duration_base.any() or part.duration_surcharge.any() for part, _ in functions):
+            for part, spec in functions:
+                if "duration" not in spec.model_fields_set:
+                    message = "has no duration, although others have; write 'duration: 0' if it takes no time"
+                    self.report(message, ("functions", part.name), "warning")
 
     def phrase(self, phrase: str | None, location: Location) -> None:
         for name in parts.placeholders(phrase or ""):

@@ -25,6 +25,10 @@ _COSTS = (
     "An action is a function with one argument. Its cost is surcharge + base × the product of s(x) over the edges from "
     "features x to the feature that it changes, where s(x) is the scale of an edge. Numbers in braces are by argument."
 )
+_DURATIONS = (
+    "Durations are in {unit}. s(x) scales them as it scales costs. Two steps can run side by side if neither changes "
+    'what the other depends on, and neither function is marked "alone".'
+)
 _STOP_DATA: dict[str, Any] = {
     "name": STOP,
     "effect": "end the plan",
@@ -48,6 +52,8 @@ class ProblemParts(NamedTuple):
     transitions: Transitions
     outcome: Outcome
     max_actions: int
+    time_unit: str = ""
+    """The unit of durations; empty if no action takes time."""
 
     def summary(self) -> str:
         """The size of the problem and the favourable outcome."""
@@ -66,6 +72,7 @@ def problem_data(parts: ProblemParts) -> dict[str, Any]:
         "name": parts.name,
         "title": parts.title,
         "max_actions": parts.max_actions,
+        **({"time_unit": parts.time_unit} if parts.time_unit else {}),
         "outcome": {"column": parts.outcome.column, "favourable": _favourable(parts.outcome)},
         "features": [_feature_data(transitions, feature) for feature in transitions.features],
         "functions": [*(_function_data(transitions, i) for i in range(len(transitions.functions))), _STOP_DATA],
@@ -110,6 +117,15 @@ def _function_data(transitions: Transitions, index: int) -> dict[str, Any]:
         "scaled_by": [transitions.features[cause.source].name for cause in scaling(transitions, function.target)],
         "least_cost": transitions.least_costs[span].tolist(),
         "most_cost": transitions.most_costs[span].tolist(),
+        **(_duration_data(function) if transitions.has_durations else {}),
+    }
+
+
+def _duration_data(function: Function) -> dict[str, Any]:
+    return {
+        "duration_base": function.duration_base.tolist(),
+        "duration_surcharge": function.duration_surcharge.tolist(),
+        "overlaps": function.overlaps,
     }
 
 
@@ -136,9 +152,12 @@ def problem_text(parts: ProblemParts) -> str:
             arguments(function, _MOST_VALUES),
             precondition(function),
             cost_text(transitions, function),
+            *([duration_text(transitions, function)] if parts.time_unit else []),
         )
         for function in transitions.functions
     ]
+    duration = ["duration"] if parts.time_unit else []
+    stop = (STOP, _STOP_DATA["effect"], "none", "–", "always", "0", *("0" for _ in duration))
     features = [
         (f.name, f.kind, domain(f, _MOST_VALUES), ", ".join(notes(f, transitions))) for f in transitions.features
     ]
@@ -148,11 +167,12 @@ def problem_text(parts: ProblemParts) -> str:
         "",
         "Functions",
         *_table(
-            ("function", "effect", "argument", "arguments", "precondition", "cost"),
-            [*functions, (STOP, _STOP_DATA["effect"], "none", "–", "always", "0")],
+            ("function", "effect", "argument", "arguments", "precondition", "cost", *duration),
+            [*functions, stop],
         ),
         "",
         *textwrap.wrap(_COSTS, WIDTH),
+        *(textwrap.wrap(_DURATIONS.format(unit=parts.time_unit), WIDTH) if duration else []),
         "",
         "Causal graph",
         *_graph_lines(transitions),
@@ -234,6 +254,17 @@ def cost_text(transitions: Transitions, function: Function) -> str:
         f" × s({transitions.features[c.source].name})" for c in scaling(transitions, function.target)
     )
     return base_text(function) + factors_text
+
+
+def duration_text(transitions: Transitions, function: Function) -> str:
+    """The duration of a function: `6`, `{3, 6}`, `1 + 6 × s(job)`, with a mark if it does not overlap."""
+    base, surcharge = _numbers(function.duration_base.tolist()), _numbers(function.duration_surcharge.tolist())
+    factors_text = "".join(
+        f" × s({transitions.features[c.source].name})" for c in scaling(transitions, function.target)
+    )
+    parts = [surcharge] if surcharge != "0" or base == "0" else []
+    parts += [] if base == "0" else [base + factors_text]
+    return " + ".join(parts) + ("" if function.overlaps else ", alone")
 
 
 def _numbers(numbers: Sequence[float]) -> str:

@@ -31,5 +31,9 @@ MAX_CONDITION_DEPTH = 60
 """Operations within one another in a condition or formula; each further term of a sum counts."""
 MAX_PLAN_LENGTH = 64
 """The largest `max_actions`."""
+MAX_DURATION = 1_000_000
+"""The longest duration of an action, in the problem's unit."""
+MAX_UNIT_LENGTH = 40
+"""Characters of the unit of durations."""
 MAX_DIGITS = 1_000
 """Decimal digits of a whole number."""

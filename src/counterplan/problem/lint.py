@@ -82,6 +82,8 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
             yield f"changes the protected feature {feature.name}", location
         if checked or not transitions.followers_of(function):
             yield from _never_legal(problem, function, location)
+        if not function.overlaps and not transitions.has_durations:
+            yield "'overlaps' has no effect: no function has a duration", (*location, "overlaps")
     for cause in transitions.causes:
         feature = problem.features[cause.target]
         if cause.sets and feature.protected and cause.source in transitions.mutable:

@@ -127,6 +127,10 @@ class Function:
     base: Array = field(compare=False)
     surcharge: Array = field(compare=False)
     phrase: str
+    duration_base: Array = field(compare=False)
+    duration_surcharge: Array = field(compare=False)
+    overlaps: bool = True
+    """Whether its steps may run at the same time as independent other steps."""
     every: bool = field(default=False, compare=False)
     """Whether the file has `arguments: all`."""
 

@@ -44,8 +44,10 @@ class Problem:
         The column and the values of the decision, and the favourable ones.
     max_actions : int
         The longest plan, STOP not counted.
+    time_unit : str
+        The unit of durations, in the plural; empty if no action takes time.
     transitions : Transitions
-        Legality, costs and effects of the A actions, as array operations.
+        Legality, costs, durations and effects of the A actions, as array operations.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Problem:
         self.outcome: Outcome = parts.outcome
         self.max_actions: int = parts.file.max_actions
         self.transitions = Transitions(parts.features, parts.functions, parts.causes)
+        self.time_unit: str = parts.file.time_unit.strip() if self.transitions.has_durations else ""
         self._with_target: dict[frozenset[str], Problem] = {}
 
     @classmethod
@@ -263,9 +266,9 @@ class Problem:
         -------
         dict
             `functions` have their effect, the kind of their argument, arguments, precondition, costs and the features
-            that scale these; `causes` are the edges of the causal graph, each with its scale, table or formula;
-            `features` have their kind, values or bounds, and whether they are immutable, protected, derived from
-            others, or may be missing.
+            that scale these, and, if any takes time, durations; `causes` are the edges of the causal graph, each with
+            its scale, table or formula; `features` have their kind, values or bounds, and whether they are immutable,
+            protected, derived from others, or may be missing.
         """
         return problem_data(self._described())
 
@@ -278,7 +281,9 @@ class Problem:
         return graph_svg(self._described())
 
     def _described(self) -> ProblemParts:
-        return ProblemParts(self.name, self._parts.file.title, self.transitions, self.outcome, self.max_actions)
+        return ProblemParts(
+            self.name, self._parts.file.title, self.transitions, self.outcome, self.max_actions, self.time_unit
+        )
 
     def allowed(self, forbid: Sequence[str] = ()) -> Bools:
         """Mask the actions that remain when some are forbidden.

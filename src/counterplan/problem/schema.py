@@ -45,6 +45,13 @@ def _cost(value: Any) -> Any:
     return number
 
 
+def _duration(value: Any) -> Any:
+    number = _finite(value)
+    if number < 0:
+        raise ValueError(f"{text_of(number)} is negative; durations are zero or more")
+    return number
+
+
 def _truth(value: Any) -> Any:
     truth = as_truth(value)
     if not isinstance(truth, bool):
@@ -77,6 +84,13 @@ def _shape(value: Any) -> str:
     return "mapping" if isinstance(value, (dict, BaseModel)) else "one"
 
 
+def _duration_shape(value: Any) -> str:
+    """As `_shape`; a mapping with `base` or `surcharge` is not by argument."""
+    if isinstance(value, BaseModel) or (isinstance(value, dict) and {"base", "surcharge"} & {*map(text_of, value)}):
+        return "scaled"
+    return _shape(value)
+
+
 _SCALAR = WithJsonSchema({"type": ["string", "number", "boolean"]})
 """For editors `when: true` and `values: [0.5]` are a boolean and a number; here they are texts."""
 Text = Annotated[str, BeforeValidator(_text), _SCALAR]
@@ -94,6 +108,10 @@ OneShape = Discriminator(_shape)
 CostByValue = Annotated[dict[str, Cost], ByValue, Tag("mapping")]
 CostList = Annotated[list[Cost], NotEmpty, Tag("list")]
 PerArgument = Annotated[Annotated[Cost, Tag("one")] | CostList | CostByValue, OneShape]
+Duration = Annotated[float, BeforeValidator(_duration), WithJsonSchema({"type": "number", "minimum": 0})]
+DurationByValue = Annotated[dict[str, Duration], ByValue, Tag("mapping")]
+DurationList = Annotated[list[Duration], NotEmpty, Tag("list")]
+DurationPerArgument = Annotated[Annotated[Duration, Tag("one")] | DurationList | DurationByValue, OneShape]
 
 
 class _Part(BaseModel):
@@ -156,6 +174,18 @@ class CostSpec(_Part):
     surcharge: PerArgument = Field(0.0, description="Added to the scaled base cost.")
 
 
+_NotScaled = Field(json_schema_extra={"propertyNames": {"not": {"enum": ["base", "surcharge"]}}})
+
+
+class DurationSpec(_Part):
+    """Duration of an action that depends on the state: surcharge + base × the scales of the causes of the feature."""
+
+    base: DurationPerArgument = Field(
+        description="One number for all, a list (one per argument), or a number by value."
+    )
+    surcharge: DurationPerArgument = Field(0.0, description="Added to the scaled base duration.")
+
+
 class FunctionSpec(_Part):
     """A family of actions: one per argument."""
 
@@ -171,6 +201,20 @@ class FunctionSpec(_Part):
     when: Text = Field("true", description="The precondition: a condition on the current state and 'argument'.")
     cost: Annotated[Annotated[Cost, Tag("one")] | Annotated[CostSpec, Tag("mapping")], OneShape] = Field(
         description="The cost: one number, or base and surcharge."
+    )
+    duration: Annotated[
+        Annotated[Duration, Tag("one")]
+        | DurationList
+        | Annotated[DurationByValue, _NotScaled, Tag("mapping")]
+        | Annotated[DurationSpec, Tag("scaled")],
+        Discriminator(_duration_shape),
+    ] = Field(
+        0.0,
+        description="How long an action takes, in the file's time_unit: one number for all arguments, a list (one per "
+        "argument) or a number by value; or base, which is scaled by causes as costs are, and surcharge.",
+    )
+    overlaps: Truth = Field(
+        True, description="Whether steps of this function may run at the same time as independent other steps."
     )
     phrase: Text | None = Field(
         None,
@@ -255,6 +299,7 @@ class ProblemFile(_Part):
     max_actions: Annotated[int, Field(ge=1, le=MAX_PLAN_LENGTH), BeforeValidator(_number)] = Field(
         description="The longest plan, STOP not counted."
     )
+    time_unit: Text = Field("months", description="The unit of durations, in the plural: months, weeks, days.")
     features: dict[str, FeatureSpec] = Field(min_length=1)
     functions: dict[str, FunctionSpec] | None = None
     causes: list[CauseSpec] | None = None
@@ -263,7 +308,10 @@ class ProblemFile(_Part):
 KEYS = tuple(
     dict.fromkeys(
         field.alias or name
-        for part in (NumberSpec, CategorySpec, FunctionSpec, CostSpec, CauseSpec, IntervalSpec, OutcomeSpec, ScoreSpec)
+        for part in (
+            *(NumberSpec, CategorySpec, FunctionSpec, CostSpec, DurationSpec),
+            *(CauseSpec, IntervalSpec, OutcomeSpec, ScoreSpec),
+        )
         for name, field in part.model_fields.items()
     )
 )

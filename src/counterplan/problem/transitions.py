@@ -22,6 +22,8 @@ MAX_CELLS = 2**24
 """Size of arrays [n, A] that are computed at once."""
 _DECIMALS = 9
 """Decimals of sums: the order of additions does not matter."""
+TIME_DECIMALS = 6
+"""Decimals of durations."""
 _COARSE = 2**53 / 10**_DECIMALS
 """Floats from here on have fewer decimals; rounding would lose precision."""
 
@@ -53,6 +55,10 @@ class Transitions:
         self._argument = np.concatenate([np.empty(0), *(function.arguments for function in functions)])
         self._surcharge = np.concatenate([np.empty(0), *(function.surcharge for function in functions)])
         self._base = np.concatenate([np.empty(0), *(function.base for function in functions)])
+        self._duration_base = np.concatenate([np.empty(0), *(function.duration_base for function in functions)])
+        self._duration_surcharge = np.concatenate(
+            [np.empty(0), *(function.duration_surcharge for function in functions)]
+        )
         self._consequences = [cause for cause in self.causes if cause.sets]
         self._triggers: list[Bools] = [
             np.array([*(cause.source in self.changed_by(function) for function in self.functions), False], bool)[
@@ -170,6 +176,29 @@ class Transitions:
         scales = np.stack([self._scale(function, states) for function in self.functions], axis=1)
         cost: Floats = self._surcharge[actions] + self._base[actions] * scales[rows, self.function_of[actions]]
         return cost
+
+    @cached_property
+    def has_durations(self) -> bool:
+        """Whether some action takes time."""
+        return bool((self._duration_base > 0).any() or (self._duration_surcharge > 0).any())
+
+    def duration_of(self, states: Floats, rows: Ints, actions: npt.NDArray[np.integer]) -> Floats:
+        """How long `actions` [n] take in the states at `rows` [n] of `states` [B, F], to `TIME_DECIMALS`; STOP takes 0.
+
+        The unit is that of the problem file.
+        """
+        result, functions = np.zeros(len(rows)), self.function_of[actions]
+        for index in np.unique(functions[functions < len(self.functions)]).tolist():
+            at = np.flatnonzero(functions == index)
+            scale = self._scale(self.functions[index], states[rows[at]])
+            result[at] = self._duration_surcharge[actions[at]] + self._duration_base[actions[at]] * scale
+        return np.round(result, TIME_DECIMALS)
+
+    @cached_property
+    def conflicts(self) -> Bools:
+        """Which pairs of functions [n, n] cannot run at the same time: not `independent`, or one does not overlap."""
+        overlaps = np.array([function.overlaps for function in self.functions], bool)
+        return np.asarray(~self.independent | ~(overlaps[:, None] & overlaps[None, :]))
 
     def _scale(self, function: Function, states: Floats) -> Floats:
         """The factor [B] on the base costs of `function`: the product of the scales of its feature's causes."""
@@ -313,10 +342,19 @@ class Transitions:
         Of two consecutive independent functions only the order of the file is considered: the other one has the same
         cost and leads to the same state, so an optimal plan always remains.
         """
+        return self._file_order(self.independent)
+
+    @cached_property
+    def in_time_order(self) -> Bools:
+        """As `in_order`, for two consecutive functions that do not conflict: the other order takes as long, too."""
+        return self._file_order(~self.conflicts)
+
+    def _file_order(self, exchangeable: Bools) -> Bools:
+        """Which actions [n + 1, A] to consider if only one order of `exchangeable` [n, n] functions is."""
         count = len(self.functions)
         earlier = np.tril(np.ones((count, count), bool), -1)
         follows = np.ones((count + 1, count + 1), bool)
-        follows[:count, :count] = ~(self.independent & earlier)
+        follows[:count, :count] = ~(exchangeable & earlier)
         return follows[:, self.function_of]
 
     def changed_by(self, function: Function) -> set[int]:

@@ -1163,8 +1163,8 @@ class Recourse:
         price : float, optional
             Cost of a query: see `planner`.
         **options
-            Parameters of `Planner.plan`: forbid, allowed, cost_weights, budget, refused, survival, survival_at_least,
-            execution, jobs, progress.
+            Parameters of `Planner.plan`: forbid, allowed, weights, alternatives, budget, refused, survival,
+            survival_at_least, execution, deadline, pareto, jobs, progress.
 
         Returns
         -------

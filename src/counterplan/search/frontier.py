@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from counterplan.errors import ProblemError, SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.costs import ActionCosts
-from counterplan.search.orders import NO_ACTION
+from counterplan.search.orders import NO_ACTION, rollout
 from counterplan.search.state_keys import StateKeys
 
 Longs = npt.NDArray[np.int64]
@@ -45,11 +46,11 @@ class Labels:
     def __len__(self) -> int:
         return len(self.person)
 
-    def take(self, rows: Ints | Bools | slice) -> Labels:
+    def take(self, rows: Ints | Bools | slice) -> Self:
         """The labels at `rows`."""
-        return Labels(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        return type(self)(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
-    def where(self, mask: Bools) -> Labels:
+    def where(self, mask: Bools) -> Self:
         """The labels where `mask` [n] is true; the same object, not a copy, if it is true everywhere."""
         return self if mask.all() else self.take(mask)
 
@@ -58,8 +59,9 @@ class Labels:
         """Concatenate labels."""
         if len(labels) == 1:
             return labels[0]
-        names = Labels.__dataclass_fields__
-        return Labels(*(np.concatenate([getattr(part, name) for part in labels]) for name in names))
+        kind = type(labels[0])
+        names = kind.__dataclass_fields__
+        return kind(*(np.concatenate([getattr(part, name) for part in labels]) for name in names))
 
 
 @dataclass
@@ -97,6 +99,7 @@ class Frontier:
         self.allowed = allowed
         self.keys = StateKeys(problem, starts)
         self.mutable = self.transitions.mutable
+        self.in_order = self.transitions.in_order
         self.costs = ActionCosts(self.transitions, cost_weights)
         self.unit = cost_unit(self.costs, problem.max_actions)
         least = self.costs.least()[:, :-1].min(axis=1, initial=np.inf) / self.unit
@@ -186,12 +189,10 @@ class Frontier:
 
     def _push(self, labels: Labels) -> None:
         full = self.full_states(labels)
-        legal = (
-            self.transitions.legal(full)
-            & self.allowed[labels.person]
-            & self.transitions.in_order[self.last_function(labels)]
-        )
+        legal = self.transitions.legal(full) & self.allowed[labels.person] & self.in_order[self.last_function(labels)]
         parent, action = np.nonzero(legal[:, :-1])
+        if (admissible := self.admissible(labels, full, parent, action)) is not None:
+            parent, action = parent[admissible], action[admissible]
         if not len(parent):
             return
         person = labels.person[parent]
@@ -208,6 +209,14 @@ class Frontier:
         for part in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
             where = (int(bucket[part[0]]), int(step[part[0]]))
             self._enqueue(where, _Expansions(labels, parent[part], action[part], cost[part]))
+
+    def admissible(self, labels: Labels, full: Floats, parent: Ints, action: Ints) -> Bools | None:
+        """Which legal actions [n] after the labels at `parent` [n], with states `full`, to consider; None for all."""
+        return None
+
+    def within(self, labels: Labels) -> Bools:
+        """Which labels [n] are within the limits of this enumeration, apart from the number of steps: all."""
+        return np.ones(len(labels), bool)
 
     def pop(self) -> Labels:
         """Labels reached by the cheapest bucket; actions of inactive people are paused."""
@@ -307,8 +316,7 @@ class Frontier:
         shared = np.flatnonzero(same[1:] | same[:-1])
         rows = order[shared]
         repeated = labels.take(rows)
-        words = [repeated.path[:, w] for w in reversed(range(repeated.path.shape[1]))]
-        order[shared] = rows[np.lexsort((*words, repeated.depth, repeated.cost, repeated.key))]
+        order[shared] = rows[np.lexsort((*self._preferences(repeated), repeated.key))]
         return order
 
     def look_up(self, key: Longs) -> tuple[Bools, Ints]:
@@ -358,6 +366,11 @@ class Frontier:
         whole = np.rint(cost / self.unit).astype(np.int64)
         return Labels(person, states[:, self.mutable], self.keys(person, states), whole, depth, path)
 
+    def cost_of_plans(self, person: Ints, actions: Ints) -> Floats:
+        """Costs [n] of plans `actions` [n, T] from elsewhere of the people `person` [n]."""
+        weights = None if self.costs.weights is None else self.costs.weights[person]
+        return rollout(self.transitions, self.starts[person], actions, weights)[1]
+
     def actions(self, labels: Labels) -> Ints:
         """Plans [n, T] that lead to `labels`, padded with NO_ACTION."""
         step = np.arange(self.problem.max_actions)
@@ -367,8 +380,12 @@ class Frontier:
 
     def order(self, labels: Labels) -> Ints:
         """Order [n] of preference: lower cost, then fewer steps, then file order."""
+        return np.lexsort(self._preferences(labels))
+
+    def _preferences(self, labels: Labels) -> tuple[npt.NDArray[np.integer], ...]:
+        """Keys of sorting by preference, the most important one last."""
         words = [labels.path[:, w] for w in reversed(range(labels.path.shape[1]))]
-        return np.lexsort((*words, labels.depth, labels.cost))
+        return (*words, labels.depth, labels.cost)
 
 
 def cost_unit(costs: ActionCosts, max_actions: int) -> float:
@@ -384,7 +401,7 @@ def cost_unit(costs: ActionCosts, max_actions: int) -> float:
         if len(positive) and positive.min() / unit < 1e3:
             spread = f"reach from {positive.min():g} to {most / max_actions:g}, too far apart to be added up exactly"
             if costs.weights is not None:
-                raise SettingError(f"weighted costs {spread}; use cost_weights that differ less")
+                raise SettingError(f"weighted costs {spread}; use weights that differ less")
             raise ProblemError(
                 f"the costs {spread}; bring the most expensive actions nearer to the others, or leave them out of the "
                 "file"

@@ -56,3 +56,19 @@ def rollout(
         states, step_cost, possible = costs.step(states, rows, chosen)
         cost, legal = cost + step_cost, legal & possible
     return states, cost, legal
+
+
+def costs_by_function(
+    transitions: Transitions, starts: Floats, actions: Ints, cost_weights: Floats | None = None
+) -> Floats:
+    """Costs [n, G] of plans `actions` [n, T] from `starts` [n, F] by function.
+
+    `cost_weights` [n, A] are those of each row.
+    """
+    costs, rows = ActionCosts(transitions, cost_weights), np.arange(len(starts))
+    states, result = starts, np.zeros((len(starts), len(transitions.functions) + 1))
+    for t in range(actions.shape[1]):
+        chosen = np.where(actions[:, t] == NO_ACTION, transitions.stop, actions[:, t])
+        states, step_cost, _ = costs.step(states, rows, chosen)
+        result[rows, transitions.function_of[chosen]] += step_cost
+    return result[:, :-1]

@@ -29,6 +29,8 @@ class SearchOutcome:
     """[B] estimated least cost of a plan, of a search with another objective than the cost; otherwise NaN."""
     least_chance: Floats
     """[B] estimated chance that the end of the cheapest plan stays favourable; NaN if there is no estimate."""
+    alternatives: list[Ints] | None = None
+    """[B] other plans [n, T] of each person; None if they were not searched for."""
     visits: npt.NDArray[np.float32] | None = None
     """[B, T + 1, A] of a stepwise tree search: shares of visits of each action at each step."""
 

@@ -3,7 +3,7 @@
 Fitting needs the extra `[train]` (JAX, used in `fitting` only); a
 fitted surrogate runs on numpy.
 
-May import: errors, bounded_json, drawing, problem, blackbox, storage, parallel, search.
+May import: errors, bounded_json, drawing, problem, blackbox, storage, parallel, search, plans, personal.
 """
 
 from counterplan.surrogate.features import StateFeatures

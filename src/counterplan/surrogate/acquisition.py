@@ -18,6 +18,8 @@ import numpy as np
 
 from counterplan.blackbox import MeteredOracle
 from counterplan.errors import SettingError
+from counterplan.personal.alternative_search import AlternativeSearch
+from counterplan.personal.alternatives import Alternatives
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.change_sets import ChangeSetSettings, Hints, propose
@@ -26,6 +28,8 @@ from counterplan.search.objective import Objective
 from counterplan.search.odds import lasting_odds
 from counterplan.search.orders import NO_ACTION
 from counterplan.search.outcome import SearchOutcome
+from counterplan.search.timed_frontier import open_frontier
+from counterplan.surrogate.alternatives import LIMITS, PoolChances, change_set_candidates
 from counterplan.surrogate.belief import Answers, ErrorModel
 from counterplan.surrogate.pool import Pool
 from counterplan.surrogate.score_link import ScoreLink
@@ -121,6 +125,8 @@ def guide(
     link: ScoreLink | None = None,
     hints: Hints | None = None,
     objective: Objective | None = None,
+    alternatives: Alternatives | None = None,
+    deadline: float | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> SearchOutcome:
     """Plan for people who are refused, with a surrogate that selects the queries.
@@ -149,6 +155,10 @@ def guide(
     objective : Objective, optional
         What plans minimize; the cost by default. The least cost of a person, which it refers to, is estimated by the
         cheapest state that is more likely favourable than not.
+    alternatives : Alternatives, optional
+        Which other plans each person gets; none by default.
+    deadline : float, optional
+        Longest duration of a plan; None for any.
     progress : callable, optional
         Called with the number of people finished since the last call.
 
@@ -170,10 +180,13 @@ def guide(
     for first in range(0, len(states), batch_size):
         rows = everybody[first : first + batch_size]
         weights = None if cost_weights is None else cost_weights[rows]
-        frontier = Frontier(problem, states[rows], allowed[rows], weights)
+        frontier = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
         search = _GuidedSearch(frontier, checked, oracle, settings, max_queries, hints, errors, link, objective)
         search.observe_starts(margins[rows])
         search.run(rows, outcome)
+        if alternatives is not None:
+            alone = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
+            search.add_alternatives(alone, alternatives, outcome)
         progress(len(rows))
     return outcome
 
@@ -460,7 +473,7 @@ class _GuidedSearch:
         settings = self.settings.change_sets
         made = propose(self.problem, starts, allowed, self.lasting_logit, settings, cost_weights=weights, **hints)
         labels = frontier.labels(people[made.person], made.actions, made.states, made.cost)
-        fresh = ~frontier.look_up(labels.key)[0]
+        fresh = ~frontier.look_up(labels.key)[0] & frontier.within(labels)
         odds = made.logit if self.objective is None else self.logit(made.states)
         self.add_to_pool(labels.take(fresh), odds[fresh])
         self.estimate_least(_ALL)
@@ -543,6 +556,34 @@ class _GuidedSearch:
         self.store(pool.best(np.where(pool.probability >= 0.5, pool.odds, -np.inf)))
         confident = pool.probability >= self.settings.confidence
         self.store(pool.best(np.where(confident, -self.pool_values(), -np.inf)))
+
+    def add_alternatives(self, frontier: Frontier, alternatives: Alternatives, outcome: SearchOutcome) -> None:
+        """Search for alternatives to the plans found, with a `frontier` of the same people, not advanced yet."""
+        pool = Pool(frontier, belief=self.pool.belief)
+
+        def answers(states: Floats, people: Ints, favourable: Bools) -> Answers:
+            return self.answers(states, self.rows[people], favourable)
+
+        def change_sets(people: Ints) -> Labels:
+            settings = self.settings.change_sets
+            return change_set_candidates(self.problem, frontier, people, self.actions, self.logit, settings, self.hints)
+
+        confidence = self.settings.confidence
+        search = AlternativeSearch(
+            frontier,
+            alternatives,
+            self.actions,
+            self.oracle.query,
+            self.rows,
+            PoolChances(pool, self.logit, answers),
+            LIMITS if self.max_queries else replace(LIMITS, confidence=confidence),
+            max_states=self.max_states or np.iinfo(np.intp).max,
+            max_queries=self.max_queries - self.queries,
+            propose=change_sets,
+        )
+        found = search.run()
+        outcome.queries[self.rows] += search.queries
+        outcome.alternatives = [*(outcome.alternatives or []), *found]
 
     def lower_bound(self) -> Floats:
         """[B] proved lower bound on the cost of a plan."""

@@ -21,12 +21,16 @@ class Pool:
     frontier : Frontier
     errors : ErrorModel, optional
         For all features. If given, states are conditioned on the answers about their person.
+    belief : Belief, optional
+        What is known about the same people, in place of `errors`.
     """
 
-    def __init__(self, frontier: Frontier, errors: ErrorModel | None = None) -> None:
+    def __init__(self, frontier: Frontier, errors: ErrorModel | None = None, *, belief: Belief | None = None) -> None:
         self._frontier = frontier
         people = len(frontier.starts)
-        self._belief = None if errors is None else Belief(errors.of_features(frontier.mutable), people)
+        if errors is not None:
+            belief = Belief(errors.of_features(frontier.mutable), people)
+        self._belief = belief
         self._parts: list[Labels] = []
         self._count = 0
         self._person = np.empty(0, np.intp)
@@ -39,8 +43,13 @@ class Pool:
             np.empty(0),
             np.empty(0),
             np.empty(0),
-            np.empty((0, 0)),
+            np.empty((0, 0 if belief is None else len(belief))),
         )
+
+    @property
+    def belief(self) -> Belief | None:
+        """What is known about the people; None if states are not conditioned."""
+        return self._belief
 
     def __len__(self) -> int:
         return self._count

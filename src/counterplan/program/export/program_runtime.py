@@ -17,6 +17,7 @@ from counterplan.program.export.runtime import (
     _rounded,
     _step_text,
     _text_of,
+    _timed,
     _World,
 )
 
@@ -75,6 +76,7 @@ def _actions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _run(program: _Program, state: State, cannot: Collection[str]) -> dict[str, Any]:
     world, node = program.world, "INTERVENE"
     steps: list[dict[str, Any]] = []
+    taken: list[tuple[str, int, State]] = []
     while node in program.nodes:
         rule, choices = program.nodes[node](state)
         chosen = _choose(world, state, choices, cannot, len(steps))
@@ -84,10 +86,11 @@ def _run(program: _Program, state: State, cannot: Collection[str]) -> dict[str, 
         reason, node = program.because[node][rule][rank], choices[rank].function
         if node == "STOP":
             cost = round(math.fsum(step["cost"] for step in steps), 9)
-            return {"status": "found", "steps": steps, "cost": cost, "reason": reason}
+            return _timed(world, {"status": "found", "steps": steps, "cost": cost, "reason": reason}, taken)
         cost, after = _cost(world, node, which, state), _apply(world, node, which, state)
         value, text = world.functions[node].values[which], _step_text(world, node, which, state, after)
         steps.append({"function": node, "argument": value, "cost": cost, "text": text, "reason": reason})
+        taken.append((node, which, state))
         state = after
     given_up = {} if steps or choices else {"given_up": program.because[node][rule][0]}
     return {"status": "not_found", "steps": [], "cost": None, "reason": None, **given_up}

@@ -41,7 +41,8 @@ def recommend(person: dict, cannot: set = frozenset()) -> dict:
     `cannot` holds what must stay as it is: functions ("{name}") or actions ("{action}").
     Gives "status" ("found" or "not_found"), "steps" (each with "function", "argument", "cost", "text", "reason"),
     "cost" (of all steps), "reason" (why it stops there) and "caution" (why the plan is less certain than others, where
-    `cannot` makes it another one). Nothing is asked of any model.
+    `cannot` makes it another one). If things take time, steps have "start" and "duration", and the plan has "duration"
+    (of all steps, side by side where they can be) and "time_unit". Nothing is asked of any model.
     """
     return _plan(_PROGRAM, person, cannot)
 

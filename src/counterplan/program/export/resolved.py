@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from counterplan.problem import Problem
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.values import text_of
@@ -25,6 +27,7 @@ def problem_data(problem: Problem, derived: Sequence[Cause]) -> dict[str, Any]:
         "name": problem.name,
         "title": title(problem),
         "longest": problem.max_actions,
+        **({"timeUnit": problem.time_unit} if problem.time_unit else {}),
         "features": [_feature(feature) for feature in problem.features],
         "functions": [_function(problem, index) for index in range(len(transitions.functions))],
         "causes": [_cause(problem, cause) for cause in transitions.causes],
@@ -96,6 +99,17 @@ def _function(problem: Problem, index: int) -> dict[str, Any]:
         "reads": sorted(transitions.read_by(function, changed)),
         "skips": sorted({int(other) for other in transitions.function_of[:-1][~follows]}),
         "most": transitions.most_costs[span].tolist(),
+        **(_times(problem, index) if problem.time_unit else {}),
+    }
+
+
+def _times(problem: Problem, index: int) -> dict[str, Any]:
+    """The durations of a function, and the functions whose steps cannot run at the same time as its own."""
+    transitions, function = problem.transitions, problem.transitions.functions[index]
+    return {
+        "timeBase": function.duration_base.tolist(),
+        "timeSurcharge": function.duration_surcharge.tolist(),
+        "conflicts": np.flatnonzero(transitions.conflicts[index]).tolist(),
     }
 
 

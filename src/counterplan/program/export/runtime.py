@@ -42,6 +42,10 @@ class _Function(NamedTuple):
     can: Callable[[State, float], bool]
     bounded: Sequence[str] = ()
     """Features that follow from its own and must stay within bounds."""
+    time_base: Sequence[float] = ()
+    time_surcharge: Sequence[float] = ()
+    conflicts: Sequence[str] = ()
+    """Functions whose steps cannot run at the same time."""
 
 
 class _Cause(NamedTuple):
@@ -57,6 +61,8 @@ class _World(NamedTuple):
     features: Mapping[str, _Feature]
     functions: Mapping[str, _Function]
     causes: Sequence[_Cause]
+    time_unit: str = ""
+    """The unit of times; empty if nothing takes time."""
 
 
 def _actions_of(world: _World, name: str) -> list[str]:
@@ -98,11 +104,32 @@ def _cost(world: _World, name: str, which: int, state: State) -> float:
 
 
 def _exact_cost(world: _World, name: str, which: int, state: State) -> float:
-    function, scale = world.functions[name], 1.0
+    function = world.functions[name]
+    return function.surcharge[which] + function.base[which] * _scale(world, function, state)
+
+
+def _scale(world: _World, function: _Function, state: State) -> float:
+    scale = 1.0
     for cause in world.causes:
         if cause.target == function.target and cause.scale is not None:
             scale *= cause.scale(state[cause.source])
-    return function.surcharge[which] + function.base[which] * scale
+    return scale
+
+
+def _timed(world: _World, plan: dict[str, Any], taken: Sequence[tuple[str, int, State]]) -> dict[str, Any]:
+    """The plan with the time of each step, if anything takes time: as early as those before it permit."""
+    if not world.time_unit:
+        return plan
+    ready, ends = dict.fromkeys(world.functions, 0), [0]
+    for place, (name, which, state) in enumerate(taken):
+        function = world.functions[name]
+        lasts = function.time_surcharge[which] + function.time_base[which] * _scale(world, function, state)
+        start, units = ready[name], round(lasts * 10**6)
+        ends.append(start + units)
+        for other in function.conflicts:
+            ready[other] = max(ready[other], start + units)
+        plan["steps"][place].update({"start": start / 10**6, "duration": units / 10**6})
+    return {**plan, "duration": max(ends) / 10**6, "time_unit": world.time_unit}
 
 
 def _apply(world: _World, name: str, which: int, state: State) -> State:

@@ -22,11 +22,12 @@ def world_source(problem: Problem, names: Mapping[str, str]) -> str:
     lines += ["    },", "    functions={"]
     for function in transitions.functions:
         bounded = tuple(features[cause.target] for cause in transitions.followers_of(function))
-        source = _function(function, features, f"can_{names[function.name]}", bounded)
+        source = _function(problem, function, f"can_{names[function.name]}", bounded)
         lines += [f"        {function.name!r}: {source},"]
     lines += ["    },", "    causes=["]
     lines += [f"        {_cause(cause, features, i)}," for i, cause in enumerate(transitions.causes)]
-    return "\n".join([*lines, "    ],", ")"]) + "\n"
+    unit = [f"    time_unit={problem.time_unit!r},"] if problem.time_unit else []
+    return "\n".join([*lines, "    ],", *unit, ")"]) + "\n"
 
 
 def identifiers(names: Sequence[str]) -> dict[str, str]:
@@ -102,10 +103,10 @@ def _feature(feature: Feature) -> str:
     return f"_Feature({', '.join([repr(feature.kind), repr(feature.label), *keywords])})"
 
 
-def _function(function: Function, names: list[str], can: str, bounded: tuple[str, ...]) -> str:
+def _function(problem: Problem, function: Function, can: str, bounded: tuple[str, ...]) -> str:
     arrays = (function.base, function.surcharge)
     parts = [
-        repr(names[function.target]),
+        repr(problem.features[function.target].name),
         repr(function.adds),
         numbers(function.arguments.tolist()),
         repr(function.natives),
@@ -113,8 +114,19 @@ def _function(function: Function, names: list[str], can: str, bounded: tuple[str
         repr(function.phrase),
         can,
         *([f"bounded={bounded!r}"] if bounded else []),
+        *(_times(problem, function) if problem.time_unit else []),
     ]
     return f"_Function({', '.join(parts)})"
+
+
+def _times(problem: Problem, function: Function) -> Iterator[str]:
+    """The arguments about the durations of a function."""
+    transitions = problem.transitions
+    conflicts = transitions.conflicts[transitions.functions.index(function)]
+    names = tuple(other.name for other, conflict in zip(transitions.functions, conflicts, strict=True) if conflict)
+    yield f"time_base={tuple(function.duration_base.tolist())!r}"
+    yield f"time_surcharge={tuple(function.duration_surcharge.tolist())!r}"
+    yield f"conflicts={names!r}"
 
 
 def _cause(cause: Cause, names: list[str], index: int) -> str:

@@ -46,7 +46,8 @@ def plan(person: dict, cannot: set = frozenset(), weights: dict = {}) -> dict:  
     `weights` says how hard things are for this person: factors on the effort of functions or actions, 1 if not given.
     Gives "status" ("found"; "not_found" if there is no way, or the search took too long), "steps" (each
     with "function", "argument", "cost", "points", "text"), "cost" (of all steps), "points" (as it is), "needed" and
-    "caution". Nothing is asked of any model.
+    "caution". If things take time, steps have "start" and "duration", and the plan has "duration" (of all steps, side
+    by side where they can be) and "time_unit". Nothing is asked of any model.
     """
     return _plan(_CARD, person, cannot, weights)
 

@@ -46,6 +46,7 @@ from counterplan.program.export.runtime import (
     _read,
     _rounded,
     _step_text,
+    _timed,
 )
 from counterplan.scorecard.export.bound import _Bound, _Card, _Node
 
@@ -77,6 +78,7 @@ def _plan(
     enough = "You have enough points already, and the answer was no all the same: this plan is less certain."
     most = f"No plan leads to {card.needed:,} points: {reached:,} are the most within reach."
     caution, steps = most if reached < goal else enough if points >= card.needed else "", []
+    taken = []
     for name, which in actions:
         after, cost = _apply(card.world, name, which, state), _exact_cost(card.world, name, which, state)
         cost = round(cost, 9) if factors is None else _rounded(cost * factors[name][which])
@@ -84,9 +86,11 @@ def _plan(
         step: dict[str, Any] = {"function": name, "argument": card.world.functions[name].values[which], "cost": cost}
         step.update({"points": now - points, "text": _step_text(card.world, name, which, state, after)})
         steps.append(step)
+        taken.append((name, which, state))
         state, points = after, now
     total = round(math.fsum([step["cost"] for step in steps]), 9)
-    return {"status": "found", **result, "steps": steps, "cost": total, "caution": caution}
+    plan = {"status": "found", **result, "steps": steps, "cost": total, "caution": caution}
+    return _timed(card.world, plan, taken)
 
 
 def _best(
@@ -132,8 +136,8 @@ def _factors(card: _Card, weights: Mapping[str, float]) -> dict[str, list[float]
         raise ValueError(f"weights are a dict from functions or actions to numbers, not {type(weights).__name__}")
     for name in _names(card.world, weights):
         weight = weights[name]
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 1e-6 <= weight <= 1e6:
-            raise ValueError(f"the weight of {name} is a number from 0.000001 to 1,000,000; not {weight!r}")
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0.01 <= weight <= 100:
+            raise ValueError(f"the weight of {name} is a number from 0.01 to 100; not {weight!r}")
     found = (
         {
             name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]

@@ -21,8 +21,24 @@ function make(tag, options = {}, ...children) {
   return element;
 }
 
-// Steps in order, each with its text and a bar of its effort; `more` makes what stands below, `end` is the last item.
-function timeline(plan, more, end) {
+// A time in words: 9 months, 1 month; the unit is in the plural.
+const singular = (unit) => unit.replace(/s$/, "");
+const short = (number) => numberInWords(Number(number.toFixed(number >= 1 ? 1 : 2)));
+const timeInWords = (number, unit) => `${short(number)} ${short(number) === "1" ? singular(unit) : unit}`;
+
+// When a step starts and ends: a bar over the time of the whole plan, and words; nothing if the problem has no times.
+function when(step, plan, unit) {
+  if (!plan.duration || !unit) return [];
+  const bar = make("i"), start = step.start ? `${singular(unit)} ${short(step.start)}` : "now";
+  bar.style.left = `${Math.min(99, (100 * step.start) / plan.duration)}%`;
+  bar.style.width = `${Math.max(1, (100 * step.duration) / plan.duration)}%`;
+  const text = step.duration ? `${start} to ${singular(unit)} ${short(step.start + step.duration)}` : `${start}, at once`;
+  return [make("p", { className: "when" }, make("b", { "aria-hidden": "true" }, bar), make("span", { text }))];
+}
+
+// Steps in order, each with its text, a bar of its effort and when it takes place; `more` makes what stands below, `end`
+// is the last item.
+function timeline(plan, more, end, unit = "") {
   const most = Math.max(...plan.steps.map((step) => step.cost), 1e-9);
   const items = plan.steps.map((step, i) => {
     const bar = make("i");
@@ -31,14 +47,16 @@ function timeline(plan, more, end) {
       make("span", { className: "badge", text: i + 1, "aria-hidden": "true" }),
       make("p", { className: "what", text: step.text }),
       make("p", { className: "effort" }, bar, make("span", { text: `effort ${effort(step.cost)}` })),
+      ...when(step, plan, unit),
       ...more(step));
   });
   const last = make("li", { className: "end" }, make("span", { className: "badge", text: "✓", "aria-hidden": "true" }), ...end);
   return make("ol", { className: "timeline" }, ...items, last);
 }
 
-const total = (plan, words) => make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),
-  make("span", { text: `effort ${effort(plan.cost)} ${words}` }));
+const total = (plan, words, unit = "") => make("p", { className: "sum" }, make("strong", { text: steps(plan.steps.length) }),
+  make("span", { text: `effort ${effort(plan.cost)} ${words}` }),
+  ...(unit ? [make("span", { text: plan.duration ? `ready in about ${timeInWords(plan.duration, unit)}` : "takes no time" })] : []));
 
 // What would help where there is no plan: buttons that allow something again, each with the plan it leads to.
 function helping(tries, page) {

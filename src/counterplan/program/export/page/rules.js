@@ -45,7 +45,7 @@ function makeRules(world, { nodes, reasons, cautions }) {
 
   function run(start, cannot) {
     let state = start, node = 0, givenUp = "";
-    const steps = [], ways = [], taken = [];
+    const steps = [], ways = [], taken = [], done = [];
     while (nodes[node]) {
       const leaf = leafOf(nodes[node], state);
       let rank = -1, which = -1;
@@ -64,7 +64,8 @@ function makeRules(world, { nodes, reasons, cautions }) {
       ways.push([node, next]);
       if (!doing) {
         const cost = rounded(steps.reduce((sum, step) => sum + step.cost, 0));
-        return { status: "found", steps, cost, ways, taken, reason };
+        const timed = world.schedule(done).map((times, i) => ({ ...steps[i], ...times }));
+        return { status: "found", steps: timed, cost, ...world.ready(timed), ways, taken, reason };
       }
       const after = world.apply(index, which, state);
       steps.push({
@@ -72,6 +73,7 @@ function makeRules(world, { nodes, reasons, cautions }) {
         text: world.say(index, which, state, after), reason,
       });
       taken.push(doing.actions[which]);
+      done.push({ index, which, state });
       state = after;
       node = next;
     }

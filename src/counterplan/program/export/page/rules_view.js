@@ -20,11 +20,11 @@ views.program = (data, world, page) => {
   function found(plan) {
     page.tell(`${steps(plan.steps.length)}, effort ${effort(plan.cost)} in all`);
     return [
-      total(plan, "in all"),
+      total(plan, "in all", world.timeUnit),
       timeline(plan, (step) => [make("p", { className: "why", text: `because ${step.reason}` })], [
         make("p", { className: "what", text: `Stop here: the decision ${plan.caution ? "might" : "should"} now be ${data.goal}` }),
         make("p", { className: "why", text: `because ${plan.reason}` }),
-      ]),
+      ], world.timeUnit),
       make("p", { className: "caution", text: `Not checked with the model that decides. ${plan.caution} Have it checked before you rely on it.`.replace("  ", " ") }),
     ];
   }

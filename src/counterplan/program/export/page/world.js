@@ -2,7 +2,9 @@
 // NaN is not known. The same rules, in the same order of arithmetic, as the problem in Python.
 "use strict";
 
-function makeWorld({ features, functions, causes, derived, longest }) {
+const MICRO = 1e6; // times are whole millionths of the unit, so that sums are exact
+
+function makeWorld({ features, functions, causes, derived, longest, timeUnit = "" }) {
   const conditions = functions.map((doing) => compiled(doing.when));
   const formulas = causes.map((cause) => (cause.formula === null ? null : compiled(cause.formula)));
   const consequences = causes.map((_, index) => index).filter((index) => causes[index].table || formulas[index]);
@@ -84,11 +86,35 @@ function makeWorld({ features, functions, causes, derived, longest }) {
   // The effort as the problem defines it, not yet rounded; `factor` is what a cause multiplies it by.
   function cost(index, which, state, factor = (cause) => easier(cause, state[cause.source])) {
     const doing = functions[index];
+    return doing.surcharge[which] + doing.base[which] * scaled(doing, factor);
+  }
+
+  // The product of what the causes of the feature that is changed multiply by.
+  function scaled(doing, factor) {
     let scale = 1;
     for (const cause of causes) {
       if (cause.target === doing.target) scale *= factor(cause);
     }
-    return doing.surcharge[which] + doing.base[which] * scale;
+    return scale;
+  }
+
+  // When each of the steps starts and how long it takes, if anything takes time: as early as the steps before it that
+  // cannot run at the same time permit. A step has the number of its function and argument, and the state before it.
+  function schedule(taken) {
+    if (!timeUnit) return taken.map(() => ({}));
+    const ready = functions.map(() => 0);
+    return taken.map(({ index, which, state }) => {
+      const doing = functions[index], scale = scaled(doing, (cause) => easier(cause, state[cause.source]));
+      const lasts = whole((doing.timeSurcharge[which] + doing.timeBase[which] * scale) * MICRO);
+      const start = ready[index], end = start + lasts;
+      for (const other of doing.conflicts) ready[other] = Math.max(ready[other], end);
+      return { start: start / MICRO, duration: lasts / MICRO };
+    });
+  }
+
+  // The time that all steps take, those that can be side by side.
+  function ready(steps) {
+    return timeUnit ? { duration: Math.max(0, ...steps.map((step) => whole((step.start + step.duration) * MICRO) / MICRO)) } : {};
   }
 
   function easier({ by_value, intervals }, number) {
@@ -115,7 +141,7 @@ function makeWorld({ features, functions, causes, derived, longest }) {
     return functions.filter((one) => one.target === target).length > 1 ? spoken : `Change ${features[target].label}`;
   }
 
-  return { features, functions, causes, longest, legal, apply, cost, easier, derive, within, say, doing };
+  return { features, functions, causes, longest, timeUnit, legal, apply, cost, easier, derive, within, say, doing, schedule, ready };
 }
 
 // Halves go to the even neighbour.

@@ -278,19 +278,21 @@ function makePoints(world, card) {
   }
 
   function describe(task, label, status) {
-    const steps = [];
+    const untimed = [], done = [];
     let state = task.start, before = points(state);
     for (const number of label?.path ?? []) {
       const { index, which } = actions[number];
       const after = world.apply(index, which, state), total = points(after);
-      steps.push({
+      done.push({ index, which, state });
+      untimed.push({
         function: functions[index].name, argument: functions[index].natives[which], text: world.say(index, which, state, after),
         cost: task.effort(index, which, state), gained: total - before, total,
       });
       [state, before] = [after, total];
     }
-    const cost = label ? rounded(steps.reduce((sum, step) => sum + step.cost, 0)) : null;
-    return { status, steps, cost, points: before, path: label?.path ?? [], units: label?.cost, end: state };
+    const cost = label ? rounded(untimed.reduce((sum, step) => sum + step.cost, 0)) : null;
+    const steps = world.schedule(done).map((times, i) => ({ ...untimed[i], ...times }));
+    return { status, steps, cost, ...world.ready(steps), points: before, path: label?.path ?? [], units: label?.cost, end: state };
   }
 
   // Other ways, which the first plan heads: each does without some function of every plan before it, the cheapest first.

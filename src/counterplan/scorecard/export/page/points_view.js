@@ -86,13 +86,13 @@ views.card = (data, world, page) => {
     page.tell(`${engine.points(state)} of ${needed} points. Plan: ${steps(plan.steps.length)}, effort ${effort(plan.cost)}`);
     const gave = plan.status === "gave_up" ? [make("p", { className: "caution", text: "The search was stopped because it took too long. This is the best way it had found: there may be an easier one." })] : [];
     return [
-      total(plan, own),
+      total(plan, own, world.timeUnit),
       timeline(plan, (step) => [make("p", { className: "points" }, ...(step.gained > 0
         ? [make("strong", { text: `${signed(step.gained)} points` }), make("span", { text: `${step.total} so far` })]
         : [make("span", { text: `${step.gained < 0 ? `${signed(step.gained)} points` : "No points"} by itself: it makes a later step possible or easier` })]))], [
         make("p", { className: "what", text: `Stop here: with ${points(plan.points)}, the decision ${plan.short ? "may" : "should"} now be ${data.goal}` }),
         make("p", { className: "why", text: engine.points(state) >= needed ? "because that is more than you have" : plan.short ? `because ${engine.required(state)} are out of your reach, and these are the most within it` : `because ${engine.required(state)} are enough` }),
-      ]),
+      ], world.timeUnit),
       ...gave, ...besides(plan, state, options),
       make("p", { className: "caution", text: "Worked out from points; not checked with the model that decides. Have it checked before you rely on it." }),
     ];

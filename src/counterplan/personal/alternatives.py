@@ -1,0 +1,114 @@
+"""Settings of alternatives: how many plans of different kinds a person gets, and how they are chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from counterplan.errors import SettingError
+from counterplan.problem.transitions import Floats
+
+COUNT = 3
+MAX_COUNT = 20
+_DRAWS, _SEED = 256, 20260101
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Which plans a person gets besides the cheapest one.
+
+    Plans are chosen greedily: each minimizes the expected least cost of all plans of the person, over a prior of
+    personal weights of functions. It uses another set of functions than the plans before, costs at most `max_ratio`
+    times as much as the cheapest, and lowers the expected least cost by at least `min_gain` of the cost of the
+    cheapest. For a person who chooses the cheapest of the plans shown, the expected least cost is the negative
+    expected utility of selection.
+
+    Parameters
+    ----------
+    count : int, default=3
+        Most plans of one person, the cheapest included.
+    max_ratio : float, default=2.5
+        Largest cost of an alternative, relative to the cheapest plan.
+    min_gain : float, default=0.01
+        Least reduction of the expected least cost by an alternative, relative to the cost of the cheapest plan.
+    spread : float, default=0.7
+        Standard deviation of the logarithm of a weight. The weights of functions are independent.
+    draws : array of shape [S, G], optional
+        Weights of the G functions, relative to those that the plans are made with, in place of the prior.
+
+    Raises
+    ------
+    SettingError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> Alternatives(count=2).weights(4).shape
+    (256, 4)
+    """
+
+    count: int = COUNT
+    max_ratio: float = 2.5
+    min_gain: float = 0.01
+    spread: float = 0.7
+    draws: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
+            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count!r}")
+        if not 1 <= self.count <= MAX_COUNT:
+            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count}")
+        for name, least in (("max_ratio", 1.0), ("min_gain", 0.0), ("spread", 0.0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < np.inf:
+                raise SettingError(
+                    f"'{name}' of alternatives must be a finite number, at least {least:g}; not {value!r}"
+                )
+        if self.draws is not None:
+            draws = np.asarray(self.draws, float)
+            if draws.ndim != 2 or not len(draws) or not (np.isfinite(draws) & (draws > 0)).all():
+                raise SettingError("'draws' of alternatives must be positive numbers of shape [S, G], one row per draw")
+            object.__setattr__(self, "draws", draws)
+
+    def weights(self, functions: int) -> Floats:
+        """Weights [S, G] of so many functions: `draws`, or a sample of the prior, which is always the same.
+
+        Parameters
+        ----------
+        functions : int
+            Number of functions, G.
+
+        Returns
+        -------
+        array of shape [S, G]
+
+        Raises
+        ------
+        SettingError
+            If `draws` are of another number of functions.
+        """
+        if self.draws is None:
+            normal = np.random.default_rng(_SEED).normal(size=(_DRAWS, functions))
+            return np.asarray(np.exp(float(self.spread) * normal))
+        if self.draws.shape[1] != functions:
+            raise SettingError(
+                f"'draws' of alternatives have weights of {self.draws.shape[1]} functions, and the problem has "
+                f"{functions}"
+            )
+        return self.draws
+
+
+def read_alternatives(alternatives: int | Alternatives | None) -> Alternatives | None:
+    """Settings from the parameter `alternatives`; None if one plan is enough.
+
+    Raises
+    ------
+    SettingError
+        If it is neither an integer in range nor settings.
+    """
+    if alternatives is None:
+        return None
+    settings = alternatives if isinstance(alternatives, Alternatives) else Alternatives(alternatives)
+    return settings if settings.count > 1 else None

@@ -1,0 +1,174 @@
+"""Personal weights of actions: factors on their costs, by function or action, for everybody or for each person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from counterplan.errors import SettingError
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Floats
+from counterplan.problem.values import did_you_mean
+
+MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
+"""Range of weights; `forbid` rules an action out altogether."""
+NO_WEIGHTS: Floats = np.ones((1, 1))
+"""Weights of people without any: all are 1."""
+
+WeightsLike = Mapping[Any, Any] | pd.DataFrame | npt.ArrayLike
+"""Weights by function or action; the same by the index label of a person; or a table or an array."""
+
+
+def read_weights(problem: Problem, people: People, weights: WeightsLike | None) -> Floats:
+    """Convert personal weights to an array.
+
+    Parameters
+    ----------
+    problem : Problem
+    people : People
+        B people.
+    weights : mapping, DataFrame, array of shape [B, A] or None
+        Factors from 0.01 to 100 on the cost of actions. A mapping has functions (`"CHANGE_JOB"`) or actions
+        (`"CHANGE_JOB=manager"`) as keys, for all people; or index labels of people, each with such a mapping. A
+        DataFrame has the index labels of the people, and functions or actions as columns; an empty cell is 1. The
+        weight of an action takes precedence over that of its function, and actions that are not named have weight 1.
+
+    Returns
+    -------
+    array of shape [B, A], or [1, 1] if there are none
+
+    Raises
+    ------
+    SettingError
+        If a name or a person does not exist, a weight is out of range, or the shape is wrong.
+    """
+    if weights is None:
+        return NO_WEIGHTS
+    if isinstance(weights, pd.DataFrame):
+        found = _of_table(problem, people, weights)
+    elif isinstance(weights, Mapping):
+        found = _of_mapping(problem, people, weights)
+    else:
+        found = _of_array(problem, people, weights)
+    wrong = ~((found >= MIN_WEIGHT) & (found <= MAX_WEIGHT))  # NaN included
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise SettingError(
+            f"'weights' must be numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}; got {found[row, column]:g} for person "
+            f"{people.table.index[row]!r} and action {problem.transitions.actions[column]}. Use 'forbid' to rule an "
+            "action out"
+        )
+    with np.errstate(over="ignore"):
+        most = found * problem.transitions.most_costs * problem.max_actions
+    if not np.isfinite(most).all():
+        raise SettingError("'weights' are too large: the cost of a plan would not be finite")
+    return found
+
+
+def read_weight_options(texts: Sequence[str]) -> dict[str, float]:
+    """Weights from options of the command line: `CHANGE_JOB=2`, `CHANGE_JOB=manager=0.5`.
+
+    Raises
+    ------
+    SettingError
+        If an option is not a name, "=" and a number, or a name is given twice.
+    """
+    weights: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = np.nan
+        if not name or not np.isfinite(weight):
+            raise SettingError(f"--weight {text}: write FUNCTION=NUMBER or FUNCTION=argument=NUMBER: CHANGE_JOB=2")
+        if name in weights:
+            raise SettingError(f"--weight {text}: {name} has two weights; give it once")
+        weights[name] = weight
+    return weights
+
+
+def _of_array(problem: Problem, people: People, array: npt.ArrayLike) -> Floats:
+    shape = (len(people), len(problem.transitions))
+    try:
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError
+        weights = np.asarray(array, float)
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(
+            f"'weights' must be a mapping from functions or actions to numbers, a DataFrame, or an array of numbers "
+            f"of shape {shape}"
+        ) from None
+    if weights.shape != shape:
+        raise SettingError(
+            f"'weights' as an array must have shape {shape}, one row per person and one column per action with STOP "
+            f"last; got {weights.shape}. To weight by name, pass a mapping: {{'CHANGE_JOB': 2}}"
+        )
+    return weights
+
+
+def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) -> Floats:
+    """Weights [B, A] of a mapping by function or action, or of one by person."""
+    weights = np.ones((len(people), len(problem.transitions)))
+    by_person = [isinstance(value, Mapping) for value in mapping.values()]
+    if not any(by_person):
+        weights[:] = _by_name(problem, mapping, "")
+        return weights
+    if not all(by_person):
+        raise SettingError("'weights' maps either functions and actions to numbers, or people to such mappings")
+    labels = list(people.table.index)
+    for person, own in mapping.items():
+        rows = [row for row, label in enumerate(labels) if label == person]
+        if not rows:
+            raise SettingError(f"'weights' has person {person!r}, and there is no such person")
+        weights[rows] = _by_name(problem, own, f" of person {person!r}")
+    return weights
+
+
+def _by_name(problem: Problem, mapping: Mapping[Any, Any], whose: str) -> Floats:
+    """Weights [A] of a mapping from functions or actions to numbers."""
+    numbers = {}
+    for name, value in mapping.items():
+        try:
+            if isinstance(value, (bool, str)):
+                raise TypeError
+            numbers[str(name)] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise SettingError(f"'weights'{whose}: the weight of {name} must be a number, not {value!r}") from None
+    table = np.array([list(numbers.values())], float).reshape(1, len(numbers))
+    spread = _spread(problem, list(numbers), table, f"'weights'{whose}")
+    return np.asarray(spread[0])
+
+
+def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
+    """Weights [B, A] of a table by person (index) and function or action (columns)."""
+    names, labels = [str(name) for name in table.columns], people.table.index
+    if len(set(names)) < len(names) or not table.index.is_unique or not labels.is_unique:
+        raise SettingError("'weights' as a DataFrame needs unique columns, and unique labels of rows and people")
+    if len(table) != len(labels) or not labels.isin(table.index).all():
+        raise SettingError("'weights' as a DataFrame needs one row for each person, with the person's index label")
+    try:
+        values = table.loc[labels].to_numpy(float)
+    except (TypeError, ValueError):
+        raise SettingError("'weights' must be numbers") from None
+    return _spread(problem, names, np.where(np.isnan(values), 1.0, values), "'weights'")
+
+
+def _spread(problem: Problem, names: list[str], values: Floats, where: str) -> Floats:
+    """Weights [n, A] from those [n, k] of the functions and actions `names`; functions first, then actions."""
+    actions = [str(action) for action in problem.transitions.actions]
+    functions = [action.function for action in problem.transitions.actions]
+    changeable = (*dict.fromkeys(functions[:-1]), *actions[:-1])
+    for name in names:
+        if name not in changeable:
+            hint = did_you_mean(name, changeable)
+            raise SettingError(f"{where}: '{name}' is neither a function nor an action{hint}")
+    weights = np.ones((len(values), len(actions)))
+    for by in (functions, actions):
+        for column, name in enumerate(names):
+            weights[:, [place for place, one in enumerate(by) if one == name]] = values[:, [column]]
+    return weights

@@ -1,0 +1,215 @@
+"""Alternatives: chosen as the definition says, verified, and the same plan first."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import loans
+import worlds
+from counterplan import (
+    BlackBox,
+    ExactPlanner,
+    GuidedPlanner,
+    Plan,
+    Planner,
+    Plans,
+    Problem,
+    Recourse,
+    SearchPlanner,
+    SettingError,
+    benchmarks,
+)
+from counterplan.agent import Agent, NetworkConfig
+from counterplan.personal.alternatives import Alternatives
+from counterplan.problem import People
+from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.surrogate.acquisition import GuideSettings
+from planners.brute_force import DECIMALS, indices
+
+
+def cheapest_plans(problem: Problem, people: People, row: int, box: BlackBox, weights: np.ndarray) -> list[list[int]]:
+    """The cheapest plan to every favourable state, over all legal sequences."""
+    transitions, oracle = problem.transitions, box.session(problem, people)
+    layer: dict[bytes, tuple[float, int, list[int]]] = {people.states[row].tobytes(): (0.0, 0, [])}
+    best = dict(layer)
+    for depth in range(1, problem.max_actions + 1):
+        successors: dict[bytes, tuple[float, int, list[int]]] = {}
+        for raw, (cost, _, actions) in layer.items():
+            state = np.frombuffer(raw).reshape(1, -1)
+            legal, costs = transitions.legal(state)[0], transitions.cost(state)[0]
+            for action in np.flatnonzero(legal[:-1]).tolist():
+                after = (transitions.apply(state, np.array([action]))[0] + 0.0).tobytes()
+                total = round(cost + round(float(costs[action] * weights[action]), 9), DECIMALS)
+                found = (total, depth, [*actions, action])
+                successors[after] = min(found, successors.get(after, found))
+        for raw, found in successors.items():
+            best[raw] = min(found, best.get(raw, found))
+        layer = successors
+    ends = [(raw, found) for raw, found in best.items() if found[1]]
+    if not ends:
+        return []
+    states = np.array([np.frombuffer(raw) for raw, _ in ends])
+    favourable = oracle(states, np.full(len(ends), row))
+    return [found[2] for (_, found), answer in zip(ends, favourable, strict=True) if answer]
+
+
+def by_function(problem: Problem, state: np.ndarray, plans: list[list[int]], weights: np.ndarray) -> np.ndarray:
+    """Costs [n, G] of plans by function."""
+    actions = np.full((len(plans), problem.max_actions), NO_ACTION, np.intp)
+    for row, plan in enumerate(plans):
+        actions[row, : len(plan)] = plan
+    tiled = np.repeat(weights[None], len(plans), axis=0)
+    return costs_by_function(problem.transitions, np.repeat(state[None], len(plans), axis=0), actions, tiled)
+
+
+def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen: Alternatives, box: BlackBox) -> None:
+    """Each alternative gains as much as the best candidate, and none is missing."""
+    weights = np.ones(len(problem.transitions))
+    for step, action in zip(plan.steps, indices(problem, plan), strict=True):
+        weights[[one.function == step.function for one in problem.transitions.actions]] = step.weight
+        assert problem.transitions.actions[action].function == step.function
+    for other in plan.alternatives:
+        for step in other.steps:
+            weights[[one.function == step.function for one in problem.transitions.actions]] = step.weight
+    candidates = cheapest_plans(problem, people, row, box, weights)
+    costs = by_function(problem, people.states[row], candidates, weights)
+    draws = chosen.weights(len(problem.transitions.functions))
+    own = by_function(problem, people.states[row], [indices(problem, plan)], weights)[0]
+    least, first = draws @ own, own.sum()
+    used = [{step.function for step in plan.steps}]
+    functions = [{problem.transitions.actions[action].function for action in actions} for actions in candidates]
+    for number in range(chosen.count):
+        gain = np.maximum(least - costs @ draws.T, 0).mean(axis=1)
+        within = (costs.sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
+            [one not in used for one in functions]
+        )
+        best = float(gain[within].max(initial=0.0))
+        if number == len(plan.alternatives):
+            assert number == chosen.count - 1 or best < chosen.min_gain * first + 1e-6
+            return
+        other = plan.alternatives[number]
+        own = by_function(problem, people.states[row], [indices(problem, other)], weights)[0]
+        assert np.maximum(least - draws @ own, 0).mean() == pytest.approx(best, abs=1e-5)
+        assert best >= chosen.min_gain * first - 1e-6
+        least = np.minimum(least, draws @ own)
+        used.append({step.function for step in other.steps})
+    raise AssertionError("more alternatives than demanded")
+
+
+def check_facts(problem: Problem, plans: Plans, box: BlackBox, max_ratio: float = 2.5) -> None:
+    """Alternatives hold, differ in their functions, and are within the largest cost."""
+    for plan in plans:
+        every = [plan, *plan.alternatives]
+        assert not plan.alternatives or plan.steps
+        assert len({frozenset(step.function for step in one.steps) for one in every}) == len(every)
+        for other in plan.alternatives:
+            assert other.verified
+            assert other.replay(problem, box).ok
+            assert plan.cost <= other.cost + 1e-6 <= max_ratio * plan.cost + 2e-6
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_exact_chooses_as_the_definition_says(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    several = Alternatives(count=data.draw(st.integers(2, 4)), max_ratio=data.draw(st.sampled_from([1.5, 2.5, 10])))
+    functions = [function.name for function in problem.transitions.functions]
+    weights = {name: data.draw(st.sampled_from([0.2, 1.0, 1.0, 3.0])) for name in functions}
+    plain = ExactPlanner(problem, box).plan(table, weights=weights)
+    plans = ExactPlanner(problem, box).plan(table, weights=weights, alternatives=several)
+    assert [plan.actions for plan in plans] == [plan.actions for plan in plain]
+    check_facts(problem, plans, box, several.max_ratio)
+    people = problem.read(table)
+    for row, plan in enumerate(plans):
+        if plan.steps:
+            check_choice(problem, people, row, plan, several, box)
+
+
+def confused(states: np.ndarray) -> np.ndarray:
+    """A surrogate that knows nothing."""
+    return np.array([zlib.crc32(state.tobytes()) % 1000 / 100 - 5 for state in states + 0.0])
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_guided_alternatives_hold_however_wrong_the_surrogate(data: st.DataObject) -> None:
+    problem = data.draw(worlds.problems())
+    table = data.draw(worlds.people(problem))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    few = GuideSettings(max_expansions=data.draw(st.integers(1, 300)))
+    for planner in (GuidedPlanner(problem, box, confused), GuidedPlanner(problem, box, confused, settings=few)):
+        plans = planner.plan(table, alternatives=3)
+        assert [plan.actions for plan in plans] == [plan.actions for plan in planner.plan(table)]
+        check_facts(problem, plans, box)
+
+
+def test_with_a_good_surrogate_the_ways_of_exact_search_are_found() -> None:
+    syn = benchmarks.load("syn")
+    people, box = syn.refused_test.head(30), BlackBox(syn.model)
+    session = box.session(syn.problem, syn.problem.read(people))
+
+    def informed(states: np.ndarray) -> np.ndarray:
+        return np.where(session(states, np.zeros(len(states), np.intp)), 4.0, -4.0)
+
+    exact = ExactPlanner(syn.problem, box).plan(people, alternatives=3)
+    guided = GuidedPlanner(syn.problem, box, informed).plan(people, alternatives=3)
+    assert sum(len(plan.alternatives) for plan in exact) > 10
+    assert [len(plan.alternatives) for plan in guided] == [len(plan.alternatives) for plan in exact]
+
+
+def both_ways() -> tuple[Problem, pd.DataFrame, BlackBox]:
+    """A loan that more income, or less debt, or a little of both, decides."""
+    problem = loans.two_ways()
+    people = pd.DataFrame({"income": [40.0, 30.0], "debt": [20.0, 30.0]}, index=["ann", "bob"])
+    return problem, people, BlackBox(lambda table: ["yes" if i - d >= 30 else "no" for i, d in table.to_numpy()])
+
+
+def test_alternatives_of_each_planner_budget_and_process() -> None:
+    problem, people, box = both_ways()
+    plans = ExactPlanner(problem, box).plan(people, alternatives=3)
+    assert [plan.actions for plan in (plans[0], *plans[0].alternatives)] == [["SAVE=-10"], ["EARN=10"]]
+    spent = ExactPlanner(problem, BlackBox(box.model)).plan(people, alternatives=3, budget=int(plans[0].queries) - 1)
+    assert len(spent[0].alternatives) <= len(plans[0].alternatives)
+    automatic = Recourse(problem, box).recommend(people, alternatives=3)
+    assert [plan.alternatives for plan in automatic] == [plan.alternatives for plan in plans]
+    one = ExactPlanner(problem, box).plan(people, alternatives=1)
+    assert one == ExactPlanner(problem, box).plan(people)
+    assert one[0].related == {}
+    many = pd.concat([people] * 40, ignore_index=True)
+    assert ExactPlanner(problem, box).plan(many, alternatives=2, jobs=2).to_json() == (
+        ExactPlanner(problem, box).plan(many, alternatives=2).to_json()
+    )
+
+
+def test_plans_with_alternatives_survive_files() -> None:
+    problem, people, box = both_ways()
+    plans = ExactPlanner(problem, box).plan(people, alternatives=3)
+    assert Plans.from_json(plans.to_json()).plans == plans.plans
+    frame = plans.to_frame()
+    assert set(frame["related"]) == {"", "alternatives"}
+
+
+def test_invalid_alternatives_are_refused() -> None:
+    problem, people, box = both_ways()
+    planner: Planner = ExactPlanner(problem, box)
+    for wrong in (0, -1, 21, 2.5, "three", True):
+        with pytest.raises(SettingError, match="'alternatives' must be an integer from 1 to 20"):
+            planner.plan(people, alternatives=wrong)  # type: ignore[arg-type]
+    for options in ({"max_ratio": 0.5}, {"min_gain": -1}, {"spread": np.nan}, {"draws": [[0.0]]}, {"draws": [1.0]}):
+        with pytest.raises(SettingError, match="of alternatives must be"):
+            Alternatives(**options)
+    with pytest.raises(SettingError, match="have weights of 3 functions, and the problem has 2"):
+        planner.plan(people, alternatives=Alternatives(draws=np.ones((5, 3))))
+    with pytest.raises(SettingError, match="leave out either 'alternatives' or 'survival'"):
+        planner.plan(people, alternatives=3, survival="high")
+    agent = Agent.new(problem, problem.read(people), NetworkConfig(8, 8), np.random.default_rng(0))
+    with pytest.raises(SettingError, match="planner 'search' finds one plan for each person"):
+        SearchPlanner(problem, box, agent).plan(people, alternatives=3)

@@ -1,0 +1,86 @@
+"""Personal weights: every form means the same, and mistakes are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import loans
+from counterplan import BlackBox, ExactPlanner, SettingError
+from counterplan.personal.weights import read_weight_options, read_weights
+
+PROBLEM = loans.two_ways()
+PEOPLE = pd.DataFrame({"income": [40.0, 30.0], "debt": [20.0, 30.0]}, index=["ann", "bob"])
+ACTIONS = [str(action) for action in PROBLEM.transitions.actions]
+
+
+def read(weights: object) -> dict[str, list[float]]:
+    """Weights of ann and bob, by action."""
+    array = read_weights(PROBLEM, PROBLEM.read(PEOPLE), weights)  # type: ignore[arg-type]
+    return {action: column for action, column in zip(ACTIONS, array.T.tolist(), strict=True) if column != [1.0, 1.0]}
+
+
+def test_every_form_means_the_same() -> None:
+    expected = {"EARN=10": [2.0, 2.0], "EARN=20": [3.0, 3.0]}
+    assert read({"EARN": 2, "EARN=20": 3}) == expected
+    assert read({"EARN=20": np.float32(3), "EARN": np.int64(2)}) == expected, "actions take precedence in any order"
+    assert read({"ann": {"EARN": 2, "EARN=20": 3}, "bob": {"EARN": 2, "EARN=20": 3}}) == expected
+    assert read(pd.DataFrame({"EARN=20": [3, 3], "EARN": [2, 2]}, index=["bob", "ann"])) == expected
+    array = np.ones((2, len(ACTIONS)))
+    array[:, [ACTIONS.index("EARN=10")]], array[:, [ACTIONS.index("EARN=20")]] = 2, 3
+    assert read(array) == expected
+
+
+def test_weights_of_one_person_and_empty_cells() -> None:
+    assert read({"bob": {"SAVE=-10": 0.5}}) == {"SAVE=-10": [1.0, 0.5]}
+    assert read(pd.DataFrame({"EARN": [np.nan, 4]}, index=["ann", "bob"])) == {
+        "EARN=10": [1.0, 4.0],
+        "EARN=20": [1.0, 4.0],
+    }
+    assert read({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"EARM": 2}, "'EARM' is neither a function nor an action; did you mean 'EARN'"),
+        ({"STOP": 2}, "'STOP' is neither a function nor an action"),
+        ({"EARN": 0}, r"numbers from 0\.01 to 100; got 0 for person 'ann' and action EARN=10. Use 'forbid'"),
+        ({"bob": {"EARN": 101}}, "got 101 for person 'bob'"),
+        ({"EARN": np.nan}, "got nan for person 'ann'"),
+        ({"EARN": "2"}, "the weight of EARN must be a number, not '2'"),
+        ({"EARN": True}, "the weight of EARN must be a number, not True"),
+        ({"eve": {"EARN": 2}}, "person 'eve', and there is no such person"),
+        ({"EARN": 2, "bob": {"EARN": 2}}, "either functions and actions to numbers, or people to such mappings"),
+        ({"bob": {"EARM": 2}}, "'weights' of person 'bob': 'EARM' is neither"),
+        (pd.DataFrame({"EARN": [1, 2]}), "one row for each person"),
+        (pd.DataFrame({"EARN": ["a", "b"]}, index=["ann", "bob"]), "'weights' must be numbers"),
+        ("heavy", "must be a mapping from functions or actions to numbers"),
+        ([1.0, 2.0], "To weight by name, pass a mapping"),
+    ],
+)
+def test_mistakes_are_named(weights: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        read(weights)
+
+
+def test_a_weighted_plan_states_both_costs() -> None:
+    box = BlackBox(lambda table: ["yes" if i - d >= 30 else "no" for i, d in table.to_numpy()])
+    plain, weighted = (ExactPlanner(PROBLEM, box).plan(PEOPLE, weights=w)[0] for w in (None, {"SAVE": 10, "EARN": 2}))
+    assert plain.actions == ["SAVE=-10"]
+    assert plain.unweighted_cost == plain.cost
+    assert weighted.actions == ["EARN=10"]
+    assert weighted.cost == 2 * weighted.unweighted_cost
+    assert f"effort {weighted.cost:.1f} with your weights" in str(weighted)
+    assert f"{weighted.unweighted_cost:.1f} without them" in str(weighted)
+    assert "weights" not in str(plain)
+
+
+def test_options_of_the_command_line() -> None:
+    assert read_weight_options(["EARN=2", "SAVE=-10=0.5"]) == {"EARN": 2.0, "SAVE=-10": 0.5}
+    for wrong in ("EARN", "EARN=much", "=2", "EARN=", "EARN=nan"):
+        with pytest.raises(SettingError, match=r"write FUNCTION=NUMBER"):
+            read_weight_options([wrong])
+    with pytest.raises(SettingError, match="EARN has two weights"):
+        read_weight_options(["EARN=2", "EARN=3"])
