@@ -1,9 +1,10 @@
 """Regret after questions about what is hard: `python bench/elicitation.py [BENCHMARK …] [--options 2 3 4]`.
 
 Simulated users answer the questions of `Elicitation`: by default 300, 100 refused, feasible test people of each seed.
-The regret of a plan is its cost under the user's true weights minus that of the exact optimum under these. Figures are
-ratios of mean regrets: 1 is the exact plan for average weights, 0 that for known weights; with the 95 % interval of a
-bootstrap over users. A user for whom no further question would pay keeps the plan.
+The regret of a plan is its cost under the user's true weights minus that of the exact optimum under these, relative to
+that optimum, because the unit of a user's weights is arbitrary. Figures are ratios of mean regrets: 1 is the exact plan
+for average weights, 0 that for known weights; with the 95 % interval of a bootstrap over users. `in cost` are the same
+ratios without dividing by the optimum. A user for whom no further question would pay keeps the plan.
 
 The weights of a user are not drawn from the prior of the elicitation: their logarithms are normal with a standard
 deviation of the user, uniform from 0.4 to 1.2, and with probability 0.3 one function is five times harder. A user
@@ -63,10 +64,11 @@ class User:
 class Record:
     """What happened to one user."""
 
+    optimum: float
     average: float
-    """Regret of the exact plan for average weights."""
+    """Regret, in cost, of the exact plan for average weights."""
     regret: list[float] = field(default_factory=list)
-    """Regret of the plan after 0 to 10 questions."""
+    """Regret, in cost, of the plan after 0 to 10 questions."""
     questions: int = 0
     queries: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -87,7 +89,7 @@ def ask(benchmark: Benchmark, recourse: Recourse, people: Refused, number: int, 
     weights = true_weights(problem, np.random.default_rng([benchmark.seed, number]))
     optimum = exact.plan(person, refused=True, weights=weights)[0].cost
     user = User(weights, optimum, how.noise, np.random.default_rng([benchmark.seed, number, 1]))
-    record = Record(user.cost(exact.plan(person, refused=True)[0]) - optimum)
+    record = Record(optimum, user.cost(exact.plan(person, refused=True)[0]) - optimum)
     box = BlackBox(benchmark.model)
     fresh = Recourse(problem, box, surrogate=recourse.surrogate_)
     elicitation = Elicitation(
@@ -109,9 +111,10 @@ def ask(benchmark: Benchmark, recourse: Recourse, people: Refused, number: int, 
     return record
 
 
-def relative(records: list[Record], after: int) -> str:
+def ratio(records: list[Record], after: int, *, in_cost: bool = False) -> str:
     """The ratio of mean regrets, and its interval."""
     pairs = np.array([(record.regret[after], record.average) for record in records])
+    pairs /= 1.0 if in_cost else np.array([[record.optimum] for record in records])
     drawn = np.random.default_rng(0).integers(len(pairs), size=(RESAMPLES, len(pairs)))
     sums = pairs[drawn].sum(axis=1)
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
@@ -119,11 +122,12 @@ def relative(records: list[Record], after: int) -> str:
 
 
 def report(label: str, records: list[Record]) -> None:
-    regrets = "  ".join(f"{after}: {relative(records, after)}" for after in AFTER)
+    regrets = "  ".join(f"{after}: {ratio(records, after)}" for after in AFTER)
+    in_cost = "  ".join(f"{after}: {ratio(records, after, in_cost=True)}" for after in AFTER[-2:])
     asked = sum(record.questions for record in records)
     seconds = np.concatenate([record.seconds for record in records if record.seconds])
     queries = sum(record.queries for record in records) / asked
-    print(f"{label} regret after {regrets}")
+    print(f"{label} regret after {regrets}; in cost {in_cost}")
     print(
         f"{label} {asked / len(records):.1f} questions asked, {queries:.1f} queries a question, "
         f"{seconds.mean():.3f} CPU s a question (95 %: {np.quantile(seconds, 0.95):.3f})",

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ways
 from counterplan import Elicitation, ExactPlanner, Problem, Question, Recourse, Status
 from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
+from personal import ways
 
 Move = int | str | None
 """An answer, or something that cannot be done."""
@@ -61,7 +61,8 @@ def test_a_question_compares_confirmed_plans() -> None:
 
 @given(moves)
 def test_what_cannot_be_done_is_never_shown_again(sequence: list[Move]) -> None:
-    elicitation, cannot = ways.elicitation(), set()
+    cannot: set[str] = set()
+    elicitation = ways.elicitation()
     for move in [*sequence, *[0] * 10]:
         question = make(elicitation, move)
         for option in () if question is None else question.options:
@@ -76,7 +77,8 @@ def test_what_cannot_be_done_is_never_shown_again(sequence: list[Move]) -> None:
 
 @given(moves)
 def test_no_question_is_asked_twice(sequence: list[Move]) -> None:
-    elicitation, compared = ways.elicitation(options=2), []
+    compared: list[set[tuple[str, ...]]] = []
+    elicitation = ways.elicitation(options=2)
     for move in sequence:
         question = elicitation.question()
         if question is not None:

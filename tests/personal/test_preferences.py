@@ -60,7 +60,7 @@ def test_the_same_choices_give_the_same_particles(question: tuple[np.ndarray, in
         for answer in (choice, None, choice):
             preferences.observe(options, answer)
         found.append(preferences.weights)
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
     assert np.isfinite(found[0]).all()
     assert (found[0] > 0).all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from counterplan.errors import SettingError
 from counterplan.inputs import resolve
 from counterplan.personal.elicitation import Elicitation
 from counterplan.personal.question import Question
-from counterplan.plans import Plans, Status
+from counterplan.plans import Plan, Plans, Status
 from counterplan.problem.values import did_you_mean
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable
@@ -68,14 +69,17 @@ class _Conversation:
 
     def __init__(self, recourse: Recourse, elicitation: Elicitation, target: Path | None) -> None:
         self.recourse, self.elicitation, self.target = recourse, elicitation, target
+        self.ended = False
+        """Whether the input is at its end."""
 
     def run(self) -> None:
         """Ask until no question pays or the person ends it; show the plan, unless the person only leaves."""
         self._greet()
         try:
-            finished = self._ask()
-            if finished:
+            while finished := self._ask():
                 self._conclude()
+                if not self._rule_out_steps():
+                    break
         except KeyboardInterrupt:
             echo()
             self._say_where(finished=False)
@@ -84,17 +88,15 @@ class _Conversation:
 
     def _greet(self) -> None:
         known = self.elicitation.answers
-        if known:
-            echo(f"Person {self.elicitation.person}, continued after {count(known, 'answer')}.\n")
-        else:
-            echo(f"Person {self.elicitation.person}.\n")
+        continued = f", continued after {count(known, 'answer')}" if known else ""
+        echo(f"Person {self.elicitation.person}{continued}.\n")
 
     def _ask(self) -> bool:
         """Ask; False if the person leaves without wanting to see the plan."""
         while (question := self.elicitation.question()) is not None:
             echo(f"{question}\n\n{_help(question)}")
             while True:
-                line = _read_line()
+                line = self._read_line()
                 if line is None or line in ("d", "done"):
                     echo()
                     return True
@@ -114,35 +116,58 @@ class _Conversation:
         elif word in ("n", "same") and not rest:
             self.elicitation.answer(None)
         elif word in ("c", "cannot"):
-            name = self._function(question, rest.strip())
-            if name is None:
-                return False
-            self.elicitation.cannot(name)
-            echo(f"No plan has {name} from now on.")
+            return self._rule_out(rest.strip(), question.options)
         else:
             echo(_help(question))
             return False
         return True
 
-    def _function(self, question: Question, text: str) -> str | None:
-        """The function or action that a text names, by any part of its name; None, after a message, if none does."""
+    def _rule_out_steps(self) -> bool:
+        """After the plan: whether the person cannot do one of its steps, so that there is more to ask."""
+        plan = self.elicitation.plan()
+        while not self.ended and plan.steps:
+            echo("\nEnter: that is fine   c NAME: I cannot do that")
+            line = self._read_line()
+            if not line or line in ("d", "done", "q", "quit"):
+                return False
+            word, _, rest = line.partition(" ")
+            if word in ("c", "cannot") and self._rule_out(rest.strip(), [plan]):
+                self._save()
+                echo()
+                return True
+        return False
+
+    def _rule_out(self, text: str, plans: Sequence[Plan]) -> bool:
+        """Rule out the function or action that a text names, by any part of its name; False if it names none."""
         transitions = self.elicitation.problem.transitions
         functions = [function.name for function in transitions.functions]
         actions = [str(action) for action in transitions.actions[:-1]]
-        shown = list(dict.fromkeys(step.function for option in question.options for step in option.steps))
+        shown = list(dict.fromkeys(step.function for plan in plans for step in plan.steps))
         wanted = text.casefold()
-        for names in (functions, actions):
-            exact = [name for name in names if name.casefold() == wanted]
-            if exact:
-                return exact[0]
+        found = [name for name in (*functions, *actions) if name.casefold() == wanted]
         for names in (shown, functions):
             similar = [name for name in names if wanted and wanted in name.casefold()]
-            if len(similar) == 1:
-                return similar[0]
-        hint = did_you_mean(text, [*functions, *actions]) if text else ""
-        unknown = f"There is no step {text}{hint or '.'} " if text else ""
-        echo(f"{unknown}What can you not do? Write c and one of these: {', '.join(shown)}")
-        return None
+            found += similar if len(similar) == 1 else []
+        if not found:
+            hint = did_you_mean(text, [*functions, *actions]) or "."
+            unknown = f"There is no step {text}{hint} " if text else ""
+            echo(f"{unknown}What can you not do? Write c and one of these: {', '.join(shown)}")
+            return False
+        self.elicitation.cannot(found[0])
+        echo(f"No plan has {found[0]} from now on.")
+        return True
+
+    def _read_line(self) -> str | None:
+        """The next line of the input, without spaces around it; None at its end."""
+        if sys.stdin is None:
+            self.ended = True
+            return None
+        if sys.stdin.isatty() and sys.stdout is not None:
+            sys.stdout.write("> ")
+            sys.stdout.flush()
+        line = sys.stdin.readline(_LONGEST_LINE)
+        self.ended = not line
+        return line.strip() if line else None
 
     def _save(self) -> None:
         if self.target is not None:
@@ -176,14 +201,3 @@ def _help(question: Question) -> str:
         f"{', '.join(numbers)} or {last}: this one   n: no difference   c NAME: I cannot do that   "
         "d: show me the plan   q: quit"
     )
-
-
-def _read_line() -> str | None:
-    """The next line of the input, without spaces around it; None at its end."""
-    if sys.stdin is None:
-        return None
-    if sys.stdin.isatty():
-        sys.stdout.write("> ")
-        sys.stdout.flush()
-    line = sys.stdin.readline(_LONGEST_LINE)
-    return line.strip() if line else None

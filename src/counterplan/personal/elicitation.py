@@ -35,8 +35,6 @@ from counterplan.storage.json_files import MAX_SEED
 
 DRAWS = 256
 """Particles by which options are chosen."""
-QUERIES_AROUND = 300
-"""Most queries for a plan without a function that all alternatives have."""
 _TINY = 1e-12
 
 
@@ -50,7 +48,6 @@ class PersonalPlanner(Protocol):
         forbid: list[str],
         weights: Mapping[str, float],
         alternatives: Alternatives | None = None,
-        budget: int | None = None,
     ) -> Plans:
         """See `Planner.plan`."""
 
@@ -139,10 +136,11 @@ class Elicitation:
         self._functions = [function.name for function in self.problem.transitions.functions]
         self._preferences = Preferences(len(self._functions), self.choice_model, seed)
         self._cannot: list[str] = []
-        self._necessary: list[str] = []
-        """Functions without which no plan was found."""
         self._answers: list[AnsweredQuestion] = []
-        self._invalidate()
+        self._question: Question | None = None
+        self._asked = False
+        """Whether the next question was planned, be it None."""
+        self._plan: Plan | None = None
 
     @property
     def person(self) -> int | str:
@@ -242,7 +240,6 @@ class Elicitation:
         self.problem.allowed([name])
         if name not in self._cannot:
             self._cannot.append(name)
-            self._necessary = []
             self._invalidate()
 
     def plan(self) -> Plan:
@@ -285,7 +282,6 @@ class Elicitation:
             planner=self._planner_name,
             choice_model=self.choice_model,
             cannot=tuple(self._cannot),
-            necessary=tuple(self._necessary),
             answers=tuple(self._answers),
             **person_data(self._person),
         )
@@ -326,7 +322,7 @@ class Elicitation:
             min_gain=saved.min_gain,
             choice_model=saved.choice_model,
         )
-        elicitation._cannot, elicitation._necessary = list(saved.cannot), list(saved.necessary)
+        elicitation._cannot = list(saved.cannot)
         for answer in saved.answers:
             elicitation._record(answer)
         return elicitation
@@ -337,9 +333,7 @@ class Elicitation:
 
     def _invalidate(self) -> None:
         """Discard the question and the plan, which depend on the answers."""
-        self._question: Question | None = None
-        self._asked = False
-        self._plan: Plan | None = None
+        self._question, self._asked, self._plan = None, False, None
 
     def _record(self, answer: AnsweredQuestion) -> None:
         self._answers.append(answer)
@@ -396,28 +390,7 @@ class Elicitation:
         if plan.status is not Status.FOUND:
             return []
         ways = [replace(plan, related={}), *plan.related.get("alternatives", ())]
-        return self._with_ways_around([way for way in ways if way.verified], weights)
-
-    def _with_ways_around(self, ways: list[Plan], weights: dict[str, float]) -> list[Plan]:
-        """The ways and, for each function that all of them have, the cheapest plan without it.
-
-        Alternatives cost a limited multiple of the plan and take few queries; a person may find one function harder
-        than that. The search without a function that is necessary is not repeated.
-        """
-        common = [
-            name for name in self._functions if all(name in {step.function for step in way.steps} for way in ways)
-        ]
-        for name in common if ways else ():
-            if name in self._necessary or any(name not in {step.function for step in way.steps} for way in ways):
-                continue
-            around = self._planner.plan(
-                self._person, forbid=[*self._cannot, name], weights=weights, budget=QUERIES_AROUND
-            )[0]
-            if around.status is Status.FOUND and around.verified:
-                ways.append(around)
-            else:
-                self._necessary.append(name)
-        return ways
+        return [way for way in ways if way.verified]
 
 
 def _one_person(problem: Problem, person: PeopleTable | People | pd.Series[Any]) -> People:

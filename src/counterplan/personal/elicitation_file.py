@@ -69,8 +69,6 @@ class SavedElicitation:
     planner: _Text | None
     choice_model: ChoiceModel
     cannot: Annotated[tuple[_Text, ...], Field(max_length=10_000)] = ()
-    necessary: Annotated[tuple[_Text, ...], Field(max_length=10_000)] = ()
-    """Functions without which no plan was found."""
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)] = field(default=())
 
 

@@ -36,10 +36,8 @@ def learned_text(problem: Problem, weights: pd.DataFrame) -> list[str]:
     order = np.argsort(-np.abs(np.log(clear["mean"].to_numpy())), kind="stable")
     rows = clear.iloc[order[:MOST]]
     names = _in_words(problem)
-    return [
-        _sentence(names[str(name)], row.mean, row.low, row.high)
-        for name, row in zip(rows.index, rows.rename(columns=str).itertuples(index=False, name="Row"), strict=True)
-    ]
+    numbers = rows[["mean", "low", "high"]].to_numpy(float).tolist()
+    return [_sentence(names[str(name)], *row) for name, row in zip(rows.index, numbers, strict=True)]
 
 
 def _in_words(problem: Problem) -> dict[str, str]:
