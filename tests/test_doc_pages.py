@@ -31,6 +31,7 @@ PAGES = (
     "adding-a-benchmark.md",
     "several-outcomes.md",
     "plans-that-last.md",
+    "personal-plans.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
