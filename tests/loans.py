@@ -49,24 +49,26 @@ def slow(people):
 """
 
 
+TWO_WAYS = {
+    "counterplan": 1,
+    "name": "ways",
+    "outcome": {"column": "decision", "values": ["yes", "no"], "favourable": "yes"},
+    "max_actions": 3,
+    "features": {
+        "income": {"kind": "number", "bins": "auto", "minimum": 0},
+        "debt": {"kind": "number", "bins": "auto", "minimum": 0},
+    },
+    "functions": {
+        "EARN": {"add": "income", "arguments": [10, 20], "cost": {"base": [4, 7]}},
+        "SAVE": {"add": "debt", "arguments": [-10, -20], "cost": {"base": [3, 8]}},
+    },
+}
+"""A loan that more income and less debt decide: `income - debt` at least 30."""
+
+
 def two_ways() -> Problem:
-    """A loan that more income and less debt decide: `income - debt` at least 30."""
-    return Problem.from_dict(
-        {
-            "counterplan": 1,
-            "name": "ways",
-            "outcome": {"column": "decision", "values": ["yes", "no"], "favourable": "yes"},
-            "max_actions": 3,
-            "features": {
-                "income": {"kind": "number", "bins": "auto", "minimum": 0},
-                "debt": {"kind": "number", "bins": "auto", "minimum": 0},
-            },
-            "functions": {
-                "EARN": {"add": "income", "arguments": [10, 20], "cost": {"base": [4, 7]}},
-                "SAVE": {"add": "debt", "arguments": [-10, -20], "cost": {"base": [3, 8]}},
-            },
-        }
-    )
+    """The problem `TWO_WAYS`."""
+    return Problem.from_dict(TWO_WAYS)
 
 
 class Ran(NamedTuple):

@@ -24,6 +24,7 @@ pytest.importorskip("jax")
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = (
+    "problem-files.md",
     "causal-graph.md",
     "card.md",
     "reading-a-program.md",

@@ -83,7 +83,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "targets": {"parts", "values"},
         "transitions": {"parts"},
         "outcomes": {"parts", "transitions", "values"},
-        "causal_graph": {"binding", "checker", "parts", "schema", "source", "values"},
+        "causal_graph": {"binding", "checker", "limits", "parts", "schema", "source", "values"},
         "encoding": {"parts", "transitions"},
         "dtypes": {"values"},
         "intake": set(),

@@ -38,7 +38,20 @@ def benchmark(name: str) -> Problem:
 
 # Problems
 
-_NAMES = ["age", "income", "job", "marital-status", "hours per week", "größe", "base", "in", "true", "x1", "Debt"]
+_NAMES = [
+    "age",
+    "income",
+    "job",
+    "marital-status",
+    "hours per week",
+    "größe",
+    "base",
+    "before",
+    "in",
+    "true",
+    "x1",
+    "Debt",
+]
 _TEXTS = ["red", "o'clock", "a b", "007", "no", "NA", "?", "1.5", 'say "so"', "back\\slash", "über", "None", "7"]
 _EFFORTS = [0, 0, 0.5, 1, 1, 2, 2.5, 3, 5, 10]
 _SCALES = [0, 0.25, 0.5, 0.7, 1, 1.5, 2]
@@ -49,8 +62,10 @@ def random_problem(seed: int | Random) -> dict[str, Any]:
     random = Random(seed) if isinstance(seed, int) else seed
     names = random.sample(_NAMES, random.randint(2, 5))
     features = {name: _feature(random) for name in names}
-    causes = _causes(random, features)
+    order = random.sample(names, len(names))
+    causes = _causes(random, features, order)
     functions = {f"DO_{i}": _function(random, features) for i in range(random.randint(1, 4))}
+    _accumulate(random, features, functions, causes, order)
     problem = {
         "counterplan": 1,
         "name": "random",
@@ -227,8 +242,7 @@ def _when(random: Random, features: dict[str, Any], name: str, adds: bool) -> st
     return _Grammar(random, features, name, adds).condition(random.choice([0, 1, 1, 2]))
 
 
-def _causes(random: Random, features: dict[str, Any]) -> list[dict[str, Any]]:
-    order = random.sample(list(features), len(features))
+def _causes(random: Random, features: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
     pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
     edges = random.sample(pairs, random.randint(0, min(4, len(pairs))))
     setting: dict[str, str] = {}
@@ -277,6 +291,43 @@ def _consequence(
     names = {source, target, random.choice(earlier)}
     grammar = _Grammar(random, {name: spec for name, spec in features.items() if name in names})
     return {"formula": grammar.number(random.choice([0, 1, 2]))}
+
+
+def _accumulate(
+    random: Random,
+    features: dict[str, Any],
+    functions: dict[str, Any],
+    causes: list[dict[str, Any]],
+    order: list[str],
+) -> None:
+    """Let some formulas use values before the action and, if functions with numbers alone trigger them, `argument`."""
+    free = {name for name, spec in features.items() if _is_number(spec)}
+    free -= {cause["to"] for cause in causes if _sets(cause)}
+    added = [spec["add"] for spec in functions.values() if "add" in spec]
+    pairs = [(a, b) for a in added for b in sorted(free) if order.index(a) < order.index(b)]
+    if pairs and random.random() < 0.6:
+        source, target = random.choice(pairs)
+        found = [cause for cause in causes if (cause["from"], cause["to"]) == (source, target)]
+        causes += [] if found else [{"from": source, "to": target}]
+        (found or causes)[-1]["formula"] = _quoted(random.choice([source, target]))
+    for cause in causes:
+        if "formula" not in cause or random.random() < 0.3:
+            continue
+        sources = {cause["from"]}  # and all that it follows from
+        for _ in causes:
+            sources |= {one["from"] for one in causes if one["to"] in sources and _sets(one)}
+        targets = [spec.get("set", spec.get("add")) for spec in functions.values()]
+        numeric = all(_is_number(features[target]) for target in targets if target in sources)
+        grammar = _Grammar(random, {})
+        grammar.names = {f"before({_quoted(name)})": features[name] for name in random.sample(list(features), 2)}
+        grammar.names |= {"argument": {"kind": "number"}} if numeric else {}
+        own = random.choice([_quoted(cause["to"]), f"before({_quoted(cause['to'])})", cause["formula"]])
+        more = "argument" if numeric and random.random() < 0.5 else grammar.number(1)
+        cause["formula"] = f"{own} {random.choice(['+', '+', '-', '*'])} {more}"
+
+
+def _sets(cause: dict[str, Any]) -> bool:
+    return "table" in cause or "formula" in cause
 
 
 def _quoted(name: str) -> str:

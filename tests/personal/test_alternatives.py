@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import loans
 import worlds
 from counterplan import (
     BlackBox,
+    CardPlanner,
     ExactPlanner,
     GuidedPlanner,
     Plan,
@@ -28,7 +30,9 @@ from counterplan import (
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.personal.alternatives import Alternatives
 from counterplan.problem import People
+from counterplan.scorecard import CardFeature, Scorecard
 from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.search.schedule import schedule
 from counterplan.surrogate.acquisition import GuideSettings
 from planners.brute_force import DECIMALS, indices
 
@@ -59,13 +63,17 @@ def cheapest_plans(problem: Problem, people: People, row: int, box: BlackBox, we
     return [found[2] for (_, found), answer in zip(ends, favourable, strict=True) if answer]
 
 
-def by_function(problem: Problem, state: np.ndarray, plans: list[list[int]], weights: np.ndarray) -> np.ndarray:
-    """Costs [n, G] of plans by function."""
+def by_function(
+    problem: Problem, state: np.ndarray, plans: list[list[int]], weights: np.ndarray, time_cost: float
+) -> np.ndarray:
+    """Costs [n, G + 1] of plans by function, and that of their time."""
     actions = np.full((len(plans), problem.max_actions), NO_ACTION, np.intp)
     for row, plan in enumerate(plans):
         actions[row, : len(plan)] = plan
     tiled = np.repeat(weights[None], len(plans), axis=0)
-    return costs_by_function(problem.transitions, np.repeat(state[None], len(plans), axis=0), actions, tiled)
+    starts = np.repeat(state[None], len(plans), axis=0)
+    costs = costs_by_function(problem.transitions, starts, actions, tiled)
+    return np.column_stack([costs, time_cost * schedule(problem.transitions, starts, actions).makespan])
 
 
 def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen: Alternatives, box: BlackBox) -> None:
@@ -78,15 +86,16 @@ def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen:
         for step in other.steps:
             weights[[one.function == step.function for one in problem.transitions.actions]] = step.weight
     candidates = cheapest_plans(problem, people, row, box, weights)
-    costs = by_function(problem, people.states[row], candidates, weights)
+    time_cost = chosen.time_value * plan.cost / plan.duration if plan.duration else 0.0
+    costs = by_function(problem, people.states[row], candidates, weights, time_cost)
     draws = chosen.weights(len(problem.transitions.functions))
-    own = by_function(problem, people.states[row], [indices(problem, plan)], weights)[0]
-    least, first = draws @ own, own.sum()
+    own = by_function(problem, people.states[row], [indices(problem, plan)], weights, time_cost)[0]
+    least, first = draws @ own, own[:-1].sum()
     used = [{step.function for step in plan.steps}]
     functions = [{problem.transitions.actions[action].function for action in actions} for actions in candidates]
     for number in range(chosen.count):
         gain = np.maximum(least - costs @ draws.T, 0).mean(axis=1)
-        within = (costs.sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
+        within = (costs[:, :-1].sum(axis=1) <= chosen.max_ratio * first + 1e-6) & np.array(
             [one not in used for one in functions]
         )
         best = float(gain[within].max(initial=0.0))
@@ -94,7 +103,7 @@ def check_choice(problem: Problem, people: People, row: int, plan: Plan, chosen:
             assert number == chosen.count - 1 or best < chosen.min_gain * first + 1e-6
             return
         other = plan.alternatives[number]
-        own = by_function(problem, people.states[row], [indices(problem, other)], weights)[0]
+        own = by_function(problem, people.states[row], [indices(problem, other)], weights, time_cost)[0]
         assert np.maximum(least - draws @ own, 0).mean() == pytest.approx(best, abs=1e-5)
         assert best >= chosen.min_gain * first - 1e-6
         least = np.minimum(least, draws @ own)
@@ -179,7 +188,9 @@ def test_alternatives_of_each_planner_budget_and_process() -> None:
     spent = ExactPlanner(problem, BlackBox(box.model)).plan(people, alternatives=3, budget=int(plans[0].queries) - 1)
     assert len(spent[0].alternatives) <= len(plans[0].alternatives)
     automatic = Recourse(problem, box).recommend(people, alternatives=3)
-    assert [plan.alternatives for plan in automatic] == [plan.alternatives for plan in plans]
+    assert [[one.actions for one in plan.alternatives] for plan in automatic] == (
+        [[one.actions for one in plan.alternatives] for plan in plans]
+    )
     one = ExactPlanner(problem, box).plan(people, alternatives=1)
     assert one == ExactPlanner(problem, box).plan(people)
     assert one[0].related == {}
@@ -189,12 +200,33 @@ def test_alternatives_of_each_planner_budget_and_process() -> None:
     )
 
 
-def test_plans_with_alternatives_survive_files() -> None:
+@pytest.mark.parametrize("weights", [None, {"EARN": 2}])
+def test_plans_with_alternatives_survive_files(weights: dict[str, float] | None, tmp_path: Path) -> None:
     problem, people, box = both_ways()
-    plans = ExactPlanner(problem, box).plan(people, alternatives=3)
+    plans = ExactPlanner(problem, box).plan(people, weights=weights, alternatives=3)
     assert Plans.from_json(plans.to_json()).plans == plans.plans
+    plans.save(tmp_path / "plans.parquet")
+    assert Plans.load(tmp_path / "plans.parquet").plans == plans.plans
     frame = plans.to_frame()
     assert set(frame["related"]) == {"", "alternatives"}
+    assert ("unweighted_cost" in frame) == (weights is not None)
+    if weights is not None:
+        totals = frame.drop_duplicates(["person", "related", "related_number"])["unweighted_cost"].tolist()
+        assert totals == [one.unweighted_cost for plan in plans for one in (plan, *plan.alternatives)]
+
+
+def test_a_card_has_alternatives_with_and_without_queries() -> None:
+    problem, people, box = both_ways()
+    features = (CardFeature(0, (50.0, 60.0), (0, 10, 20)), CardFeature(1, (10.0, 20.0), (20, 10, 0)))
+    card = Scorecard(problem, features, needed=20, slope=0.6, shift=-10.0)
+    unverified = CardPlanner(problem, None, card, queries=0).plan(people.head(1), refused=True, alternatives=3)[0]
+    assert unverified.alternatives
+    assert not any(plan.verified for plan in unverified.alternatives)
+    ends = [plan.steps[-1].after for plan in (unverified, *unverified.alternatives)]
+    assert (card.points(problem.read(pd.DataFrame(ends)).states) >= card.needed).all()
+    verified = CardPlanner(problem, box, card).plan(people, alternatives=3)
+    check_facts(problem, verified, box)
+    assert any(plan.alternatives for plan in verified)
 
 
 def test_invalid_alternatives_are_refused() -> None:

@@ -27,6 +27,15 @@ def rounded(number: float) -> float:
     return round(number, 9) if abs(number) < 9_000_000 else number
 
 
+def named_now(node: Node) -> set[str]:
+    """The features of a formula, but not those in `before(…)`."""
+    if node.op == "before":
+        return set()
+    if node.op == "name":
+        return {node.args[0]}
+    return set().union(*(named_now(arg) for arg in node.args if isinstance(arg, Node)))
+
+
 class World:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.features: dict[str, Any] = data["features"]
@@ -113,11 +122,11 @@ class World:
         for feature in self.order:
             for cause in self.causes:
                 if cause["to"] == feature and after[cause["from"]] != state[cause["from"]]:
-                    self.follow(cause, after)
+                    self.follow(cause, after, state, argument)
         return after
 
-    def follow(self, cause: Any, state: State) -> None:
-        """Set what follows from a cause that has changed."""
+    def follow(self, cause: Any, state: State, before: State, argument: Any) -> None:
+        """Set what follows from a cause that an action with `argument` has changed."""
         target = cause["to"]
         if cause.get("table") is not None:
             table = {text_of(key): native for key, native in cause["table"].items()}
@@ -125,7 +134,7 @@ class World:
                 native = table[state[cause["from"]]]
                 state[target] = float(native) if self.is_number(target) else text_of(native)
         elif cause.get("formula") is not None:
-            number = Evaluation(self, state).of(self.tree(cause["formula"]))
+            number = Evaluation(self, state, None, argument, before).of(self.tree(cause["formula"]))
             if number is not None:
                 number = float(round(number)) if self.features[target].get("integer") else rounded(number)
             state[target] = number
@@ -139,7 +148,7 @@ class World:
                 return
             for cause in self.causes:
                 if cause["to"] == feature:
-                    names = self.tree(cause["formula"]).names() if cause.get("formula") is not None else set()
+                    names = named_now(self.tree(cause["formula"])) if cause.get("formula") is not None else set()
                     for parent in {cause["from"], *names} - {feature}:
                         visit(parent)
             order.append(feature)
@@ -157,11 +166,14 @@ class World:
 class Evaluation:
     """The value of an expression for one person: None stands for missing, and nothing is vectorised."""
 
-    def __init__(self, world: World, state: State, function: str | None = None, argument: Any = None) -> None:
-        self.world, self.state, self.function, self.argument = world, state, function, argument
+    def __init__(
+        self, world: World, state: State, function: str | None = None, argument: Any = None, before: State | None = None
+    ) -> None:
+        self.world, self.state, self.function, self.argument, self.before = world, state, function, argument, before
 
     def feature(self, node: Node) -> str | None:
         """The category whose values a node speaks of."""
+        node = node.args[0] if node.op == "before" else node
         name = node.args[0] if node.op == "name" else None
         if node.op == "argument" and self.function is not None:
             name = self.world.target(self.function)
@@ -177,6 +189,9 @@ class Evaluation:
             return args[0]
         if op == "name":
             return self.state[args[0]]
+        if op == "before":
+            assert self.before is not None
+            return self.before[args[0].args[0]]
         if op == "argument":
             return self.argument
         if op in ("true", "false"):

@@ -156,7 +156,7 @@ def test_a_formula_gives_a_number():
         ("rank(age) > 0", PLAIN, "rank(…) takes an ordered feature or its argument", 0),
         ("missing(age + 1)", PLAIN, "missing(…) takes the name of a feature", 0),
         ("missing('a')", PLAIN, "missing(…) takes the name of a feature", 0),
-        ("argument > 1", PLAIN, "there is no 'argument' here: it belongs to the functions", 0),
+        ("argument > 1", PLAIN, "there is no 'argument' here: it belongs to functions and formulas", 0),
         ("base(job) > 1", PLAIN, "base(…) needs a function that sets a category and has a base for each", 0),
         ("base(argument) > 1", ADDS, "base(…) needs a function that sets a category and has a base for each", 0),
         ("base(sex) > 1", SETS_JOB, "base(…) takes 'argument' or the feature that the function sets", 0),
@@ -226,6 +226,10 @@ def test_conditions_mean_on_arrays_what_they_mean_for_one_person(data):
                 assert result[row, i] == naive.of(function.when.tree), (str(function.when), state, native)
     for cause in problem.transitions.causes:
         if cause.formula is not None:
-            numbers = np.broadcast_to(cause.formula(states), len(states))
-            naive_numbers = [Evaluation(world, world.state(state)).of(cause.formula.tree) for state in states]
+            before, argument = states[::-1], np.arange(-1.0, len(states) - 1)
+            numbers = np.broadcast_to(cause.formula(states, argument, before), len(states))
+            naive_numbers = [
+                Evaluation(world, world.state(now), None, number, world.state(earlier)).of(cause.formula.tree)
+                for now, number, earlier in zip(states, argument, before, strict=True)
+            ]
             np.testing.assert_array_equal(numbers, np.array(naive_numbers, float))

@@ -29,6 +29,7 @@ from counterplan.program.model_card_text import card_text
 from counterplan.program.wording import NOTHING_HELPS
 from program import programs
 from program.random_programs import random_program
+from waiting import waiting
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
 
@@ -130,6 +131,17 @@ def test_python_agrees_in_every_world(seed: int) -> None:
     assert [answered(recommend(row)) for row in rows(problem, people)] == expected(program, people)
     ET.fromstring(to_svg(program))
     assert to_html(program).count("<script") == 2
+
+
+def test_python_agrees_on_consequences_with_the_amount() -> None:
+    problem, found = waiting(), 0
+    for seed in range(3):
+        program, people = random_program(problem, seed, depth=3, stops=0.4), worlds.random_people(problem, seed, 60)
+        recommend = module_of(program).recommend
+        wanted = expected(program, people)
+        assert [answered(recommend(row)) for row in rows(problem, people)] == wanted
+        found += sum(status == "found" for status, *_ in wanted)
+    assert found > 30
 
 
 def test_nothing_to_do() -> None:

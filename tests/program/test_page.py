@@ -20,6 +20,7 @@ from counterplan.program.export.html import program_part
 from program import programs
 from program.random_programs import random_program
 from program.test_export import answered, expected, hostile, some_forbidden, wishes
+from waiting import waiting
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test the page")
 pytestmark = browsing.needs_chromium
@@ -78,6 +79,14 @@ def test_script_agrees_in_many_worlds(opened: Open) -> None:
         people = worlds.random_people(problem, seed, 10)
         page.evaluate(LOAD, page_data([program_part(program)]))
         assert ask(page, problem.read(people).states, [])[0] == expected(program, people), f"world {seed}"
+
+
+def test_script_agrees_on_consequences_with_the_amount(opened: Open) -> None:
+    problem = waiting()
+    program, people = random_program(problem, 1, depth=3, stops=0.4), worlds.random_people(problem, 1, 60)
+    plans, _ = ask(opened(program), problem.read(people).states, [])
+    assert plans == expected(program, people)
+    assert sum(status == "found" for status, *_ in plans) > 10
 
 
 def test_plan_switch_and_no_plan(opened: Open) -> None:

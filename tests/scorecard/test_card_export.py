@@ -22,6 +22,7 @@ from counterplan.scorecard.export import FORMATS, export, to_python, to_svg
 from scorecard.cards import fitted, random_card
 from scorecard.planning import best_plans, exported_plans, module_of, wishes
 from scorecard.test_scorecard import CARD, PEOPLE
+from waiting import waiting
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\n\\`${1}]]>-->"
 
@@ -52,6 +53,15 @@ def test_the_module_plans_as_exact_search_does_in_every_world(seed: int) -> None
     assert exported_plans(card, people) == best_plans(card, people)
     forbid, weights = wishes(problem, 6, seed)
     assert exported_plans(card, people, forbid, weights) == best_plans(card, people, forbid, weights)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_module_plans_with_consequences_with_the_amount(seed: int) -> None:
+    problem = waiting()
+    card, people = random_card(problem, seed), problem.read(worlds.random_people(problem, seed, 12))
+    plans = exported_plans(card, people)
+    assert plans == best_plans(card, people)
+    assert any(status == "found" for status, *_ in plans)
 
 
 def test_the_module_says_what_is_wrong() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grades
+import waiting
 import worlds
 from counterplan import People, Problem, SettingError, benchmarks
 from counterplan.survival.estimator import SurvivalEstimator
@@ -81,6 +82,31 @@ def test_missing_values_stay_and_formulas_keep_within_bounds() -> None:
     start = np.array([[1000.0, 1, 2000, 0.8, 0]])
     variant = noise.shortfalls(LOAN, start, rich)[2, 0]
     assert (variant[0], variant[3]) == (1750, 0.8), "2000 / 1750 is more than the maximum"
+
+
+def test_what_follows_from_an_amount_falls_short_with_it() -> None:
+    problem = waiting.waiting()
+    start = problem.read(waiting.PEOPLE.head(1)).states
+    actions = [str(action) for action in problem.transitions.actions]
+    end = start
+    for action in ("WAIT=12", "OPEN_ACCOUNTS=2", "WAIT=12"):
+        end = problem.transitions.apply(end, np.array([actions.index(action)]))
+    variants = ExecutionNoise.read(problem, {"WAIT": 0.5}).shortfalls(problem, start, end)
+    ends = [problem.describe(variant[0]) for variant in variants]
+    assert [one["months_waited"] for one in ends] == [24, 18, 12]
+    assert [one["account_age"] for one in ends] == [54, 48, 42]
+    assert [one["job_tenure"] for one in ends] == [38, 32, 26]
+    assert [one["accounts"] for one in ends] == [3, 3, 3]
+
+
+def test_formulas_that_read_their_own_target_are_not_applied_again() -> None:
+    causes = [{"from": "income", "to": "debt", "formula": "debt - income / 10"}]
+    problem = Problem.from_dict(LOAN.to_dict() | {"causes": causes})
+    start = np.array([[1000.0, 1, 600, 0.6, 0]])
+    end = problem.transitions.apply(start, np.array([1]))
+    assert end[0, 2] == 400
+    variants = ExecutionNoise.read(problem, {"EARN": 0.1}).shortfalls(problem, start, end)
+    assert variants[:, 0, [0, 2]].tolist() == [[2000, 400], [1950, 405], [1900, 410]]
 
 
 @given(st.data())

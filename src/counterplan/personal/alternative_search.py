@@ -18,6 +18,7 @@ from counterplan.personal.alternatives import Alternatives
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.frontier import Frontier, Labels
 from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.search.schedule import schedule
 
 Query = Callable[[Floats, Ints], tuple[Bools, Bools]]
 """Answers [n] about states [n, F] of the people `rows` [n], and which of them are known [n]."""
@@ -150,14 +151,21 @@ class AlternativeSearch:
         self._draws = settings.weights(len(self._transitions.functions))
         self._labels: Labels | None = None
         self._costs = np.empty((0, self._draws.shape[1]))
-        """[n, G] costs of the candidates by function."""
+        """[n, G + 1] costs of the candidates by function, and that of their time."""
         self._functions = np.empty(0, object)
         """[n] sets of functions of the candidates, as bits."""
-        costs = self._costs_by_function(np.arange(len(rows)), actions)
+        self._time_cost = np.zeros(len(rows))
+        """[B] cost of a unit of time."""
+        costs = self._costs_of(np.arange(len(rows)), actions)
+        if frontier.problem.time_unit and settings.time_value:
+            duration = schedule(self._transitions, frontier.starts, actions).makespan
+            own_value = settings.time_value * costs.sum(axis=1)
+            self._time_cost = np.divide(own_value, duration, out=np.zeros(len(rows)), where=duration > 0)
+        total, costs = costs.sum(axis=1), self._costs_of(np.arange(len(rows)), actions)
         functions = self._function_sets(actions)
         self._people = [
-            _Person(self._draws @ own, float(own.sum()), [used]) if used else None
-            for own, used in zip(costs, functions.tolist(), strict=True)
+            _Person(self._draws @ own, float(cost), [used]) if used else None
+            for own, cost, used in zip(costs, total, functions.tolist(), strict=True)
         ]
 
     def run(self) -> list[Ints]:
@@ -179,11 +187,14 @@ class AlternativeSearch:
             for person in self._people
         ]
 
-    def _costs_by_function(self, person: Ints, actions: Ints) -> Floats:
-        """Costs [n, G] by function of plans `actions` [n, T] of the people `person` [n]."""
-        weights = self.frontier.costs.weights
+    def _costs_of(self, person: Ints, actions: Ints) -> Floats:
+        """Costs [n, G + 1] by function, and that of time, of plans `actions` [n, T] of the people `person` [n]."""
+        weights, starts = self.frontier.costs.weights, self.frontier.starts[person]
         own = None if weights is None else weights[person]
-        return costs_by_function(self._transitions, self.frontier.starts[person], actions, own)
+        time_cost = self._time_cost[person]
+        if time_cost.any():
+            time_cost = time_cost * schedule(self._transitions, starts, actions).makespan
+        return np.column_stack([costs_by_function(self._transitions, starts, actions, own), time_cost])
 
     def _function_sets(self, actions: Ints) -> np.ndarray:
         """[n] the functions of plans `actions` [n, T] as bits of Python integers, which have no limit."""
@@ -224,13 +235,13 @@ class AlternativeSearch:
             return
         labels = labels.take(np.lexsort((self._preference(labels), labels.person)))
         actions = self.frontier.actions(labels)
-        costs, functions = self._costs_by_function(labels.person, actions), self._function_sets(actions)
+        costs, functions = self._costs_of(labels.person, actions), self._function_sets(actions)
         worth = np.zeros(len(labels), bool)
         for number in np.unique(labels.person).tolist():
             own = np.flatnonzero(labels.person == number)
             person = self._people[number]
             assert person is not None
-            dear = costs[own].sum(axis=1) >= person.first_cost * (1 - _TINY)
+            dear = costs[own, :-1].sum(axis=1) >= person.first_cost * (1 - _TINY)
             other = functions[own] != person.chosen_functions[0]
             own = own[dear & other]
             worth[own] = self._gain(person, costs[own]) >= self._min_gain(person)
@@ -259,7 +270,7 @@ class AlternativeSearch:
             person.gain = self._gain(person, self._costs[at])
 
     def _gain(self, person: _Person, costs: Floats) -> Floats:
-        """[n] by how much plans with `costs` [n, G] by function lower the expected least cost."""
+        """[n] by how much plans with `costs` [n, G + 1] lower the expected least cost."""
         gain: Floats = np.maximum(person.least - costs @ self._draws.T, 0.0).mean(axis=1)
         return gain
 

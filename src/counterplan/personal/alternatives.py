@@ -23,7 +23,8 @@ class Alternatives:
     personal weights of functions. It uses another set of functions than the plans before, costs at most `max_ratio`
     times as much as the cheapest, and lowers the expected least cost by at least `min_gain` of the cost of the
     cheapest. For a person who chooses the cheapest of the plans shown, the expected least cost is the negative
-    expected utility of selection.
+    expected utility of selection. If the problem has durations, the time that a plan takes counts like the cost of one
+    more function, with a weight of its own, so that a faster plan may be worth its cost.
 
     Parameters
     ----------
@@ -35,8 +36,12 @@ class Alternatives:
         Least reduction of the expected least cost by an alternative, relative to the cost of the cheapest plan.
     spread : float, default=0.7
         Standard deviation of the logarithm of a weight. The weights of functions are independent.
+    time_value : float, default=0.25
+        Cost of the time that the cheapest plan takes, relative to the cost of its steps, at a weight of 1; of other
+        plans in proportion to their durations.
     draws : array of shape [S, G], optional
-        Weights of the G functions, relative to those that the plans are made with, in place of the prior.
+        Weights of the G functions, relative to those that the plans are made with, in place of the prior. Durations
+        then do not count.
 
     Raises
     ------
@@ -46,13 +51,14 @@ class Alternatives:
     Examples
     --------
     >>> Alternatives(count=2).weights(4).shape
-    (256, 4)
+    (256, 5)
     """
 
     count: int = COUNT
     max_ratio: float = 2.5
     min_gain: float = 0.01
     spread: float = 0.7
+    time_value: float = 0.25
     draws: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -60,7 +66,7 @@ class Alternatives:
             raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count!r}")
         if not 1 <= self.count <= MAX_COUNT:
             raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count}")
-        for name, least in (("max_ratio", 1.0), ("min_gain", 0.0), ("spread", 0.0)):
+        for name, least in (("max_ratio", 1.0), ("min_gain", 0.0), ("spread", 0.0), ("time_value", 0.0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < np.inf:
                 raise SettingError(
@@ -73,7 +79,7 @@ class Alternatives:
             object.__setattr__(self, "draws", draws)
 
     def weights(self, functions: int) -> Floats:
-        """Weights [S, G] of so many functions: `draws`, or a sample of the prior, which is always the same.
+        """Weights of so many functions, and of time: `draws`, or a sample of the prior, which is always the same.
 
         Parameters
         ----------
@@ -82,7 +88,8 @@ class Alternatives:
 
         Returns
         -------
-        array of shape [S, G]
+        array of shape [S, G + 1]
+            The last column has the weights of time; with `draws`, they are 0.
 
         Raises
         ------
@@ -90,14 +97,14 @@ class Alternatives:
             If `draws` are of another number of functions.
         """
         if self.draws is None:
-            normal = np.random.default_rng(_SEED).normal(size=(_DRAWS, functions))
+            normal = np.random.default_rng(_SEED).normal(size=(_DRAWS, functions + 1))
             return np.asarray(np.exp(float(self.spread) * normal))
         if self.draws.shape[1] != functions:
             raise SettingError(
                 f"'draws' of alternatives have weights of {self.draws.shape[1]} functions, and the problem has "
                 f"{functions}"
             )
-        return self.draws
+        return np.concatenate([self.draws, np.zeros((len(self.draws), 1))], axis=1)
 
 
 def read_alternatives(alternatives: int | Alternatives | None) -> Alternatives | None:

@@ -384,7 +384,8 @@ class Elicitation:
         After the first question there is one more than a question has, because some were compared already.
         """
         draws = self._preferences.weights[:: max(1, self.choice_model.particles // DRAWS)] / self._mean
-        alternatives = Alternatives(count=self.options + bool(self._answers), min_gain=self.min_gain, draws=draws)
+        count = self.options + bool(self._answers)
+        alternatives = Alternatives(count=count, min_gain=self.min_gain, time_value=0.0, draws=draws)
         weights = self._mean_by_function()
         plan = self._planner.plan(self._person, forbid=self._cannot, weights=weights, alternatives=alternatives)[0]
         if plan.status is not Status.FOUND:

@@ -1,16 +1,80 @@
-"""Alternatives of plans: answers for the search, and the result as columns."""
+"""Alternatives of plans: the search for people of a task, and its result as columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from counterplan.blackbox import QueryBudgetExceeded
+from counterplan.personal.alternative_search import AlternativeSearch, Chances, Query, QueryLimits
 from counterplan.planners.objective_search import Oracle
+from counterplan.planners.task import PlanningTask
 from counterplan.plans import PlanColumns, RelatedColumns, Status
 from counterplan.plans.columns import NO_PLANS
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.search.timed_frontier import open_frontier
+
+_BATCH_SIZE = 16
+"""People searched for at the same time: all their candidates are in memory."""
+MAX_STATES = 200_000
+"""Most states of one person among which alternatives are searched for."""
+
+
+def search_alternatives(
+    problem: Problem,
+    task: PlanningTask,
+    rows: Ints,
+    columns: PlanColumns,
+    query: Query,
+    chances: Callable[[Ints], Chances],
+    limits: QueryLimits,
+    *,
+    max_states: int = MAX_STATES,
+    max_queries: int | None = None,
+) -> None:
+    """Search for alternatives to the plans of some people, and store them in `columns`.
+
+    Parameters
+    ----------
+    problem : Problem
+    task : PlanningTask
+        With alternatives.
+    rows : int array of shape [n]
+        People; those without a plan are left out.
+    columns : PlanColumns
+        The plans of all people of the task.
+    query : callable
+        Answers queries; see `AlternativeSearch`.
+    chances : callable
+        Returns the chances of the candidates of some people.
+    limits : QueryLimits
+    max_states : int, default=200_000
+        Most states enumerated for one person.
+    max_queries : int, optional
+        Most queries about one person, those for the cheapest plan included; None for no limit.
+    """
+    assert task.alternatives is not None
+    rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
+    for first in range(0, len(rows), _BATCH_SIZE):
+        part = rows[first : first + _BATCH_SIZE]
+        weights = None if task.weights is None else task.weights[part]
+        most = np.iinfo(np.intp).max if max_queries is None else max_queries
+        search = AlternativeSearch(
+            open_frontier(problem, task.people.states[part], task.allowed[part], weights, task.deadline),
+            task.alternatives,
+            columns.actions[part],
+            query,
+            part,
+            chances(part),
+            limits,
+            max_states=max_states,
+            max_queries=np.maximum(most - columns.queries[part], 0),
+        )
+        found = search.run()
+        columns.queries[part] += search.queries
+        add_alternatives(columns, part, found, verified=limits.confidence is None)
 
 
 def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *, verified: bool = True) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, MeteredOracle
 from counterplan.errors import ModelError, SettingError
+from counterplan.personal.alternative_search import QueryLimits
+from counterplan.planners.alternatives import search_alternatives
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
 from counterplan.planners.cascade import CascadePlanner
 from counterplan.planners.exact import BATCH_SIZE, STATE_LIMIT
@@ -24,8 +26,10 @@ from counterplan.scorecard.reasons import card_reasons
 from counterplan.search.change_sets import ChangeSetSettings, propose
 from counterplan.search.few_queries import FewQueries, undominated
 from counterplan.search.frontier import Frontier, Labels
+from counterplan.search.orders import rollout
 from counterplan.search.timed_frontier import open_frontier
 from counterplan.surrogate.acquisition import Logit
+from counterplan.surrogate.alternatives import LIMITS
 from counterplan.surrogate.surrogate import Surrogate
 
 QUERIES = 3
@@ -70,6 +74,7 @@ class CardPlanner(Planner):
     requires: ClassVar[tuple[str, ...]] = ("card",)
     uses: ClassVar[tuple[str, ...]] = ("surrogate",)
     uses_deadline: ClassVar[bool] = True
+    uses_alternatives: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -140,7 +145,27 @@ class CardPlanner(Planner):
         )
         columns.verified[:], columns.optimal[:], columns.lower_bound[:], columns.queries[:] = False, False, 0.0, 0
         columns.reasons = card_reasons(self.card, starts, columns.actions)
+        if task.alternatives is not None:
+            self._add_unverified_alternatives(task, columns)
         return columns
+
+    def _add_unverified_alternatives(self, task: PlanningTask, columns: PlanColumns) -> None:
+        """Alternatives with enough points, or with as many as the plans have."""
+        starts = task.people.states
+        ends, _, _ = rollout(self.problem.transitions, starts, columns.actions)
+        goal = np.minimum(self.card.required(starts), self.card.points(ends))
+
+        def never(states: Floats, rows: Ints) -> tuple[Bools, Bools]:
+            raise AssertionError("alternatives that are not verified need no query")
+
+        search_alternatives(
+            *(self.problem, task, np.arange(len(task)), columns, never),
+            lambda people: _PointChances(self.card, goal[people]),
+            QueryLimits(confidence=1.0),
+        )
+        related = columns.related.get("alternatives")
+        if related is not None:
+            related.columns.reasons = card_reasons(self.card, starts[related.owner], related.columns.actions)
 
     def _cheapest(self, task: PlanningTask, goal: Ints) -> tuple[PlanColumns, Ints]:
         """The cheapest plans to `goal` [B] points, and the most points [B] of the states enumerated."""
@@ -167,6 +192,13 @@ class CardPlanner(Planner):
             task.progress(len(rows))
         if self._explains:
             columns.reasons = card_reasons(self.card, task.people.states, columns.actions, verified=True)
+        if task.alternatives is not None:
+            search_alternatives(
+                *(self.problem, task, np.arange(len(task)), columns, oracle.query),
+                lambda people: _LogitChances(self.card),
+                LIMITS,
+                max_queries=task.budget,
+            )
         return columns
 
     def _batches(self, task: PlanningTask) -> list[tuple[Ints, Frontier]]:
@@ -178,6 +210,37 @@ class CardPlanner(Planner):
             starts, allowed = task.people.states[rows], task.allowed[rows]
             batches.append((rows, open_frontier(self.problem, starts, allowed, weights, task.deadline)))
         return batches
+
+
+class _PointChances:
+    """1 for states with enough points, those `goal` [B] of each person, and 0 for others."""
+
+    def __init__(self, card: Scorecard, goal: Ints) -> None:
+        self._card, self._goal = card, goal
+        self._values = np.empty(0)
+
+    def add(self, labels: Labels, states: Floats) -> None:
+        """See `Chances.add`."""
+        enough = self._card.points(states) >= self._goal[labels.person]
+        self._values = np.concatenate([self._values, enough.astype(float)])
+
+    def values(self) -> Floats:
+        """See `Chances.values`."""
+        return self._values
+
+    def observe(self, at: Ints, states: Floats, favourable: Bools) -> None:
+        """See `Chances.observe`."""
+
+
+class _LogitChances(_PointChances):
+    """Chances by the log odds of the card."""
+
+    def __init__(self, card: Scorecard) -> None:
+        super().__init__(card, np.empty(0, np.intp))
+
+    def add(self, labels: Labels, states: Floats) -> None:
+        """See `Chances.add`."""
+        self._values = np.concatenate([self._values, 1 / (1 + np.exp(-self._card.logit(states)))])
 
 
 def _no_model(people: object) -> object:

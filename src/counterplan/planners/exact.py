@@ -10,8 +10,8 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
-from counterplan.personal.alternative_search import AlternativeSearch, NoChances, QueryLimits
-from counterplan.planners.alternatives import add_alternatives, known_answers
+from counterplan.personal.alternative_search import NoChances, QueryLimits
+from counterplan.planners.alternatives import MAX_STATES, known_answers, search_alternatives
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
 from counterplan.planners.front_search import FrontSearch
 from counterplan.planners.objective_search import ObjectiveSearch, Oracle
@@ -26,10 +26,6 @@ from counterplan.search.timed_frontier import TimedFrontier, open_frontier
 STATE_LIMIT = 1_000_000
 BATCH_SIZE = 64
 """People searched for at the same time."""
-_ALTERNATIVES_BATCH = 16
-"""People whose alternatives are searched for at the same time: all their candidates are in memory."""
-_ALTERNATIVES_STATES = 200_000
-"""Most states of one person among which alternatives are searched for."""
 
 
 class ExactPlanner(Planner):
@@ -113,34 +109,16 @@ class ExactPlanner(Planner):
             if task.goal is not None:
                 self._improve(task, rows, oracle, max_queries, columns)
             if task.alternatives is not None:
-                self._add_alternatives(task, rows, oracle, max_queries, columns)
+                search_alternatives(
+                    *(self.problem, task, rows, columns, partial(known_answers, oracle)),
+                    lambda people: NoChances(),
+                    QueryLimits(),
+                    max_states=min(self.state_limit, MAX_STATES),
+                    max_queries=max_queries,
+                )
             if has_stages:
                 task.progress(len(rows))
         return columns
-
-    def _add_alternatives(
-        self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns
-    ) -> None:
-        """Search for alternatives to the cheapest plans of `rows`."""
-        assert task.alternatives is not None
-        rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
-        for first in range(0, len(rows), _ALTERNATIVES_BATCH):
-            part = rows[first : first + _ALTERNATIVES_BATCH]
-            weights = None if task.weights is None else task.weights[part]
-            search = AlternativeSearch(
-                open_frontier(self.problem, task.people.states[part], task.allowed[part], weights, task.deadline),
-                task.alternatives,
-                columns.actions[part],
-                partial(known_answers, oracle),
-                part,
-                NoChances(),
-                QueryLimits(),
-                max_states=min(self.state_limit, _ALTERNATIVES_STATES),
-                max_queries=np.maximum(max_queries - columns.queries[part], 0),
-            )
-            found = search.run()
-            columns.queries[part] += search.queries
-            add_alternatives(columns, part, found)
 
     def _improve(self, task: PlanningTask, rows: Ints, oracle: Oracle, max_queries: int, columns: PlanColumns) -> None:
         """Replace the cheapest plans of `rows` by those with the best value of the survival goal."""

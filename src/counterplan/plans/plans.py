@@ -448,10 +448,10 @@ class Plans(Sequence[Plan]):
             cost, text, reason, source, points (see `Reason`), options (see `PlanOption`), caution; survival,
             survival_source, survival_at_least, survival_proved, cheapest_cost, cheapest_survival, cheapest_verified,
             held, judged (see `Robustness`); model, fingerprint, checked_on (see `Check`); total_duration, start,
-            duration, time_unit and deadline, if the problem has durations; target, if the plans were
-            made for targets; and, if there are related plans (see `Plan.related`), whose rows follow those of the
-            plan, related and related_number: how they are related, and their number, from 1. These are empty and 0
-            in the rows of the plan itself.
+            duration, time_unit and deadline, if the problem has durations; unweighted_cost and weight, if some
+            weight of a step is not 1; target, if the plans were made for targets; and, if there are related plans
+            (see `Plan.related`), whose rows follow those of the plan, related and related_number: how they are
+            related, and their number, from 1. These are empty and 0 in the rows of the plan itself.
         """
         return tables.to_frame(self._source)
 

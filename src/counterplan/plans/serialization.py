@@ -88,6 +88,8 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         "caution": plan.caution,
         "cost": plan.cost if plan.steps else 0.0,
     }
+    if any(step.weight != 1 for step in plan.steps):
+        data["unweighted_cost"] = plan.unweighted_cost
     if plan.target:
         data["target"] = list(plan.target)
     if plan.check is not None:
@@ -205,7 +207,7 @@ def _arguments(plan: Any, shared: Shared) -> Any:
     """The data of a plan with the names of `Plan`'s parameters, and shared values in place of their indices."""
     if not isinstance(plan, dict):
         return plan
-    known = {key: value for key, value in plan.items() if key not in ("cost", "duration", *_KEYS)}
+    known = {key: value for key, value in plan.items() if key not in ("cost", "unweighted_cost", "duration", *_KEYS)}
     known |= {name: plan[key] for name, key in _KEYS.items() if key in plan}
     for key, table in _INDICES:
         known = _resolved(known, key, getattr(shared, table))

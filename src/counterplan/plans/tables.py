@@ -88,14 +88,16 @@ def _columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool
 
     If there are related plans, their rows follow those of the plan, and two more columns tell them apart.
     """
-    own, stepless = _own_columns(source)
+    sources = [source, *(related.source for related in source.related.values())]
+    weighted = any(one.columns.weights is not None for one in sources)
+    own, stepless = _own_columns(source, weighted)
     if not source.related:
         return own, stepless
     owner = own["person"].codes if isinstance(own["person"], Coded) else np.empty(0, np.intp)
     none = np.zeros(len(owner), np.intp)
     parts, owners = [own | {"related": Coded(none, [""]), "related_number": none}], [owner]
     for kind, related in source.related.items():
-        part, _ = _own_columns(related.source)
+        part, _ = _own_columns(related.source, weighted)
         plan = part["person"].codes if isinstance(part["person"], Coded) else np.empty(0, np.intp)
         owner = related.owner
         number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1
@@ -122,8 +124,11 @@ def _joined(columns: list[Column]) -> Column:
     return np.concatenate([column for column in columns if not isinstance(column, Coded)])
 
 
-def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
-    """The columns of the table without related plans, and which of its S rows are people without steps [S]."""
+def _own_columns(source: PlanSource, weighted: bool) -> tuple[dict[str, Column], npt.NDArray[np.bool_]]:
+    """The columns of the table without related plans, and which of its S rows are people without steps [S].
+
+    If plans are `weighted`, two more columns have the weights of steps and the total without them.
+    """
     columns = source.columns
     taken = steps_taken(columns)
     count = taken.sum(axis=1)
@@ -150,18 +155,24 @@ def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.
     points = np.full(len(person), np.nan)
     earned = [math.nan if data is None or data.points is None else data.points for _, data in reasons.values]
     points[~stepless] = np.array([*earned, math.nan])[reasons.codes[row, t]]
-    times: dict[str, Column] = {}
+    further: dict[str, Column] = {}
     if source.schedule is not None:
         planned = np.full((2, len(person)), np.nan)
         planned[:, ~stepless] = source.schedule.start[row, t], source.schedule.duration[row, t]
         limits = columns.deadlines or Coded.empty(count.shape)
-        times = {
+        further = {
             "total_duration": np.where(stepless, np.nan, total_durations(source)[person]),
             "start": planned[0],
             "duration": planned[1],
             "time_unit": Coded(np.zeros(len(person), np.intp), [source.time_unit]),
             "deadline": np.array([*limits.values, math.nan], float)[limits.codes][person],
         }
+    if weighted:
+        factors = np.ones(taken.shape) if columns.weights is None else columns.weights
+        without = np.round(np.where(taken, rounded(source.step_costs / factors), 0.0).sum(axis=1), 9)
+        weight = np.full(len(person), np.nan)
+        weight[~stepless] = factors[row, t]
+        further |= {"unweighted_cost": np.where(stepless, np.nan, without[person]), "weight": weight}
     targets = {} if columns.targets is None else {"target": _texts(columns.targets, describe_target).take(person)}
     by_person = _robustness(columns.robustness or RobustnessColumns.empty(len(columns)))
     checks = columns.checks or Coded.empty(count.shape)
@@ -189,7 +200,7 @@ def _own_columns(source: PlanSource) -> tuple[dict[str, Column], npt.NDArray[np.
         "options": _texts(columns.options or Coded.empty(count.shape), _option_texts).take(person),
         "caution": _texts(columns.cautions or Coded.empty(count.shape), str).take(person),
         **{name: rows_of(column, person) for name, column in by_person.items()},
-        **times,
+        **further,
         **targets,
     }, stepless
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,20 @@ from counterplan.problem.conditions import COMPARISONS, Node, literal_text, pars
 from counterplan.problem.values import cut, did_you_mean, listed
 
 Array = npt.NDArray[Any]
-Evaluate = Callable[[Array, Array | None], Array]
-"""(states [..., F], arguments or None) -> values; the two broadcast against each other."""
+
+
+class Operands(NamedTuple):
+    """The arrays that an expression reads, which broadcast against each other."""
+
+    states: Array
+    """[..., F]"""
+    argument: Array | None = None
+    """[...] the arguments of actions."""
+    before: Array | None = None
+    """[..., F] the states before the actions, for `before(…)`."""
+
+
+Evaluate = Callable[[Operands], Array]
 
 
 @dataclass(frozen=True)
@@ -42,12 +54,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Scope:
-    """The names that an expression may use: the features, and `argument` in the condition of a function."""
+    """The names that an expression may use: the features, and `argument` in conditions of functions and formulas."""
 
     columns: Mapping[str, Column]
     argument: Column | None = None
     bases: Mapping[str, float] | None = None
     """The function's own base cost by value (text), for `base(…)`; values that are not named have base 0."""
+    formula: bool = False
+    """Whether it is the formula of a cause, which may use `before(…)`."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +83,15 @@ class Expression:
     run: Evaluate = field(compare=False, repr=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
-    def __call__(self, states: Array, argument: Array | None = None) -> Array:
-        """Evaluate on `states` [..., F], with `argument` broadcast against them."""
+    def __call__(self, states: Array, argument: Array | None = None, before: Array | None = None) -> Array:
+        """Evaluate on `states` [..., F], with `argument` and the states `before` the action broadcast against them."""
         with np.errstate(all="ignore"):  # overflows are infinite and compare as such
-            return self.run(states, argument)
+            return self.run(Operands(states, argument, before))
+
+    @cached_property
+    def path_dependent(self) -> bool:
+        """Whether the value depends on the action, and not on the state after it alone."""
+        return self.tree.uses("argument") or self.tree.uses("before")
 
     def __str__(self) -> str:
         return str(self.tree)
@@ -123,16 +142,16 @@ class _Binder:
         value = node.args[0]
         if not math.isfinite(value):
             raise ConditionError("numbers must be finite", node.position)
-        return _Bound("number", lambda states, argument: np.asarray(value), low=value, high=value)
+        return _Bound("number", lambda operands: np.asarray(value), low=value, high=value)
 
     def text(self, node: Node) -> _Bound:
-        def unresolved(states: Array, argument: Array | None) -> Array:
+        def unresolved(operands: Operands) -> Array:
             raise AssertionError("texts are resolved to categories before evaluation")
 
         return _Bound("text", unresolved)
 
     def true(self, node: Node) -> _Bound:
-        return _Bound("boolean", lambda states, argument: np.asarray(node.op == "true"))
+        return _Bound("boolean", lambda operands: np.asarray(node.op == "true"))
 
     false = true
 
@@ -146,25 +165,43 @@ class _Binder:
             raise ConditionError(f"unknown name '{cut(name)}'{hint}", node.position)
         index = column.index
         kind = "number" if column.values is None else "category"
-        return _Bound(kind, lambda states, argument: states[..., index], column, column.low, column.high)
+        return _Bound(kind, lambda operands: operands.states[..., index], column, column.low, column.high)
 
     def argument(self, node: Node) -> _Bound:
         column = self.scope.argument
         if column is None:
-            raise ConditionError("there is no 'argument' here: it belongs to the functions", node.position)
+            raise ConditionError("there is no 'argument' here: it belongs to functions and formulas", node.position)
         kind = "number" if column.values is None else "category"
 
-        def value(states: Array, argument: Array | None) -> Array:
-            assert argument is not None
-            return argument
+        def value(operands: Operands) -> Array:
+            assert operands.argument is not None
+            return operands.argument
 
         return _Bound(kind, value, column, column.low, column.high)
+
+    def before(self, node: Node) -> _Bound:
+        inner = self.bind(node.args[0])
+        if node.args[0].op != "name" or inner.column is None:
+            raise ConditionError("before(…) takes the name of a feature", node.position)
+        if not self.scope.formula:
+            message = (
+                f"before(…) belongs to formulas of causes: nothing has changed yet here, so write '{cut(node.args[0])}'"
+            )
+            raise ConditionError(message, node.position)
+        index = inner.column.index
+
+        def value(operands: Operands) -> Array:
+            assert operands.before is not None
+            earlier: Array = operands.before[..., index]
+            return earlier
+
+        return _Bound(inner.kind, value, inner.column, inner.low, inner.high)
 
     def missing(self, node: Node) -> _Bound:
         inner = self.bind(node.args[0])
         if inner.column is None:
             raise ConditionError("missing(…) takes the name of a feature", node.position)
-        return _Bound("boolean", lambda states, argument: np.isnan(inner.run(states, argument)))
+        return _Bound("boolean", lambda operands: np.isnan(inner.run(operands)))
 
     def rank(self, node: Node) -> _Bound:
         inner = self.bind(node.args[0])
@@ -181,8 +218,8 @@ class _Binder:
             raise ConditionError("base(…) takes 'argument' or the feature that the function sets", node.position)
         table = np.array([bases.get(value, 0.0) for value in target.values] + [0.0])
 
-        def look_up(states: Array, argument: Array | None) -> Array:
-            index = inner.run(states, argument)
+        def look_up(operands: Operands) -> Array:
+            index = inner.run(operands)
             return table[np.where(np.isnan(index), -1, index).astype(np.intp)]
 
         return _Bound("number", look_up, low=float(table.min()), high=float(table.max()))
@@ -196,13 +233,13 @@ class _Binder:
                 raise ConditionError(message, arg.position)
             parts.append(part.run)
         if node.op == "not":
-            return _Bound("boolean", lambda states, argument: ~parts[0](states, argument))
+            return _Bound("boolean", lambda operands: ~parts[0](operands))
         join = np.logical_and if node.op == "and" else np.logical_or
 
-        def run(states: Array, argument: Array | None) -> Array:
-            result = parts[0](states, argument)
+        def run(operands: Operands) -> Array:
+            result = parts[0](operands)
             for part in parts[1:]:
-                result = join(result, part(states, argument))
+                result = join(result, part(operands))
             return result
 
         return _Bound("boolean", run)
@@ -220,9 +257,7 @@ class _Binder:
                     )
                     raise ConditionError(message, node.position)
         compare = _COMPARE[node.op]
-        return _Bound(
-            "boolean", lambda states, argument: compare(left.run(states, argument), right.run(states, argument))
-        )
+        return _Bound("boolean", lambda operands: compare(left.run(operands), right.run(operands)))
 
     def membership(self, node: Node) -> _Bound:
         left = self.bind(node.args[0])
@@ -231,11 +266,11 @@ class _Binder:
             if literal_text(arg) is None:
                 raise ConditionError(f"a list after 'in' holds plain values, not '{cut(arg)}'", arg.position)
             _, right = self.unify(Node("in", (node.args[0], arg), arg.position), left, self.bind(arg))
-            chosen.append(float(right.run(np.empty((0, 0)), None)))
+            chosen.append(float(right.run(Operands(np.empty((0, 0))))))
         if left.kind not in ("number", "category"):
             raise ConditionError(f"'in' looks for a value, but '{cut(node.args[0])}' is not one", node.position)
         options = np.array(chosen)
-        return _Bound("boolean", lambda states, argument: np.isin(left.run(states, argument), options))
+        return _Bound("boolean", lambda operands: np.isin(left.run(operands), options))
 
     def unify(self, node: Node, left: _Bound, right: _Bound) -> tuple[_Bound, _Bound]:
         """Convert both sides of a comparison to one kind: a literal beside a category becomes its index."""
@@ -267,7 +302,7 @@ class _Binder:
                 f"'{cut(text)}' is not one of the values that it is compared with{hint}", node.position
             )
         number = np.asarray(float(index[text]))
-        return _Bound("category", lambda states, argument: number, beside.column)
+        return _Bound("category", lambda operands: number, beside.column)
 
     def arithmetic(self, node: Node) -> _Bound:
         sides = [self.bind(arg) for arg in node.args]
@@ -280,9 +315,7 @@ class _Binder:
                 raise ConditionError(message, arg.position)
         if node.op == "negate":
             inner = sides[0]
-            return _Bound(
-                "number", lambda states, argument: -inner.run(states, argument), low=-inner.high, high=-inner.low
-            )
+            return _Bound("number", lambda operands: -inner.run(operands), low=-inner.high, high=-inner.low)
         left, right = sides
         if node.op == "/":
             return self.division(node, left, right)
@@ -290,7 +323,7 @@ class _Binder:
         low, high = _range(node.op, left, right)
         return _Bound(
             "number",
-            lambda states, argument: apply(left.run(states, argument), right.run(states, argument)),
+            lambda operands: apply(left.run(operands), right.run(operands)),
             low=low,
             high=high,
         )
@@ -305,10 +338,10 @@ class _Binder:
                 "(give the feature a minimum above zero if that cannot be)"
             )
 
-        def run(states: Array, argument: Array | None) -> Array:
-            below = right.run(states, argument)
+        def run(operands: Operands) -> Array:
+            below = right.run(operands)
             safe = np.where(below == 0, np.nan, below)
-            result: Array = left.run(states, argument) / safe
+            result: Array = left.run(operands) / safe
             return result
 
         return _Bound("number", run)

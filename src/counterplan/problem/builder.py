@@ -83,6 +83,7 @@ class _Builder(CauseBuilder):
         header = self.header()
         self.read_features()
         functions = self.pieces("functions", "function", self.function)
+        self.trace([part for part, _ in functions], self.data.get("functions"), self.data.get("causes"))
         causes = self.pieces("causes", "cause", self.cause)
         order = self.causal_order(causes)
         self.finite_amounts([part for part, _ in functions], [part for part, _ in causes])

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from counterplan.problem import parts
-from counterplan.problem.binding import Array, Scope
+from counterplan.problem import limits, parts
+from counterplan.problem.binding import Array, Column, Expression, Scope
 from counterplan.problem.checker import Checker
 from counterplan.problem.schema import CauseSpec, IntervalSpec
 from counterplan.problem.source import Location, Source, format_location
-from counterplan.problem.values import Native, did_you_mean, text_of
+from counterplan.problem.values import Native, did_you_mean, listed, text_of
 
 
 class CauseBuilder(Checker):
@@ -25,6 +25,10 @@ class CauseBuilder(Checker):
         super().__init__(source)
         self.edges: dict[tuple[str, str], Location] = {}
         """The location of the first definition of each edge."""
+        self._changers: dict[str, list[tuple[str, str]]] = {}
+        """By feature: the functions that can change it, each with the feature that it sets or adds to."""
+        self._ranges: dict[str, tuple[float, float]] = {}
+        """By function: its smallest and largest argument."""
 
     def cause(self, spec: CauseSpec, location: Location) -> tuple[parts.Cause, CauseSpec] | None:
         """Build one edge; returns it with its normalised specification."""
@@ -43,11 +47,53 @@ class CauseBuilder(Checker):
         if spec.formula is not None:
             if not target.is_number:
                 self.report(f"a formula gives a number, and {target.name} is not one", (*location, "formula"))
-            formula = self.expression(spec.formula, Scope(self.columns()), "number", (*location, "formula"))
+            formula = self.formula(spec.formula, source, (*location, "formula"))
         if any(finding.severity == "error" for finding in self.source.findings[before:]):
             return None
         cause = parts.Cause(source.index, target.index, scale, table, formula, int(location[-1]))
         return cause, spec.model_copy(update={"table": natives})
+
+    def trace(self, built: Sequence[parts.Function], functions: Any, causes: Any) -> None:
+        """Find the functions that change each feature, directly or through consequences, for `argument` in formulas.
+
+        `functions` and `causes` are as in the file: those with mistakes of their own count, too.
+        """
+        if not isinstance(functions, Mapping) or not isinstance(causes, Sequence) or isinstance(causes, str):
+            return
+        if len(functions) > limits.MAX_FUNCTIONS or len(causes) > limits.MAX_CAUSES:
+            return
+        follows: dict[str, list[str]] = {}
+        for item in causes:
+            if isinstance(item, Mapping) and (item.get("table") is not None or item.get("formula") is not None):
+                follows.setdefault(text_of(item.get("from")), []).append(text_of(item.get("to")))
+        self._ranges = {function.name: (function.arguments.min(), function.arguments.max()) for function in built}
+        for name, item in functions.items():
+            target = text_of(item.get("set", item.get("add"))) if isinstance(item, Mapping) else ""
+            waiting, reached = [target], {target}
+            while waiting and target in self.features:
+                feature = waiting.pop()
+                self._changers.setdefault(feature, []).append((text_of(name), target))
+                new = [other for other in dict.fromkeys(follows.get(feature, ())) if other not in reached]
+                waiting += new
+                reached.update(new)
+
+    def formula(self, text: str, source: parts.Feature, location: Location) -> Expression | None:
+        """Build the formula of a cause from `source`; its `argument` is that of the functions that trigger it."""
+        changers = self._changers.get(source.name, [])
+        ends = [end for name, _ in changers for end in self._ranges.get(name, ())]
+        argument = Column(-1, low=min(ends), high=max(ends)) if ends else Column(-1)
+        bound = self.expression(text, Scope(self.columns(), argument, formula=True), "number", location)
+        if bound is None or not bound.tree.uses("argument"):
+            return bound
+        setting = [f"{name} (sets {target})" for name, target in changers if not self.features[target].is_number]
+        if setting:
+            self.report(
+                f"'argument' has to be a number, but the arguments of {listed(setting)}, which can change "
+                f"{source.name}, are categories; use a table, rank(…) of an ordered feature, or a cause from a feature "
+                "that only functions with numbers change",
+                location,
+            )
+        return bound
 
     def scale(self, scale: Any, source: parts.Feature, location: Location) -> parts.Scale | None:
         """Build the factors on costs."""
@@ -116,13 +162,14 @@ class CauseBuilder(Checker):
         return numbers, natives
 
     def causal_order(self, causes: Sequence[tuple[parts.Cause, CauseSpec]]) -> dict[int, int]:
-        """A topological rank for each feature; features that a formula reads count as parents. Cycles are errors."""
+        """A topological rank for each feature; features that a formula reads count as parents, unless it reads
+        their values before the action. Cycles are errors."""
         names = {feature.index: name for name, feature in self.features.items()}
         children: dict[int, list[int]] = {index: [] for index in names}
         waiting = dict.fromkeys(names, 0)
         positions: dict[tuple[int, int], int] = {}
         for cause, _ in causes:
-            mentioned = set() if cause.formula is None else cause.formula.tree.names()
+            mentioned = set() if cause.formula is None else cause.formula.tree.current_names()
             parents = {cause.source, *(self.features[name].index for name in mentioned)}
             for parent in parents - ({cause.target} - {cause.source}):
                 children[parent].append(cause.target)

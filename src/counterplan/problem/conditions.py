@@ -15,10 +15,10 @@ from typing import Any
 
 from counterplan.errors import ConditionError
 from counterplan.problem import limits
-from counterplan.problem.values import cut, text_of
+from counterplan.problem.values import cut, did_you_mean, text_of
 
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
-CALLS = ("base", "missing", "rank")
+CALLS = ("base", "before", "missing", "rank")
 KEYWORDS = ("and", "or", "not", "in", "true", "false", "argument")
 
 _TOKEN = re.compile(
@@ -71,6 +71,16 @@ class Node:
         if self.op == "name":
             return {self.args[0]}
         return set().union(*(arg.names() for arg in self.args if isinstance(arg, Node)))
+
+    def current_names(self) -> set[str]:
+        """The features whose current values the expression reads: those that it mentions outside `before(…)`."""
+        if self.op in ("name", "before"):
+            return {self.args[0]} if self.op == "name" else set()
+        return set().union(*(arg.current_names() for arg in self.args if isinstance(arg, Node)))
+
+    def uses(self, op: str) -> bool:
+        """Whether the operation `op` occurs in the expression."""
+        return self.op == op or any(arg.uses(op) for arg in self.args if isinstance(arg, Node))
 
     def size(self) -> int:
         """The number of operations and leaves."""
@@ -184,7 +194,9 @@ class _Parser:
         node = self.either()
         kind, token, position = self.peek()
         if kind != "end":
-            raise ConditionError(f"did not expect {cut(token)!r} here", position)
+            before = self.tokens[self.at - 1]
+            hint = did_you_mean(before[1], CALLS) if token == "(" and before[0] == "name" else ""
+            raise ConditionError(f"did not expect {cut(token)!r} here{hint}", position)
         if len(_levels(node)) > limits.MAX_CONDITION_DEPTH:
             raise ConditionError("nested too deeply, or too long a sum", node.position)
         return node

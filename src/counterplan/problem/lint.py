@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,7 +89,9 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
         if cause.sets and feature.protected and cause.source in transitions.mutable:
             name = problem.features[cause.source].name
             yield f"a change of {name} changes the protected feature {feature.name}", ("causes", cause.position)
-    yield from _set_twice(problem)
+    changed = [transitions.changed_by(function) for function in transitions.functions]
+    yield from _path_dependent(problem, changed)
+    yield from _set_twice(problem, changed)
     yield from _unreachable(problem)
     for feature in problem.features:
         if feature.natives and {*map(type, feature.natives)} == {str} and {*map(str.lower, feature.values)} <= _TRUTHS:
@@ -258,15 +260,49 @@ def _unreachable(problem: Problem) -> Iterator[tuple[str, Location]]:
             yield f"no action leads to {listed(never)}", ("features", feature.name, "values")
 
 
-def _set_twice(problem: Problem) -> Iterator[tuple[str, Location]]:
-    """Features that more than one cause sets, unless all of them do so by the same formula."""
+def _path_dependent(problem: Problem, changed: Sequence[set[int]]) -> Iterator[tuple[str, Location]]:
+    """Formulas with `argument` or `before(…)` that no function triggers, or that likely take a value for a change."""
+    for cause in problem.transitions.causes:
+        if cause.formula is None or not cause.path_dependent:
+            continue
+        location: Location = ("causes", cause.position, "formula")
+        pairs = zip(problem.transitions.functions, changed, strict=True)
+        functions = [function for function, features in pairs if cause.source in features]
+        if not functions:
+            source = problem.features[cause.source].name
+            yield f"no function changes {source}, so this formula is never evaluated", location
+        setting = [function for function in functions if not function.adds]
+        adds = len(setting) < len(functions) or problem.features[cause.target].name in cause.formula.tree.names()
+        if cause.formula.tree.uses("argument") and setting and adds:
+            feature, names = problem.features[setting[0].target].name, listed(function.name for function in setting)
+            yield (
+                f"'argument' is the new value of {feature} in {names}, not the change; "
+                f"write {feature} - before({feature}) for the change",
+                location,
+            )
+
+
+def _set_twice(problem: Problem, changed: Sequence[set[int]]) -> Iterator[tuple[str, Location]]:
+    """Features that more than one cause sets, unless they agree by the same formula, or no function triggers two."""
     setters: dict[int, list[Cause]] = {}
     for cause in problem.transitions.causes:
         if cause.sets:
             setters.setdefault(cause.target, []).append(cause)
     for feature in problem.features:
         causes = setters.get(feature.index, [])
+        if len(causes) < 2:
+            continue
+        location: Location = ("causes", max(cause.position for cause in causes))
         formulas = {None if cause.formula is None else str(cause.formula) for cause in causes}
-        if len(causes) > 1 and (len(formulas) > 1 or None in formulas):
-            message = f"{feature.name} is set by more than one cause; the later one counts, in causal order"
-            yield message, ("causes", max(cause.position for cause in causes))
+        adding = [c.formula is not None and feature.name in c.formula.tree.current_names() for c in causes]
+        together = any(sum(cause.source in features for cause in causes) > 1 for features in changed)
+        if all(adding) and together:
+            yield (
+                f"{feature.name} is set by more than one cause in one step, each with the value of {feature.name} that "
+                f"the last one gave; write before({feature.name}) for its value before the step",
+                location,
+            )
+        elif all(cause.path_dependent or adds for cause, adds in zip(causes, adding, strict=True)) and not together:
+            continue
+        elif len(formulas) > 1 or None in formulas:
+            yield f"{feature.name} is set by more than one cause; the later one counts, in causal order", location

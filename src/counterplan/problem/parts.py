@@ -188,6 +188,11 @@ class Cause:
         """Whether a change of the source changes the target."""
         return self.table is not None or self.formula is not None
 
+    @property
+    def path_dependent(self) -> bool:
+        """Whether the target depends on the action, and not on the state after it alone."""
+        return self.formula is not None and self.formula.path_dependent
+
 
 @dataclass(frozen=True)
 class Action:

@@ -257,7 +257,11 @@ class CauseSpec(_Part):
         None,
         description="The new value of 'to' when 'from' changes, by the new value of 'from'; others change nothing.",
     )
-    formula: Text | None = Field(None, description="The new value of the number 'to' when 'from' changes.")
+    formula: Text | None = Field(
+        None,
+        description="The new value of the number 'to' when 'from' changes. 'argument' is the argument of the action, "
+        "before(x) the value of a feature before it: before(account_age) + argument.",
+    )
 
 
 class ScoreSpec(_Part):

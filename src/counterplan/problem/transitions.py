@@ -33,6 +33,12 @@ def rounded(numbers: Floats) -> Floats:
     return np.where(np.abs(numbers) < _COARSE, np.round(numbers, _DECIMALS), numbers)
 
 
+def _differ(one: Floats, other: Floats) -> Bools:
+    """Where two arrays differ; missing values are equal."""
+    differ: Bools = (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return differ
+
+
 class Transitions:
     """The dynamics of a problem as array operations over many people at once."""
 
@@ -221,39 +227,75 @@ class Transitions:
         after[rows, target] = value
         for cause, triggers in zip(self._consequences, self._triggers, strict=True):
             changed = np.flatnonzero(triggers[actions])
-            before, new = states[changed, cause.source], after[changed, cause.source]
-            changed = changed[(before != new) & ~(np.isnan(before) & np.isnan(new))]
-            value = self._consequence(cause, after, changed)
+            changed = changed[_differ(states[changed, cause.source], after[changed, cause.source])]
+            history = (self._argument[actions[changed]], states) if cause.path_dependent else ()
+            value = self._consequence(cause, after, changed, *history)
             if cause.table is not None:  # which leaves other values as they are
                 changed, value = changed[~np.isnan(value)], value[~np.isnan(value)]
             after[changed, cause.target] = value
         return after
 
-    def revise(self, states: Floats, revised: Floats) -> Floats:
+    def revise(self, starts: Floats, states: Floats, revised: Floats) -> Floats:
         """`revised` [B, F], numbers of `states` [B, F] changed at will, with the formulas that follow from them.
 
-        Results that would leave their bounds are moved to the bound.
+        A formula with `argument`, `before(…)` or its own target is not a function of the final state. It moves its
+        target by the difference that the revision makes to it, if one action makes the whole change since `starts`
+        [B, F]; a target that is revised itself stays as it is. Results that would leave their bounds are moved to the
+        bound.
         """
         after = revised.copy()
         for cause in self._consequences:
             if cause.formula is None:
                 continue
-            before, new = states[:, cause.source], after[:, cause.source]
-            changed = np.flatnonzero((before != new) & ~(np.isnan(before) & np.isnan(new)))
-            if len(changed):
-                target = self.features[cause.target]
+            target, reads = self.features[cause.target], self.read_in(cause)
+            if not cause.path_dependent and cause.target not in reads:
+                changed = np.flatnonzero(_differ(states[:, cause.source], after[:, cause.source]))
                 value = self._consequence(cause, after, changed)
-                after[changed, cause.target] = np.clip(value, target.low, target.high) if target.is_number else value
+            else:
+                others = sorted((reads | self._added_before(cause)) - {cause.target})
+                changed = np.flatnonzero(_differ(states[:, others], after[:, others]).any(axis=1))
+                moved = self._at_once(cause, starts[changed], after[changed])
+                moved -= self._at_once(cause, starts[changed], states[changed])
+                moved[_differ(states[changed, cause.target], revised[changed, cause.target])] = 0.0
+                value = rounded(after[changed, cause.target] + np.where(np.isfinite(moved), moved, 0.0))
+            after[changed, cause.target] = np.clip(value, target.low, target.high)
         return after
 
-    def _consequence(self, cause: Cause, states: Floats, rows: Ints | slice) -> Floats:
-        """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none."""
+    def _added_before(self, cause: Cause) -> set[int]:
+        """The features that functions add to and that a consequence follows from."""
+        return {f.target for f in self.functions if f.adds and cause.source in self.changed_by(f)}
+
+    def _at_once(self, cause: Cause, starts: Floats, states: Floats) -> Floats:
+        """The value [n] of a formula's target if one action leads from `starts` [n, F] to `states` [n, F].
+
+        Its argument is the change of the features that functions add to and that the formula follows from.
+        """
+        amount = np.nan_to_num(states - starts)[:, sorted(self._added_before(cause))].sum(axis=1)
+        now = states.copy()
+        now[:, cause.target] = starts[:, cause.target]
+        value = self._consequence(cause, now, slice(None), amount, starts)
+        return np.where(_differ(starts[:, cause.source], states[:, cause.source]), value, starts[:, cause.target])
+
+    def _consequence(
+        self,
+        cause: Cause,
+        states: Floats,
+        rows: Ints | slice,
+        argument: Floats | None = None,
+        before: Floats | None = None,
+    ) -> Floats:
+        """The value [n] that a consequence gives its target in `rows` of `states` [B, F]; NaN if a table has none.
+
+        A path-dependent formula needs the `argument` [n] of the action and the states `before` it [B, F].
+        """
         source = states[rows, cause.source]
         if cause.table is not None:
             missing = np.isnan(source)
             return np.where(missing, np.nan, cause.table[np.where(missing, 0, source).astype(np.intp)])
         assert cause.formula is not None
-        value = np.broadcast_to(cause.formula(states[rows]), source.shape)
+        value = np.broadcast_to(
+            cause.formula(states[rows], argument, None if before is None else before[rows]), source.shape
+        )
         return np.round(value) if self._integers[cause.target] else rounded(value)
 
     @cached_property
@@ -261,7 +303,7 @@ class Transitions:
         """One consequence for each feature that follows from others in every state, in topological order.
 
         No function changes such a feature; its consequences are one table of all values, or one formula of other
-        features that is evaluated whenever one of them changes.
+        features that is evaluated whenever one of them changes, and depends on nothing else.
         """
         changed = {function.target for function in self.functions}
         by_target: dict[int, list[Cause]] = {}
@@ -279,7 +321,8 @@ class Transitions:
             return complete and len(causes) == 1
         read = self.read_in(first)
         return (
-            target.index not in read
+            not first.path_dependent
+            and target.index not in read
             and all(cause.formula == first.formula for cause in causes)
             and read & set(self.mutable.tolist()) <= {cause.source for cause in causes}
         )

@@ -186,7 +186,7 @@ def guide(
         search.run(rows, outcome)
         if alternatives is not None:
             alone = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
-            search.add_alternatives(alone, alternatives, outcome)
+            search.add_alternatives(alone, alternatives, budget, outcome)
         progress(len(rows))
     return outcome
 
@@ -557,7 +557,9 @@ class _GuidedSearch:
         confident = pool.probability >= self.settings.confidence
         self.store(pool.best(np.where(confident, -self.pool_values(), -np.inf)))
 
-    def add_alternatives(self, frontier: Frontier, alternatives: Alternatives, outcome: SearchOutcome) -> None:
+    def add_alternatives(
+        self, frontier: Frontier, alternatives: Alternatives, budget: int | None, outcome: SearchOutcome
+    ) -> None:
         """Search for alternatives to the plans found, with a `frontier` of the same people, not advanced yet."""
         pool = Pool(frontier, belief=self.pool.belief)
 
@@ -578,7 +580,7 @@ class _GuidedSearch:
             PoolChances(pool, self.logit, answers),
             LIMITS if self.max_queries else replace(LIMITS, confidence=confidence),
             max_states=self.max_states or np.iinfo(np.intp).max,
-            max_queries=self.max_queries - self.queries,
+            max_queries=np.full(len(self.rows), np.iinfo(np.intp).max) if budget is None else budget - self.queries,
             propose=change_sets,
         )
         found = search.run()

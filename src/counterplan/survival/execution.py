@@ -82,8 +82,8 @@ class ExecutionNoise:
         """Variants of final states whose changes fall short: by nothing, by half the tolerance, and by all of it.
 
         A feature that a function with a tolerance adds to misses that share of its change since the start. Integers are
-        rounded toward the start, and formulas of the causal graph are evaluated again. If several functions change a
-        feature in the same direction, the largest tolerance counts.
+        rounded toward the start, and formulas of the causal graph are evaluated again; their `argument` is the amount
+        that was added. If several functions change a feature in the same direction, the largest tolerance counts.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ExecutionNoise:
                 if feature.integer:
                     value = np.where(missing[:, index] > 0, np.floor(value), np.ceil(value))
                 variant[:, index] = np.where(missing[:, index] == 0, end, value)
-        variants[1:] = [transitions.revise(states, variant) for variant in variants[1:]]
+        variants[1:] = [transitions.revise(starts, states, variant) for variant in variants[1:]]
         return variants
 
     def concerns(self, problem: Problem, starts: Floats, states: Floats) -> Bools:

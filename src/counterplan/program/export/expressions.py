@@ -31,6 +31,8 @@ class Resolver:
             return op == "true"
         if op == "name":
             return ["at", self.features[args[0]].index]
+        if op == "before":
+            return ["before", self.features[args[0].args[0]].index]
         if op == "rank":
             return self(args[0])
         if op == "base":
@@ -50,17 +52,24 @@ class Resolver:
         return float(values.index(text)) if values and text is not None else self(node)
 
     def _values(self, node: Node) -> tuple[str, ...]:
+        if node.op == "before":
+            return self._values(node.args[0])
         feature = self.features[node.args[0]] if node.op == "name" else self.target if node.op == "argument" else None
         return () if feature is None else feature.values
 
 
 def python(data: Any, names: Sequence[str]) -> str:
-    """Resolved `data` as Python source over the person `p`, a mapping of `names` to numbers, and the argument `x`."""
+    """Resolved `data` as Python source over the person `p`, a mapping of `names` to numbers, and the argument `x`.
+
+    The person before the action is `b`.
+    """
     if not isinstance(data, list):
         return number(data) if isinstance(data, float) else str(data)
     op, *args = data
     if op == "at":
         return f"p[{names[args[0]]!r}]"
+    if op == "before":
+        return f"b[{names[args[0]]!r}]"
     if op == "argument":
         return "x"
     if op == "base":

@@ -53,7 +53,8 @@ class _Cause(NamedTuple):
     target: str
     scale: Callable[[float], float] | None = None
     table: Sequence[float] | None = None
-    formula: Callable[[State], float] | None = None
+    formula: Callable[[State, float, State], float] | None = None
+    """Of the person after the action, its argument, and the person before it."""
 
 
 class _World(NamedTuple):
@@ -141,16 +142,16 @@ def _apply(world: _World, name: str, which: int, state: State) -> State:
         if before == now or (isnan(before) and isnan(now)):
             continue
         if cause.formula is not None:
-            after[cause.target] = _computed(world, cause, after)
+            after[cause.target] = _computed(world, cause, after, argument, state)
         elif cause.table is not None and not isnan(now) and not isnan(cause.table[int(now)]):
             after[cause.target] = cause.table[int(now)]
     return after
 
 
-def _computed(world: _World, cause: _Cause, state: State) -> float:
+def _computed(world: _World, cause: _Cause, after: State, argument: float, before: State) -> float:
     """The value of the formula of a cause."""
     assert cause.formula is not None
-    value = cause.formula(state)
+    value = cause.formula(after, argument, before)
     return _whole(value) if world.features[cause.target].integer else _rounded(value)
 
 

@@ -59,7 +59,7 @@ def consequence_sources(problem: Problem) -> Iterator[str]:
     for i, cause in enumerate(problem.transitions.causes):
         if cause.formula is not None:
             source = _source(problem, Resolver(problem.features)(cause.formula.tree))
-            yield f"def consequence_{i}(p):\n    return {source}\n"
+            yield f"def consequence_{i}(p, x, b):\n    return {source}\n"
         if cause.scale is not None:
             yield _scale(cause, i)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import NamedTuple
 
 from counterplan.program.export.runtime import State, _computed, _Function, _legal, _rounded, _World
@@ -177,7 +177,7 @@ class _Bound:
 
     def _derived(self, feature: str, state: State) -> float:
         return next(
-            _computed(self.world, cause, state)
+            _computed(self.world, cause, state, nan, state)
             for cause in self.world.causes
             if cause.target == feature and cause.formula is not None
         )

@@ -9,32 +9,33 @@ function makeWorld({ features, functions, causes, derived, longest, timeUnit = "
   const formulas = causes.map((cause) => (cause.formula === null ? null : compiled(cause.formula)));
   const consequences = causes.map((_, index) => index).filter((index) => causes[index].table || formulas[index]);
 
-  // An expression as a function of a state and the argument of an action.
+  // An expression as a function of a state, the argument of an action, and the state before it.
   function compiled(node) {
     if (!Array.isArray(node)) return () => node;
     const [op, ...args] = node;
     if (op === "at") return (state) => state[args[0]];
+    if (op === "before") return (state, x, before) => before[args[0]];
     if (op === "argument") return (_, x) => x;
     const parts = (op === "in" || op === "base" ? args.slice(0, 1) : args).map(compiled);
     const [a, b] = parts;
     switch (op) {
-      case "and": return (state, x) => parts.every((part) => part(state, x));
-      case "or": return (state, x) => parts.some((part) => part(state, x));
-      case "not": return (state, x) => !a(state, x);
-      case "missing": return (state, x) => Number.isNaN(a(state, x));
-      case "in": return (state, x) => args[1].includes(a(state, x));
-      case "base": return (state, x) => { const rank = a(state, x); return Number.isNaN(rank) ? 0 : args[1][rank]; };
-      case "negate": return (state, x) => -a(state, x);
-      case "+": return (state, x) => a(state, x) + b(state, x);
-      case "-": return (state, x) => a(state, x) - b(state, x);
-      case "*": return (state, x) => a(state, x) * b(state, x);
-      case "/": return (state, x) => { const by = b(state, x); return by === 0 ? NaN : a(state, x) / by; };
-      case "==": return (state, x) => a(state, x) === b(state, x);
-      case "!=": return (state, x) => a(state, x) !== b(state, x);
-      case "<": return (state, x) => a(state, x) < b(state, x);
-      case "<=": return (state, x) => a(state, x) <= b(state, x);
-      case ">": return (state, x) => a(state, x) > b(state, x);
-      case ">=": return (state, x) => a(state, x) >= b(state, x);
+      case "and": return (state, x, before) => parts.every((part) => part(state, x, before));
+      case "or": return (state, x, before) => parts.some((part) => part(state, x, before));
+      case "not": return (state, x, before) => !a(state, x, before);
+      case "missing": return (state, x, before) => Number.isNaN(a(state, x, before));
+      case "in": return (state, x, before) => args[1].includes(a(state, x, before));
+      case "base": return (state, x, before) => { const rank = a(state, x, before); return Number.isNaN(rank) ? 0 : args[1][rank]; };
+      case "negate": return (state, x, before) => -a(state, x, before);
+      case "+": return (state, x, before) => a(state, x, before) + b(state, x, before);
+      case "-": return (state, x, before) => a(state, x, before) - b(state, x, before);
+      case "*": return (state, x, before) => a(state, x, before) * b(state, x, before);
+      case "/": return (state, x, before) => { const by = b(state, x, before); return by === 0 ? NaN : a(state, x, before) / by; };
+      case "==": return (state, x, before) => a(state, x, before) === b(state, x, before);
+      case "!=": return (state, x, before) => a(state, x, before) !== b(state, x, before);
+      case "<": return (state, x, before) => a(state, x, before) < b(state, x, before);
+      case "<=": return (state, x, before) => a(state, x, before) <= b(state, x, before);
+      case ">": return (state, x, before) => a(state, x, before) > b(state, x, before);
+      case ">=": return (state, x, before) => a(state, x, before) >= b(state, x, before);
       default: throw new Error(`unknown operation ${op}`);
     }
   }
@@ -63,16 +64,16 @@ function makeWorld({ features, functions, causes, derived, longest, timeUnit = "
     for (const place of consequences) {
       const cause = causes[place];
       if (Object.is(state[cause.source] + 0, after[cause.source] + 0)) continue;
-      const value = consequence(place, after);
+      const value = consequence(place, after, x, state);
       if (!cause.table || !Number.isNaN(value)) after[cause.target] = value;
     }
     return after;
   }
 
-  function consequence(place, state) {
+  function consequence(place, state, x, before) {
     const { source, target, table } = causes[place];
     if (table) return Number.isNaN(state[source]) ? NaN : table[state[source]] ?? NaN;
-    const value = formulas[place](state);
+    const value = formulas[place](state, x, before);
     return features[target].integer ? whole(value) : rounded(value);
   }
 

@@ -1,0 +1,80 @@
+"""Personal plans on the command line: --weight, --weights and --alternatives of recommend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+import loans
+from counterplan import Plans, Problem, Recourse
+
+
+@pytest.fixture
+def words(folder: Path) -> tuple[str, ...]:
+    """Options for a loan that more income or less debt decides, in the current folder."""
+    (folder / "ways.yaml").write_text(yaml.safe_dump(loans.TWO_WAYS, sort_keys=False))
+    (folder / "decide.py").write_text(
+        "def model(people):\n    return ['yes' if i - d >= 30 else 'no' for i, d in zip(people.income, people.debt)]\n"
+    )
+    pd.DataFrame({"income": [40.0, 30.0, 90.0], "debt": [20.0, 30.0, 0.0]}).to_csv(folder / "people.csv", index=False)
+    return "recommend", "ways.yaml", "--people", "people.csv", "--model", "decide:model"
+
+
+def decide(people: pd.DataFrame) -> list[str]:
+    return ["yes" if i - d >= 30 else "no" for i, d in zip(people.income, people.debt, strict=True)]
+
+
+def test_weights_for_everybody_and_for_each_person(run, folder: Path, words) -> None:
+    ran = run(*words, "--weight", "SAVE=10", "--weight", "SAVE=-20=100", "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    plans = Plans.load(folder / "plans.json")
+    assert [plan.actions for plan in plans] == [["EARN=10"], ["EARN=10", "EARN=20"], []]
+    (folder / "weights.csv").write_text("SAVE,EARN=20\n,\n10,\n,5\n")
+    ran = run(*words, "--weights", "weights.csv", "--csv", "plans.csv")
+    assert ran.code == 0, ran.err
+    table = pd.read_csv(folder / "plans.csv")
+    assert table.groupby("person")["function"].first().tolist()[:2] == ["SAVE", "EARN"]
+    alone = run(*words, "--weights", "weights.csv", "--person", "1", "--json", "one.json")
+    assert alone.code == 0, alone.err
+    assert Plans.load(folder / "one.json")[0].actions == ["EARN=10", "EARN=20"]
+
+
+def test_alternatives_in_every_output(run, folder: Path, words) -> None:
+    ran = run(*words, "--alternatives", 3, "--json", "plans.json", "--csv", "plans.csv")
+    assert ran.code == 0, ran.err
+    assert "Another way, with other steps:" in ran.out
+    assert "(effort 4.0; checked with the model)" in ran.out
+    plans = Plans.load(folder / "plans.json")
+    people = pd.read_csv(folder / "people.csv")
+    expected = Recourse(Problem.load(folder / "ways.yaml"), decide).recommend(people, alternatives=3)
+    assert [[one.actions for one in plan.alternatives] for plan in plans] == (
+        [[one.actions for one in plan.alternatives] for plan in expected]
+    )
+    table = pd.read_csv(folder / "plans.csv", keep_default_na=False)
+    assert (table["related"] == "alternatives").sum() == sum(
+        len(one.steps) for plan in plans for one in plan.alternatives
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--weight", "SAVE"), "write FUNCTION=NUMBER"),
+        (("--weight", "SVAE=2"), "'SVAE' is neither a function nor an action; did you mean 'SAVE'"),
+        (("--weight", "SAVE=1000"), "numbers from 0.01 to 100; got 1000"),
+        (("--weight", "SAVE=2", "--weights", "weights.csv"), "use one of them"),
+        (("--weights", "weights.csv"), "weights.csv: 1 rows of weights for 3 people"),
+        (("--weights", "nothing.csv"), "nothing.csv"),
+        (("--alternatives", 99), "an integer from 1 to 20"),
+        (("--alternatives", 3, "--survival", "high"), "leave out either 'alternatives' or 'survival'"),
+    ],
+)
+def test_refuses_wrong_options(run, folder: Path, words, options, message: str) -> None:
+    (folder / "weights.csv").write_text("SAVE\n2\n")
+    ran = run(*words, *options, "--json", "plans.json")
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+    assert not (folder / "plans.json").exists()
