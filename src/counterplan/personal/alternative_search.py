@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from counterplan.personal.alternatives import Alternatives
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -149,6 +150,7 @@ class AlternativeSearch:
         self.queries = np.zeros(len(rows), np.intp)
         self._transitions = frontier.transitions
         self._draws = settings.weights(len(self._transitions.functions))
+        self._parts: list[tuple[Labels, Floats, npt.NDArray[np.object_]]] = []
         self._labels: Labels | None = None
         self._costs = np.empty((0, self._draws.shape[1]))
         """[n, G + 1] costs of the candidates by function, and that of their time."""
@@ -196,7 +198,7 @@ class AlternativeSearch:
             time_cost = time_cost * schedule(self._transitions, starts, actions).makespan
         return np.column_stack([costs_by_function(self._transitions, starts, actions, own), time_cost])
 
-    def _function_sets(self, actions: Ints) -> np.ndarray:
+    def _function_sets(self, actions: Ints) -> npt.NDArray[np.object_]:
         """[n] the functions of plans `actions` [n, T] as bits of Python integers, which have no limit."""
         functions = np.where(actions == NO_ACTION, -1, self._transitions.function_of[actions])
         used = np.sort(functions, axis=1)
@@ -249,9 +251,7 @@ class AlternativeSearch:
         if not len(labels):
             return
         self.chances.add(labels, self.frontier.full_states(labels))
-        self._labels = labels if self._labels is None else Labels.join([self._labels, labels])
-        self._costs = np.concatenate([self._costs, costs[worth]])
-        self._functions = np.concatenate([self._functions, functions[worth]])
+        self._parts.append((labels, costs[worth], functions[worth]))
 
     def _preference(self, labels: Labels) -> Ints:
         """[n] rank of labels: lower cost, then fewer steps, then file order."""
@@ -260,7 +260,11 @@ class AlternativeSearch:
         return rank
 
     def _assign(self) -> None:
-        """Give each person their candidates."""
+        """Join the candidates, and give each person their own."""
+        if self._parts:
+            labels, costs, functions = zip(*self._parts, strict=True)
+            self._labels = Labels.join(list(labels))
+            self._costs, self._functions = np.concatenate(costs), np.concatenate(functions)
         for number, person in enumerate(self._people):
             if person is None:
                 continue
@@ -303,14 +307,14 @@ class AlternativeSearch:
     def _indices(self, person: _Person, number: int, gain: Floats, chance: Floats) -> Floats:
         """[n] reservation value of a query about each candidate; −∞ where none may be sent.
 
-        Candidates that are worth less than their queries come last, by expected gain.
+        Candidates that are worth less than their queries come last, the likeliest first.
         """
         limits = self.limits
         spent = limits.per_alternative is not None and person.queries >= limits.per_alternative
         if limits.confidence is not None or spent or self.queries[number] >= self.max_queries[number]:
             return np.full(len(gain), -np.inf)
         index = gain - limits.query_cost * person.first_cost / np.maximum(chance, _MIN_CHANCE)
-        index = np.where(index > 0, index, _TINY * chance * np.maximum(gain, 0.0))
+        index = np.where(index > 0, index, _TINY * chance)
         return np.where(person.open & np.isfinite(gain) & (chance >= limits.min_chance), index, -np.inf)
 
     def _choose(self, person: _Person, candidate: int) -> None:
