@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         SettingError,
         StorageError,
     )
+    from counterplan.personal.elicitation import Elicitation
+    from counterplan.personal.preferences import ChoiceModel
+    from counterplan.personal.question import Question
     from counterplan.planners import (
         AutoPlanner,
         AutoSettings,
@@ -71,7 +74,9 @@ __all__ = [
     "CardPlanner",
     "CascadePlanner",
     "Check",
+    "ChoiceModel",
     "CounterplanError",
+    "Elicitation",
     "EvolutionPlanner",
     "EvolutionSettings",
     "ExactPlanner",
@@ -96,6 +101,7 @@ __all__ = [
     "Quality",
     "QualitySettings",
     "QueryBudgetExceeded",
+    "Question",
     "Reason",
     "Recourse",
     "Replay",
@@ -142,6 +148,9 @@ _MODULES = {
         "SurvivalBasis",
         "SurvivalReport",
     ),
+    "personal.elicitation": ("Elicitation",),
+    "personal.preferences": ("ChoiceModel",),
+    "personal.question": ("Question",),
     "planners": (
         "AutoPlanner",
         "AutoSettings",

@@ -31,6 +31,7 @@ COMMANDS = {
     "schema": Command("problems", "schema", "Print the JSON Schema of problem files, for editors."),
     "fit": Command("fitting", "fit", "Learn about the model once, to plan for everybody."),
     "recommend": Command("recommending", "recommend", "Compute plans: which actions would overturn the decision."),
+    "ask": Command("asking", "ask", "Ask a person which plans would be easier, and plan with the answers."),
     "survival": Command("surviving", "survival", "Check plans with retrained models: which of them still hold."),
     "distil": Command("programs", "distil", "Distil a program: rules that people can read, and that need no model."),
     "show": Command("programs", "show", "Print a program, rule by rule, and its model card."),

@@ -13,7 +13,8 @@ import typer
 
 from counterplan.blackbox import BlackBox
 from counterplan.cli.terminal import echo
-from counterplan.errors import ForeignAnswersWarning
+from counterplan.errors import CounterplanError, ForeignAnswersWarning
+from counterplan.plans import Plans
 from counterplan.problem import Problem
 from counterplan.problem.targets import Target, read_target
 from counterplan.recourse import Recourse
@@ -139,6 +140,18 @@ def recording(recourse: Recourse, workspace: Workspace | None, ask_again: bool =
                 "answers: fit again to learn from the new ones.",
                 err=True,
             )
+
+
+def explained(recourse: Recourse, plans: Plans) -> Plans:
+    """The plans with reasons if there is a program or a surrogate; damaged ones do not prevent plans."""
+    try:
+        parts = [recourse.for_target(frozenset(one)) if one else recourse for one in {*plans.targets}]
+        if all(part.program_ is None and part.surrogate_ is None for part in parts):
+            return plans
+        return recourse.explain(plans)
+    except CounterplanError as error:
+        echo(f"The plans have no reasons: {error}", err=True)
+        return plans
 
 
 def count(number: int, noun: str) -> str:

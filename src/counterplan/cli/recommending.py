@@ -22,6 +22,7 @@ from counterplan.cli.common import (
     SurvivalWeight,
     TargetName,
     Threshold,
+    explained,
     load_recourse,
     read_survival_option,
     read_target_option,
@@ -302,7 +303,7 @@ class _PlansWriter(_Writer):
         self.chunks.append(plans)
 
     def finish(self) -> None:
-        plans = self.explained(Plans.join(self.chunks))
+        plans = explained(self.recourse, Plans.join(self.chunks))
         errors: list[CounterplanError] = []
         for target, text in ((self.json_file, plans.to_json), (self.csv_file, plans.to_csv)):
             if _is_printed(target):
@@ -317,17 +318,6 @@ class _PlansWriter(_Writer):
             echo(plans.to_text(MOST_PRINTED))
         if errors:
             raise StorageError("\n".join(map(str, errors)))
-
-    def explained(self, plans: Plans) -> Plans:
-        """The plans with reasons if there is a program or a surrogate; damaged ones do not prevent plans."""
-        try:
-            parts = [self.recourse.for_target(frozenset(one)) if one else self.recourse for one in {*plans.targets}]
-            if all(part.program_ is None and part.surrogate_ is None for part in parts):
-                return plans
-            return self.recourse.explain(plans)
-        except CounterplanError as error:
-            echo(f"The plans have no reasons: {error}", err=True)
-            return plans
 
 
 class _StreamWriter(_Writer):

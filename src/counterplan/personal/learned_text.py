@@ -1,0 +1,64 @@
+"""What was learned about a person's weights, in sentences for the person."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from counterplan.problem import Problem
+from counterplan.problem.values import visible
+
+MOST = 5
+NOTICEABLE, OVERLAP = 1.25, 1.15
+"""Factors: from which on a weight is worth a sentence, and by which its interval may reach beyond 1."""
+
+
+def learned_text(problem: Problem, weights: pd.DataFrame) -> list[str]:
+    """Sentences about the functions that seem harder or easier for a person than for others, the clearest first.
+
+    Parameters
+    ----------
+    problem : Problem
+    weights : DataFrame
+        As of `Elicitation.weights`.
+
+    Returns
+    -------
+    list of str
+        At most five. Functions that no question was about, and weights that may well be 1, are left out.
+    """
+    mean, low, high = weights["mean"], weights["low"], weights["high"]
+    harder = (mean >= NOTICEABLE) & (low >= 1 / OVERLAP)
+    easier = (mean <= 1 / NOTICEABLE) & (high <= OVERLAP)
+    clear = weights[(weights["questions"] > 0) & (harder | easier)]
+    order = np.argsort(-np.abs(np.log(clear["mean"].to_numpy())), kind="stable")
+    rows = clear.iloc[order[:MOST]]
+    names = _in_words(problem)
+    numbers = rows[["mean", "low", "high"]].to_numpy(float).tolist()
+    return [_sentence(names[str(name)], *row) for name, row in zip(rows.index, numbers, strict=True)]
+
+
+def _in_words(problem: Problem) -> dict[str, str]:
+    """Functions as the subject of a sentence: the feature that they change, and their name if several change it."""
+    transitions = problem.transitions
+    targets = Counter(function.target for function in transitions.functions)
+    return {
+        function.name: f"Changing {problem.features[function.target].label}"
+        + (f" ({function.name})" if targets[function.target] > 1 else "")
+        for function in transitions.functions
+    }
+
+
+def _sentence(subject: str, mean: float, low: float, high: float) -> str:
+    """One weight and its interval in words."""
+    about = f"(about {_factor(low)} to {_factor(high)})"
+    if mean >= 1:
+        return visible(f"{subject} seems {_factor(mean)} times as hard for you as for others {about}.")
+    return visible(f"{subject} seems easier for you than for others: {_factor(mean)} times as hard {about}.")
+
+
+def _factor(number: float) -> str:
+    """A factor with two significant digits."""
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}" if number >= 0.1 else f"{number:.2f}"

@@ -1,0 +1,359 @@
+"""Questions about what is hard: what is asked, when it ends, what a file holds, and calls that are refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from counterplan import Elicitation, ExactPlanner, Problem, Question, Recourse, Status
+from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
+from counterplan.personal.learned_text import learned_text
+from personal import ways
+
+Move = int | str | None
+"""An answer, or something that cannot be done."""
+moves = st.lists(
+    st.one_of(st.integers(0, 3), st.none(), st.sampled_from([*ways.FUNCTIONS, "RAISE_JOB=high", "RAISE_HOURS=middle"])),
+    max_size=4,
+)
+few = settings(max_examples=6)
+"""Each example plans many times."""
+
+
+def make(elicitation: Elicitation, move: Move) -> Question | None:
+    """Make a move, if there is a question; return that question."""
+    question = elicitation.question()
+    if isinstance(move, str):
+        elicitation.cannot(move)
+    elif question is not None:
+        elicitation.answer(None if move is None else move % len(question.options))
+    return question
+
+
+def facts(elicitation: Elicitation) -> tuple[Any, ...]:
+    """Everything that a person sees."""
+    question = elicitation.question()
+    shown = None if question is None else (str(question), question._repr_html_(), question.gain, question.options)
+    return shown, elicitation.plan(), elicitation.weights.to_json(double_precision=15), elicitation.learned
+
+
+def test_a_question_compares_confirmed_plans() -> None:
+    elicitation = ways.elicitation()
+    question = elicitation.question()
+    assert question is not None
+    assert question is elicitation.question()
+    assert len(question.options) == 3
+    assert question.options[0].actions == elicitation.plan().actions
+    box, problem = ways.recourse().box, elicitation.problem
+    assert all(option.verified and option.replay(problem, box).ok for option in question.options)
+    assert len({frozenset(step.function for step in option.steps) for option in question.options}) == 3
+    assert 0 < question.gain < 1
+    assert str(question).startswith("Question 1. Which would be easier for you?\n\n  1.  ")
+    assert "[RAISE_HOURS]" in str(question)
+    assert "effort" not in str(question)
+
+
+@few
+@given(moves)
+def test_what_cannot_be_done_is_never_shown_again(sequence: list[Move]) -> None:
+    cannot: set[str] = set()
+    elicitation = ways.elicitation()
+    for move in [*sequence, *[0] * 3]:
+        question = make(elicitation, move)
+        for option in () if question is None else question.options:
+            assert cannot.isdisjoint({*option.actions, *(step.function for step in option.steps)})
+        if isinstance(move, str):
+            cannot.add(move)
+        assert cannot.isdisjoint(step.function for step in elicitation.plan().steps)
+    assert cannot == {*elicitation.cannot_do}
+
+
+@few
+@given(moves)
+def test_no_question_is_asked_twice(sequence: list[Move]) -> None:
+    compared: list[set[tuple[str, ...]]] = []
+    elicitation = ways.elicitation(options=2)
+    for move in sequence:
+        question = elicitation.question()
+        if question is not None:
+            plans = {tuple(option.actions) for option in question.options}
+            assert len(plans) == len(question.options) == 2
+            assert not any(plans <= known for known in compared)
+            compared += [plans] if not isinstance(move, str) else []
+        make(elicitation, move)
+
+
+@few
+@given(moves, st.integers(0, 4), st.integers(2, 4))
+def test_a_resumed_elicitation_continues_as_if_not_interrupted(
+    tmp_path_factory: pytest.TempPathFactory, sequence: list[Move], cut: int, options: int
+) -> None:
+    path = tmp_path_factory.mktemp("saved") / "answers.json"
+    whole, parted = (ways.elicitation(options=options, seed=7) for _ in range(2))
+    for move in sequence[:cut]:
+        make(whole, move)
+        make(parted, move)
+    parted.save(path)
+    resumed = Elicitation.load(path, ways.recourse())
+    assert facts(resumed) == facts(whole)
+    for move in sequence[cut:]:
+        make(whole, move)
+        make(resumed, move)
+    assert facts(resumed) == facts(whole)
+    again = path.with_name("again.json")
+    whole.save(path)
+    resumed.save(again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("hard", ways.FUNCTIONS)
+def test_answers_lead_to_the_plan_that_is_best_for_the_person(hard: str) -> None:
+    """A person for whom one function is eight times as hard as for others, and who makes no mistakes."""
+    weights = dict.fromkeys(ways.FUNCTIONS, 1.0) | {hard: 8.0}
+    elicitation = ways.elicitation(options=3, min_gain=0)
+
+    def cost(plan: Any) -> float:
+        return float(sum(step.cost / step.weight * weights[step.function] for step in plan.steps))
+
+    while (question := elicitation.question()) is not None:
+        elicitation.answer(int(np.argmin([cost(option) for option in question.options])))
+    exact = ExactPlanner(elicitation.problem, ways.decide)
+    best = exact.plan(pd.DataFrame([ways.POOR]), weights=weights)[0]
+    assert cost(elicitation.plan()) <= best.cost * 1.2
+    assert elicitation.done
+    assert 0 < elicitation.answers <= elicitation.max_questions
+
+
+def test_weights_are_a_table_that_planning_takes() -> None:
+    elicitation = ways.elicitation()
+    assert elicitation.weights["mean"].tolist() == [1.0] * 4
+    assert elicitation.weights["questions"].tolist() == [0] * 4
+    assert elicitation.learned == []
+    elicitation.question()
+    elicitation.answer(2)
+    table = elicitation.weights
+    assert [*table.columns] == ["mean", "low", "high", "questions"]
+    assert [*table.index] == [*ways.FUNCTIONS]
+    assert ((table["low"] < table["mean"]) & (table["mean"] < table["high"])).all()
+    plans = ways.recourse().recommend(pd.DataFrame([ways.POOR]), "exact", weights=table["mean"].to_dict())
+    assert plans[0].actions == elicitation.plan().actions
+
+
+def test_what_was_learned_is_told_in_plain_words() -> None:
+    rows = [(1.9, 1.1, 3.2, 2), (0.4, 0.22, 0.81, 1), (2.5, 0.3, 9.0, 3), (3.0, 2.0, 4.0, 0)]
+    table = pd.DataFrame(rows, columns=["mean", "low", "high", "questions"], index=[*ways.FUNCTIONS])
+    assert learned_text(Problem.from_dict(ways.PROBLEM), table) == [
+        "Changing your job seems easier for you than for others: 0.4 times as hard (about 0.2 to 0.8).",
+        "Changing your savings seems 1.9 times as hard for you as for others (about 1.1 to 3.2).",
+    ]
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        pd.Series(ways.POOR, name="ann"),
+        ways.POOR,
+        [ways.POOR],
+        Problem.from_dict(ways.PROBLEM).read(pd.DataFrame([ways.POOR])),
+    ],
+    ids=["series", "dict", "list", "people"],
+)
+def test_a_person_comes_in_any_form(person: Any) -> None:
+    elicitation, usual = ways.elicitation(person), ways.elicitation()
+    assert str(elicitation.question()) == str(usual.question())
+
+
+def test_people_without_questions() -> None:
+    favourable = ways.elicitation(ways.RICH)
+    assert favourable.done
+    assert favourable.plan().status is Status.ALREADY_FAVOURABLE
+    stuck = ways.elicitation()
+    for name in ways.FUNCTIONS:
+        stuck.cannot(name)
+    assert stuck.done
+    assert stuck.plan().status is Status.INFEASIBLE
+    one_way = ways.elicitation(ways.POOR | {"job": "middle", "school": "middle"})
+    for name in ways.FUNCTIONS[:3]:
+        one_way.cannot(name)
+    assert one_way.done
+    assert one_way.plan().actions == ["RAISE_SCHOOL=high"]
+    assert ways.elicitation(max_questions=0).done
+    assert ways.elicitation(min_gain=1).done
+
+
+def test_ruling_something_out_replaces_the_question() -> None:
+    elicitation = ways.elicitation()
+    first = elicitation.question()
+    assert first is not None
+    elicitation.cannot(first.options[0].steps[0].function)
+    with pytest.raises(SettingError, match=r"call question\(\) first"):
+        elicitation.answer(0)
+    second = elicitation.question()
+    assert second is not None
+    assert (second.number, elicitation.answers) == (1, 0)
+    elicitation.cannot(elicitation.cannot_do[0])
+    assert elicitation.question() is second
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one.answer(0), "call question"),
+        (lambda one: one.question() and one.answer(3), "'choice' must be an integer from 0 to 2, not 3"),
+        (lambda one: one.question() and one.answer(-1), "'choice'"),
+        (lambda one: one.question() and one.answer(True), "'choice'"),
+        (lambda one: one.cannot("RAISE_JOBS"), "did you mean 'RAISE_JOB'"),
+        (lambda one: one.cannot("RAISE_JOB=hihg"), "did you mean 'RAISE_JOB=high'"),
+        (lambda one: one.cannot(3), "name a function or an action"),
+    ],
+)
+def test_calls_that_make_no_sense_are_refused(call: Callable[[Elicitation], object], message: str) -> None:
+    elicitation = ways.elicitation()
+    with pytest.raises(SettingError, match=message):
+        call(elicitation)
+    assert (elicitation.answers, elicitation.cannot_do) == (0, [])
+
+
+def test_nothing_to_answer_at_the_end() -> None:
+    elicitation = ways.elicitation(max_questions=0)
+    assert elicitation.done
+    with pytest.raises(SettingError, match="nothing more to ask"):
+        elicitation.answer(0)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"options": 1}, {"options": 5}, {"options": 2.5}, {"seed": -1}, {"max_questions": 51}, {"min_gain": -1}],
+)
+def test_invalid_settings_are_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=next(iter(setting))):
+        ways.elicitation(**setting)
+
+
+def test_people_and_planners_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(PeopleError, match="one person, and the table has 2"):
+        ways.elicitation(pd.DataFrame([ways.POOR, ways.RICH]))
+    with pytest.raises(PeopleError, match="one person, and the table has 0"):
+        ways.elicitation(pd.DataFrame([ways.POOR]).head(0))
+    with pytest.raises(NotFittedError):
+        ways.elicitation(planner="guided")
+    with pytest.raises(SettingError, match="policy"):
+        ways.elicitation(planner="polisy")
+
+
+def test_a_planner_may_be_an_object(tmp_path: Path) -> None:
+    recourse = ways.recourse()
+    elicitation = ways.elicitation(planner=ExactPlanner(recourse.problem, recourse.box))
+    elicitation.save(tmp_path / "saved.json")
+    assert json.loads((tmp_path / "saved.json").read_text())["planner"] is None
+    again = Elicitation.load(tmp_path / "saved.json", recourse, planner="exact")
+    assert str(again.question()) == str(elicitation.question())
+
+
+def test_html_escapes_the_words_of_the_problem() -> None:
+    altered = json.loads(json.dumps(ways.PROBLEM))
+    altered["functions"]["RAISE_HOURS"]["phrase"] = "<script>alert(1)</script> {argument}"
+    recourse = Recourse(Problem.from_dict(altered), ways.decide)
+    question = Elicitation(recourse, ways.POOR, planner="exact").question()
+    assert question is not None
+    html = question._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert repr(question).startswith("Question(1, ")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A file with an answer and something that cannot be done."""
+    elicitation = ways.elicitation()
+    elicitation.question()
+    elicitation.answer(1)
+    elicitation.cannot("RAISE_SCHOOL=high")
+    elicitation.save(tmp_path / "saved.json")
+    return tmp_path / "saved.json"
+
+
+def test_files_are_private_and_keep_the_types_of_a_person(tmp_path: Path) -> None:
+    table = pd.DataFrame([ways.POOR | {"extra": 7}], index=[12]).astype({"job": "category", "extra": "int8"})
+    ways.elicitation(table).save(tmp_path / "saved.json")
+    assert stat.S_IMODE((tmp_path / "saved.json").stat().st_mode) == 0o600
+    again = Elicitation.load(tmp_path / "saved.json", ways.recourse())
+    assert again.person == 12
+    pd.testing.assert_frame_equal(again._person.table, ways.elicitation(table)._person.table)
+    with pytest.raises(StorageError, match="cannot be written"):
+        again.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["saved.json"]
+
+
+def test_a_file_belongs_to_one_problem(saved: Path) -> None:
+    other = Problem.from_dict(ways.PROBLEM | {"max_actions": 2})
+    with pytest.raises(StorageError, match="belongs to another problem"):
+        Elicitation.load(saved, Recourse(other, ways.decide))
+
+
+def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        inner: Any = data
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_put("counterplan_elicitation", value=2), "newer counterplan"),
+        (_put("counterplan_elicitation", value="1"), "'counterplan_elicitation' is missing"),
+        (_put("options", value=9), "options: "),
+        (_put("seed", value=-1), "seed: "),
+        (_put("max_questions", value=10**9), "max_questions: "),
+        (_put("min_gain", value="much"), "min_gain: "),
+        (_put("planner", value=["exact"]), "planner: "),
+        (_put("planner", value="exakt"), "exact"),
+        (_put("choice_model", "particles", value=10**9), "choice_model"),
+        (_put("choice_model", "spread", value=None), "choice_model"),
+        (_put("cannot", 0, value="RAISE_SCHOLL=high"), "cannot.0: .*did you mean 'RAISE_SCHOOL=high'"),
+        (_put("answers", 0, "choice", value=3), "answers.0.choice: is 3, and there are 3 options"),
+        (_put("answers", 0, "choice", value=True), "answers.0.choice"),
+        (_put("answers", 0, "options", value=[]), "answers.0.options"),
+        (_put("answers", 0, "options", 1, "costs", value={"RAISE_JOBS": 1}), "answers.0.options.1.costs: .*RAISE_JOB"),
+        (_put("answers", 0, "options", 1, "costs", value={"RAISE_JOB": -1}), "answers.0.options.1.costs.RAISE_JOB"),
+        (_put("answers", 0, "unknown", value=1), "answers.0.unknown"),
+        (_put("answers", value=[{}] * 1000), "answers"),
+        (_put("row", value=[["job", "low"]]), "dtypes: the columns"),
+        (_put("row", 2, 1, value="hgih"), "row: "),
+        (_put("dtypes", 2, 1, value="nonsense"), "row: "),
+        (_put("person", value=[1]), "person"),
+        (_put("more", value=1), "more: "),
+        (dict.clear, "'counterplan_elicitation' is missing"),
+        (lambda data: data.pop("row"), "row: "),
+    ],
+)
+def test_damaged_files_are_refused_with_the_place(
+    saved: Path, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    data = json.loads(saved.read_text())
+    change(data)
+    saved.write_text(json.dumps(data))
+    with pytest.raises((StorageError, SettingError), match=message):
+        Elicitation.load(saved, ways.recourse())
+
+
+@pytest.mark.parametrize("content", ["", "[]", "nonsense", "[" * 10_000, '{"counterplan_elicitation": 1e999}'])
+def test_files_that_are_something_else_are_refused(saved: Path, content: str) -> None:
+    saved.write_text(content)
+    with pytest.raises(StorageError, match=r"saved\.json"):
+        Elicitation.load(saved, ways.recourse())
+    with pytest.raises(StorageError, match="no such file"):
+        Elicitation.load(saved.with_name("missing.json"), ways.recourse())
