@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterplan.plans.status import Status
+from counterplan.plans.step_text import steps_text
 from counterplan.plans.survival_text import survival_text
 from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
@@ -92,15 +93,9 @@ def alternatives_title(plan: Plan) -> str:
 
 def alternative_text(plan: Plan) -> tuple[str, str]:
     """The steps of an alternative, and its facts."""
-    steps = "; then ".join(step.text if not number else lowered(step.text) for number, step in enumerate(plan.steps))
     time = "" if plan.duration is None else f", about {time_text(plan.duration, plan.time_unit)}"
     checked = "checked with the model" if plan.verified else "not checked with the model"
-    return steps, f"effort {plan.cost:.1f}{time}; {checked}"
-
-
-def lowered(text: str) -> str:
-    """A sentence as the continuation of another one: its first letter small, unless a capital follows."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+    return steps_text(plan), f"effort {plan.cost:.1f}{time}; {checked}"
 
 
 def _listed(text: str, facts: str) -> list[str]:
