@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SettingError,
         StorageError,
     )
+    from counterplan.personal.alternatives import Alternatives
     from counterplan.personal.elicitation import Elicitation
     from counterplan.personal.preferences import ChoiceModel
     from counterplan.personal.question import Question
@@ -68,6 +69,7 @@ logging.getLogger("counterplan").addHandler(logging.NullHandler())
 
 __all__ = [
     "Agreement",
+    "Alternatives",
     "AutoPlanner",
     "AutoSettings",
     "BlackBox",
@@ -148,6 +150,7 @@ _MODULES = {
         "SurvivalBasis",
         "SurvivalReport",
     ),
+    "personal.alternatives": ("Alternatives",),
     "personal.elicitation": ("Elicitation",),
     "personal.preferences": ("ChoiceModel",),
     "personal.question": ("Question",),

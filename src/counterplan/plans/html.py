@@ -123,7 +123,7 @@ def _bar(step: Step, plan: Plan) -> str:
         '<div style="display:flex;gap:.8em;align-items:center;font-size:.8em">'
         f'<span style="position:relative;flex:1;height:.8em;border-bottom:1px solid {_LINE}" aria-hidden="true">'
         f'<span style="{bar}"></span></span>'
-        f'<span style="flex:none;width:13em;opacity:.8">{_text(when_text(step, plan.time_unit))}</span></div>'
+        f'<span style="flex:none;width:15em;opacity:.8">{_text(when_text(step, plan.time_unit))}</span></div>'
     )
 
 
