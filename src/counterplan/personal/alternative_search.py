@@ -30,6 +30,9 @@ _MIN_CHANCE = 1e-6
 class Chances(Protocol):
     """Chances that candidates are favourable, which answers may change."""
 
+    learns: bool
+    """Whether answers change the chances of other candidates."""
+
     def add(self, labels: Labels, states: Floats) -> None:
         """Append candidates, with their full states [n, F]."""
 
@@ -37,11 +40,13 @@ class Chances(Protocol):
         """[n] the chances of all candidates, in the order in which they were added."""
 
     def observe(self, at: Ints, states: Floats, favourable: Bools) -> None:
-        """Condition on answers about the candidates `at` [n], at most one of each person."""
+        """Condition on answers about the candidates `at` [n]; at most one of each person if chances are learned."""
 
 
 class NoChances:
     """Nothing is known before a query: candidates are queried in order of gain."""
+
+    learns = False
 
     def __init__(self) -> None:
         self._count = 0
@@ -156,31 +161,30 @@ class AlternativeSearch:
         """[n, G + 1] costs of the candidates by function, and that of their time."""
         self._functions = np.empty(0, object)
         """[n] sets of functions of the candidates, as bits."""
+        everybody = np.arange(len(rows))
         self._time_cost = np.zeros(len(rows))
         """[B] cost of a unit of time."""
-        costs = self._costs_of(np.arange(len(rows)), actions)
+        total = self._costs_of(everybody, actions).sum(axis=1)
         if frontier.problem.time_unit and settings.time_value:
             duration = schedule(self._transitions, frontier.starts, actions).makespan
-            own_value = settings.time_value * costs.sum(axis=1)
-            self._time_cost = np.divide(own_value, duration, out=np.zeros(len(rows)), where=duration > 0)
-        total, costs = costs.sum(axis=1), self._costs_of(np.arange(len(rows)), actions)
+            value = settings.time_value * total
+            self._time_cost = np.divide(value, duration, out=np.zeros(len(rows)), where=duration > 0)
+        costs = self._costs_of(everybody, actions)
         functions = self._function_sets(actions)
         self._people = [
             _Person(self._draws @ own, float(cost), [used]) if used else None
             for own, cost, used in zip(costs, total, functions.tolist(), strict=True)
         ]
+        self._first_functions, self._least_cost = functions, total * (1 - _TINY)
+        """[B] functions, as bits, and cost of the cheapest plans."""
 
     def run(self) -> list[Ints]:
         """Search; return the alternatives [n, T] of each person, in the order in which they were chosen."""
         self._enumerate()
         active = [number for number, person in enumerate(self._people) if person is not None]
         while active:
-            selected = {}
-            for number in active:
-                at = self._select(number)
-                if at is not None:
-                    selected[number] = at
-            active = self._observe(selected)
+            selected = {number: self._select(number) for number in active}
+            active = self._observe({number: places for number, places in selected.items() if len(places)})
         nothing = np.empty((0, self.frontier.problem.max_actions), np.intp)
         if self._labels is None:
             return [nothing for _ in self._people]
@@ -232,26 +236,26 @@ class AlternativeSearch:
     def _add(self, labels: Labels, most: Floats) -> None:
         """Store the labels that cost at most `most` [B] and may lower the expected least cost enough."""
         cost = labels.cost * np.float64(self.frontier.unit)
-        labels = labels.where(cost <= most[labels.person])
+        labels = labels.where((cost <= most[labels.person]) & (cost >= self._least_cost[labels.person]))
         if not len(labels):
             return
-        labels = labels.take(np.lexsort((self._preference(labels), labels.person)))
         actions = self.frontier.actions(labels)
-        costs, functions = self._costs_of(labels.person, actions), self._function_sets(actions)
+        functions = self._function_sets(actions)
+        other = functions != self._first_functions[labels.person]
+        labels, actions, functions = labels.where(other), actions[other], functions[other]
+        order = np.lexsort((self._preference(labels), labels.person))
+        labels, actions, functions = labels.take(order), actions[order], functions[order]
+        costs = self._costs_of(labels.person, actions)
         worth = np.zeros(len(labels), bool)
         for number in np.unique(labels.person).tolist():
             own = np.flatnonzero(labels.person == number)
             person = self._people[number]
             assert person is not None
-            dear = costs[own, :-1].sum(axis=1) >= person.first_cost * (1 - _TINY)
-            other = functions[own] != person.chosen_functions[0]
-            own = own[dear & other]
             worth[own] = self._gain(person, costs[own]) >= self._min_gain(person)
-        labels, actions = labels.where(worth), actions[worth]
-        if not len(labels):
-            return
-        self.chances.add(labels, self.frontier.full_states(labels))
-        self._parts.append((labels, costs[worth], functions[worth]))
+        labels = labels.where(worth)
+        if len(labels):
+            self.chances.add(labels, self.frontier.full_states(labels))
+            self._parts.append((labels, costs[worth], functions[worth]))
 
     def _preference(self, labels: Labels) -> Ints:
         """[n] rank of labels: lower cost, then fewer steps, then file order."""
@@ -281,10 +285,11 @@ class AlternativeSearch:
     def _min_gain(self, person: _Person) -> float:
         return max(self.settings.min_gain * person.first_cost, _TINY)
 
-    def _select(self, number: int) -> int | None:
-        """The candidate of a person to query next, after choosing alternatives as long as no query is worth its cost.
+    def _select(self, number: int) -> Ints:
+        """The candidates of a person to query next, after choosing alternatives as long as no query is worth its cost.
 
-        None if all alternatives were chosen.
+        None if all alternatives were chosen. Several only if answers do not change the chances of others: their number
+        grows with that of the queries before, so that at most a quarter of the queries are not needed.
         """
         person = self._people[number]
         assert person is not None
@@ -296,13 +301,17 @@ class AlternativeSearch:
                 accepted = chance >= self.limits.confidence
             known = np.where(accepted, gain, -np.inf)
             index = self._indices(person, number, gain, chance)
-            if index.max() <= max(known.max(), -np.inf):
-                if not np.isfinite(known.max()):
-                    return None
-                self._choose(person, int(known.argmax()))
-                continue
-            return int(index.argmax())
-        return None
+            if index.max() > known.max():
+                most = 1 if self.chances.learns else 1 + person.queries // 4
+                most = min(most, int(self.max_queries[number] - self.queries[number]))
+                if self.limits.per_alternative is not None:
+                    most = min(most, self.limits.per_alternative - person.queries)
+                places = np.argsort(-index, kind="stable")[:most]
+                return np.asarray(places[index[places] > known.max()])
+            if not np.isfinite(known.max()):
+                break
+            self._choose(person, int(known.argmax()))
+        return np.empty(0, np.intp)
 
     def _indices(self, person: _Person, number: int, gain: Floats, chance: Floats) -> Floats:
         """[n] reservation value of a query about each candidate; −∞ where none may be sent.
@@ -327,23 +336,30 @@ class AlternativeSearch:
         person.gain[np.isin(self._functions[person.at].astype(object), person.chosen_functions)] = 0.0
         person.queries = 0
 
-    def _observe(self, selected: dict[int, int]) -> list[int]:
+    def _observe(self, selected: dict[int, Ints]) -> list[int]:
         """Query the candidates `selected` by person; return the people to go on with."""
         if not selected:
             return []
         assert self._labels is not None
-        numbers = np.array(list(selected), np.intp)
-        at = np.array([self._people[number].at[candidate] for number, candidate in selected.items()], np.intp)  # type: ignore[union-attr]
+        numbers = np.repeat(np.array([*selected], np.intp), [len(places) for places in selected.values()])
+        chosen = np.concatenate([*selected.values()])
+        at = np.array([self._candidate(*pair) for pair in zip(numbers.tolist(), chosen.tolist(), strict=True)], np.intp)
         states = self.frontier.full_states(self._labels.take(at))
         favourable, known = self.query(states, self.rows[numbers])
         self.chances.observe(at[known], states[known], favourable[known])
-        for number, answer, is_known in zip(numbers.tolist(), favourable.tolist(), known.tolist(), strict=True):
-            person, candidate = self._people[number], selected[number]
+        np.add.at(self.queries, numbers[known], 1)
+        for number, places in selected.items():
+            person, own = self._people[number], numbers == number
             assert person is not None
-            person.open[candidate], person.favourable[candidate] = False, answer
-            person.queries += is_known
-            if not is_known:  # the budget is spent
+            person.open[places], person.favourable[places] = False, favourable[own]
+            person.queries += int(known[own].sum())
+            if not known[own].all():  # the budget is spent
                 self.max_queries = self.max_queries.copy()
                 self.max_queries[number] = 0
-        self.queries[numbers[known]] += 1
         return list(selected)
+
+    def _candidate(self, number: int, place: int) -> int:
+        """Position, among the candidates of all people, of one of a person."""
+        person = self._people[number]
+        assert person is not None
+        return int(person.at[place])

@@ -83,7 +83,7 @@ class Elicitation:
         Seed of the sample from the posterior. The same seed and answers give the same questions.
     max_questions : int, default=10
         Most questions, at most 50.
-    min_gain : float, default=0.003
+    min_gain : float, default=0.001
         A question is asked if it is expected to save at least this share of the cost of the plan.
     choice_model : ChoiceModel, optional
         Prior of the weights, and noise of the choices.
@@ -119,7 +119,7 @@ class Elicitation:
         planner: str | PersonalPlanner | None = None,
         seed: int = 0,
         max_questions: int = 10,
-        min_gain: float = 0.003,
+        min_gain: float = 0.001,
         choice_model: ChoiceModel | None = None,
     ) -> None:
         _require_whole("options", options, MIN_OPTIONS, MAX_OPTIONS)
@@ -182,7 +182,7 @@ class Elicitation:
 
     @property
     def learned(self) -> list[str]:
-        """What seems harder or easier for the person than for others, in sentences for the person."""
+        """What seems harder or easier for the person than other changes, in sentences for the person."""
         return learned_text(self.problem, self.weights)
 
     def question(self) -> Question | None:
@@ -256,9 +256,28 @@ class Elicitation:
             If the model fails.
         """
         if self._plan is None:
-            plans = self._planner.plan(self._person, forbid=self._cannot, weights=self._mean_by_function())
-            self._plan = plans[0]
+            self._plan = self._replanned(self._planned(self._cannot))
         return self._plan
+
+    def _planned(self, forbid: list[str]) -> Plan:
+        return self._planner.plan(self._person, forbid=forbid, weights=self._mean_by_function())[0]
+
+    def _replanned(self, plan: Plan) -> Plan:
+        """The cheapest known way if the planner, which need not be exact, missed it; otherwise the `plan`."""
+        mean, allowed = self._mean, self.problem.allowed(self._cannot)
+        actions = [str(action) for action in self.problem.transitions.actions[:-1]]
+        permitted = {action for action, may in zip(actions, allowed[:-1].tolist(), strict=True) if may}
+        known = {option.actions: option for answer in self._answers for option in answer.options}
+        ways = [option for option in known.values() if permitted.issuperset(option.actions)]
+        if plan.status is not Status.FOUND or not ways:
+            return plan
+        costs = self._cost_matrix(ways) @ mean
+        best = int(costs.argmin())
+        if costs[best] >= plan.cost - 1e-6:
+            return plan
+        others = [action for action in actions if action not in ways[best].actions]
+        again = self._planned([*self._cannot, *others])
+        return again if again.status is Status.FOUND and again.cost < plan.cost else plan
 
     def save(self, path: str | Path) -> None:
         """Write everything that is needed to continue as JSON; only its owner may read the file.
@@ -371,7 +390,7 @@ class Elicitation:
         for size in range(min(self.options, len(pool)), MIN_OPTIONS - 1, -1):
             for subset in combinations(range(len(pool)), size):
                 plans = frozenset(options[place].actions for place in subset)
-                if any(plans <= known for known in compared):
+                if plans in compared:
                     continue
                 gain = 1 - float(costs[:, subset].min(axis=1).mean() / max(costs[:, 0].mean(), _TINY))
                 if gain >= self.min_gain and (best is None or gain > best.gain):

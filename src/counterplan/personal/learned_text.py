@@ -16,7 +16,7 @@ NOTICEABLE, OVERLAP = 1.25, 1.15
 
 
 def learned_text(problem: Problem, weights: pd.DataFrame) -> list[str]:
-    """Sentences about the functions that seem harder or easier for a person than for others, the clearest first.
+    """Sentences about the functions that seem harder or easier for a person than other changes, the clearest first.
 
     Parameters
     ----------
@@ -55,8 +55,12 @@ def _sentence(subject: str, mean: float, low: float, high: float) -> str:
     """One weight and its interval in words."""
     about = f"(about {_factor(low)} to {_factor(high)})"
     if mean >= 1:
-        return visible(f"{subject} seems {_factor(mean)} times as hard for you as for others {about}.")
-    return visible(f"{subject} seems easier for you than for others: {_factor(mean)} times as hard {about}.")
+        return visible(
+            f"{subject} seems harder for you than other changes: {_factor(mean)} times its usual effort {about}."
+        )
+    return visible(
+        f"{subject} seems easier for you than other changes: {_factor(mean)} times its usual effort {about}."
+    )
 
 
 def _factor(number: float) -> str:

@@ -215,6 +215,8 @@ class CardPlanner(Planner):
 class _PointChances:
     """1 for states with enough points, those `goal` [B] of each person, and 0 for others."""
 
+    learns = False
+
     def __init__(self, card: Scorecard, goal: Ints) -> None:
         self._card, self._goal = card, goal
         self._values = np.empty(0)

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def steps_text(plan: Plan) -> str:
-    """All steps in order: `Borrow 1,000 less; then change your job from "clerk" to "manager"`."""
-    return "; then ".join(_continued(step.text) if number else step.text for number, step in enumerate(plan.steps))
+    """All steps in order: `Borrow 1,000 less; change your job from "clerk" to "manager"`."""
+    return "; ".join(_continued(step.text) if number else step.text for number, step in enumerate(plan.steps))
 
 
 def _continued(text: str) -> str:

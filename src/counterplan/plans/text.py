@@ -95,7 +95,10 @@ def alternative_text(plan: Plan) -> tuple[str, str]:
     """The steps of an alternative, and its facts."""
     time = "" if plan.duration is None else f", about {time_text(plan.duration, plan.time_unit)}"
     checked = "checked with the model" if plan.verified else "not checked with the model"
-    return steps_text(plan), f"effort {plan.cost:.1f}{time}; {checked}"
+    effort = f"effort {plan.cost:.1f}"
+    if any(step.weight != 1 for step in plan.steps):
+        effort += f" with your weights, {plan.unweighted_cost:.1f} without them"
+    return steps_text(plan), f"{effort}{time}; {checked}"
 
 
 def _listed(text: str, facts: str) -> list[str]:

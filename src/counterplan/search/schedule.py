@@ -69,7 +69,7 @@ class StepTimes:
 
 
 def schedule(transitions: Transitions, starts: Floats, actions: Ints) -> StepSchedule:
-    """StepSchedule plans `actions` [n, T], padded with NO_ACTION, from `starts` [n, F]."""
+    """Schedule plans `actions` [n, T], padded with NO_ACTION, from `starts` [n, F]."""
     step_times = StepTimes(transitions)
     states, times = starts.copy(), step_times.initial(len(starts))
     begin, duration = np.zeros((2, *actions.shape), np.int64)

@@ -35,6 +35,8 @@ class PoolChances:
         Answers with margins, from states [n, F], people [n] and decisions [n].
     """
 
+    learns = True
+
     def __init__(
         self, pool: Pool, logit: Callable[[Floats], Floats], answers: Callable[[Floats, Ints, Bools], Answers]
     ) -> None:
