@@ -36,7 +36,7 @@ class Alternatives:
         Least reduction of the expected least cost by an alternative, relative to the cost of the cheapest plan.
     spread : float, default=0.7
         Standard deviation of the logarithm of a weight. The weights of functions are independent.
-    time_value : float, default=0.25
+    time_value : float, default=0.1
         Cost of the time that the cheapest plan takes, relative to the cost of its steps, at a weight of 1; of other
         plans in proportion to their durations.
     draws : array of shape [S, G], optional
@@ -58,7 +58,7 @@ class Alternatives:
     max_ratio: float = 2.5
     min_gain: float = 0.01
     spread: float = 0.7
-    time_value: float = 0.25
+    time_value: float = 0.1
     draws: Floats | None = None
 
     def __post_init__(self) -> None:
