@@ -37,7 +37,7 @@ def draw_weights(data: st.DataObject, problem: Problem, people: int) -> np.ndarr
     return rng.choice([0.5, 1.0, 2.0], (people, len(problem.transitions)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.data())
 def test_exact_plans_are_the_cheapest_within_the_deadline(data: st.DataObject) -> None:
     problem, box = draw_world(data)
@@ -59,7 +59,7 @@ def test_exact_plans_are_the_cheapest_within_the_deadline(data: st.DataObject) -
         assert plan.replay(problem, box).ok
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.data())
 def test_the_front_has_every_point_and_no_other(data: st.DataObject) -> None:
     problem, box = draw_world(data)
@@ -150,6 +150,9 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     assert "Or faster: Change job to any (effort 5.0, 2 weeks)" in str(plan)
     again = ExactPlanner(savings, BlackBox(enough)).plan([PERSON])[0]
     assert (again.front, again.duration, again.time_unit) == ((), 7.0, "weeks")
+    assert again.replay(savings, BlackBox(enough)).ok
+    other = replace(again, time_unit="years").replay(savings, BlackBox(enough))
+    assert other.faults == ["its times are in 'years', and those of the problem in 'weeks'"]
 
 
 def test_plans_of_planners_without_deadlines_that_take_too_long_are_none(savings: Problem) -> None:

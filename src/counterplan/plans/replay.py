@@ -97,6 +97,8 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield "a plan that was not checked with the black box cannot be called optimal"
     if plan.optimal and abs((plan.lower_bound or 0.0) - plan.cost) > TOLERANCE * max(1.0, plan.cost):
         yield f"it is called optimal at {plan.cost:g}, but the lower bound is {plan.lower_bound}"
+    if plan.time_unit and plan.time_unit != problem.time_unit:
+        yield f"its times are in '{plan.time_unit}', and those of the problem in '{problem.time_unit}'"
     if plan.deadline is not None and plan.steps and (plan.duration or 0.0) > plan.deadline + TOLERANCE:
         yield f"it takes {plan.duration:g}, longer than its deadline of {plan.deadline:g}"
 
