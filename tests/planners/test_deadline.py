@@ -44,7 +44,7 @@ def test_exact_plans_are_the_cheapest_within_the_deadline(data: st.DataObject) -
     people = problem.read(data.draw(worlds.people(problem, most=3)))
     weights = draw_weights(data, problem, len(people))
     deadline = data.draw(st.sampled_from([0, 0.5, 1, 2, 2.5, 3, 4.5, 6, 8, 11]))
-    plans = ExactPlanner(problem, box).plan(people, deadline=deadline, cost_weights=weights)
+    plans = ExactPlanner(problem, box).plan(people, deadline=deadline, weights=weights)
     for row, plan in enumerate(plans):
         every = every_plan(problem, people, row, box, None if weights is None else weights[row])
         best = min(((cost, len(actions), time) for cost, time, actions in every if time <= deadline), default=None)
@@ -66,7 +66,7 @@ def test_the_front_has_every_point_and_no_other(data: st.DataObject) -> None:
     people = problem.read(data.draw(worlds.people(problem, most=3)))
     weights = draw_weights(data, problem, len(people))
     deadline = data.draw(st.sampled_from([None, None, 2, 5]))
-    plans = ExactPlanner(problem, box).plan(people, pareto=True, deadline=deadline, cost_weights=weights)
+    plans = ExactPlanner(problem, box).plan(people, pareto=True, deadline=deadline, weights=weights)
     for row, plan in enumerate(plans):
         every = every_plan(problem, people, row, box, None if weights is None else weights[row])
         expected = front_of([one for one in every if deadline is None or one[1] <= deadline])
@@ -152,7 +152,7 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     assert (again.front, again.duration, again.time_unit) == ((), 7.0, "weeks")
     assert again.replay(savings, BlackBox(enough)).ok
     other = replace(again, time_unit="years").replay(savings, BlackBox(enough))
-    assert other.faults == ["its times are in 'years', and those of the problem in 'weeks'"]
+    assert other.faults == ("its times are in 'years', and those of the problem in 'weeks'",)
 
 
 def test_plans_of_planners_without_deadlines_that_take_too_long_are_none(savings: Problem) -> None:
