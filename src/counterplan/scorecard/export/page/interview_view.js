@@ -136,15 +136,15 @@ function makeInterviewView(world, page, ways) {
   function report(learned) {
     const change = ({ name }) => learned[name] / (before[name] ?? 1);
     const able = world.functions.filter(({ name }) => !task.options.cannot.has(name));
-    const told = [["Harder for you", able.filter((doing) => change(doing) >= 1.2)], ["Easier for you", able.filter((doing) => change(doing) <= 1 / 1.2)]]
+    const findings = [["Harder for you", able.filter((doing) => change(doing) >= 1.2)], ["Easier for you", able.filter((doing) => change(doing) <= 1 / 1.2)]]
       .filter(([, some]) => some.length).map(([words, some]) => `${words}: ${some.map(({ name }) => world.doing(name)).join(", ")}.`);
     const text = !answers.length ? "There is nothing to ask: whatever is hard for you, another way would hardly be easier."
-      : told.length ? "The sliders now show your answers, and the plan above follows them. You can still move the sliders."
+      : findings.length ? "The sliders now show your answers, and the plan above follows them. You can still move the sliders."
         : "The plan above fits your answers.";
     render(answers.length ? `Done: ${counted(answers.length, "answer")}` : "No questions for you",
-      ...told.map((line) => make("p", { className: "told", text: line })), make("p", { className: "note", text }),
+      ...findings.map((line) => make("p", { className: "findings", text: line })), make("p", { className: "note", text }),
       make("p", { className: "acts" }, ...acts()));
-    said.textContent = [...told, text].join(" ");
+    said.textContent = [...findings, text].join(" ");
   }
 
   function lost() {

@@ -101,7 +101,7 @@ function makeWays(world, engine) {
     return [...found.values()];
   }
 
-  // Up to so many other ways beside the cheapest plan: other sets of functions that are not much dearer.
+  // Up to so many other ways beside the cheapest plan: other sets of functions that are at most a stated factor more expensive.
   function choose(plans, weights) {
     const own = functions.map(({ name }) => weights[name] ?? 1), [first] = plans;
     const costs = costsOf(plans.map(usual), draws.map((draw) => draw.map((factor, index) => factor * own[index])));
