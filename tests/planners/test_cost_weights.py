@@ -140,7 +140,7 @@ def test_weights_of_1_are_no_weights_and_a_common_factor_scales_costs(data: st.D
     planner = ExactPlanner(problem, box)
     plain = planner.plan(table)
     assert planner.plan(table, weights=ones).to_json() == planner.plan(table).to_json()
-    factor = data.draw(st.sampled_from([0.125, 0.5, 2.0, 1024.0]))
+    factor = data.draw(st.sampled_from([0.125, 0.5, 2.0, 64.0]))
     for before, after in zip(plain, planner.plan(table, weights=factor * ones), strict=True):
         assert (before.status, before.actions, before.optimal) == (after.status, after.actions, after.optimal)
         assert after.cost == pytest.approx(factor * before.cost, abs=1e-6, nan_ok=True)
