@@ -1,7 +1,8 @@
 """Search for alternatives: plans with other functions that lower the expected least cost over personal weights.
 
-Costs of plans are known without queries, and so is what an alternative would gain: the expected reduction of the least
-cost. Candidates are therefore enumerated first, and queried in order of gain. If chances are known, a query goes to the
+A candidate is the cheapest plan to a state with one set of functions; where durations count, also a faster one. Costs
+of plans are known without queries, and so is what an alternative would gain: the expected reduction of the least cost.
+Candidates are therefore enumerated first, and queried in order of gain. If chances are known, a query goes to the
 candidate with the largest ``gain - λ / chance``, Weitzman's reservation value for a query that costs λ. G functions, S
 draws of weights.
 """
@@ -16,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.personal.alternatives import Alternatives
+from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.search.frontier import Frontier, Labels
-from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.search.frontier import Frontier, Labels, Longs
+from counterplan.search.orders import NO_ACTION, costs_by_function, rollout
 from counterplan.search.schedule import schedule
+from counterplan.search.timed_frontier import TimedFrontier
 
 Query = Callable[[Floats, Ints], tuple[Bools, Bools]]
 """Answers [n] about states [n, F] of the people `rows` [n], and which of them are known [n]."""
@@ -85,6 +88,61 @@ class QueryLimits:
     confidence: float | None = None
 
 
+def candidate_frontier(
+    problem: Problem,
+    starts: Floats,
+    allowed: Bools,
+    cost_weights: Floats | None,
+    deadline: float | None,
+    settings: Alternatives,
+) -> Frontier:
+    """A frontier of candidates: states by set of functions and, where durations count, by duration.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : array of shape [B, F]
+    allowed : bool array of shape [B, A]
+    cost_weights : array of shape [B, A] or None
+    deadline : float or None
+        Longest duration of a plan.
+    settings : Alternatives
+
+    Returns
+    -------
+    Frontier
+    """
+    durations_count = bool(problem.time_unit) and settings.draws is None and settings.time_value > 0
+    if deadline is None and not durations_count:
+        return Frontier(problem, starts, allowed, cost_weights, by_functions=True)
+    latest = np.inf if deadline is None else deadline
+    return TimedFrontier(
+        *(problem, starts, allowed, cost_weights),
+        deadline=latest,
+        every_duration=durations_count,
+        by_functions=True,
+    )
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Candidates of all people."""
+
+    labels: Labels
+    costs: Floats
+    """[n, G + 1] costs by function, and that of time."""
+    functions: npt.NDArray[np.object_]
+    """[n] sets of functions, as bits."""
+    states: Longs
+    """[n] keys of the states, without functions."""
+
+    @staticmethod
+    def join(parts: list[_Candidates]) -> _Candidates:
+        names = ("costs", "functions", "states")
+        joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return _Candidates(Labels.join([part.labels for part in parts]), *joined)
+
+
 @dataclass
 class _Person:
     """Candidates of one person, and the plans chosen so far."""
@@ -111,7 +169,7 @@ class AlternativeSearch:
     Parameters
     ----------
     frontier : Frontier
-        Of the B people, not advanced yet.
+        Of the B people, not advanced yet; see `candidate_frontier`.
     settings : Alternatives
     actions : int array of shape [B, T]
         The cheapest plan of each person; people without one are left out.
@@ -155,12 +213,7 @@ class AlternativeSearch:
         self.queries = np.zeros(len(rows), np.intp)
         self._transitions = frontier.transitions
         self._draws = settings.weights(len(self._transitions.functions))
-        self._parts: list[tuple[Labels, Floats, npt.NDArray[np.object_]]] = []
-        self._labels: Labels | None = None
-        self._costs = np.empty((0, self._draws.shape[1]))
-        """[n, G + 1] costs of the candidates by function, and that of their time."""
-        self._functions = np.empty(0, object)
-        """[n] sets of functions of the candidates, as bits."""
+        self._parts: list[_Candidates] = []
         everybody = np.arange(len(rows))
         self._time_cost = np.zeros(len(rows))
         """[B] cost of a unit of time."""
@@ -172,26 +225,25 @@ class AlternativeSearch:
         costs = self._costs_of(everybody, actions)
         functions = self._function_sets(actions)
         self._people = [
-            _Person(self._draws @ own, float(cost), [used]) if used else None
+            _Person(self._draws @ own, float(cost), [used])
             for own, cost, used in zip(costs, total, functions.tolist(), strict=True)
         ]
         self._first_functions, self._least_cost = functions, total * (1 - _TINY)
         """[B] functions, as bits, and cost of the cheapest plans."""
+        self._first_states = frontier.state_keys(everybody, rollout(self._transitions, frontier.starts, actions)[0])
+        """[B] keys of their final states."""
+        none = frontier.initial().take(slice(0))
+        self._candidates = _Candidates(none, costs[:0], functions[:0], none.key)
 
     def run(self) -> list[Ints]:
         """Search; return the alternatives [n, T] of each person, in the order in which they were chosen."""
         self._enumerate()
-        active = [number for number, person in enumerate(self._people) if person is not None]
+        active = [*range(len(self._people))]
         while active:
             selected = {number: self._select(number) for number in active}
             active = self._observe({number: places for number, places in selected.items() if len(places)})
-        nothing = np.empty((0, self.frontier.problem.max_actions), np.intp)
-        if self._labels is None:
-            return [nothing for _ in self._people]
-        return [
-            nothing if person is None else self.frontier.actions(self._labels.take(np.array(person.chosen, np.intp)))
-            for person in self._people
-        ]
+        labels = self._candidates.labels
+        return [self.frontier.actions(labels.take(np.array(person.chosen, np.intp))) for person in self._people]
 
     def _costs_of(self, person: Ints, actions: Ints) -> Floats:
         """Costs [n, G + 1] by function, and that of time, of plans `actions` [n, T] of the people `person` [n]."""
@@ -213,10 +265,11 @@ class AlternativeSearch:
     def _enumerate(self) -> None:
         """Collect the candidates: states within the largest cost that may be worth being an alternative."""
         frontier = self.frontier
-        most = np.array([-1.0 if one is None else self.settings.max_ratio * one.first_cost for one in self._people])
+        frontier.active = self._first_functions != 0
+        first_cost = np.array([person.first_cost for person in self._people])
+        most = self.settings.max_ratio * first_cost
         most += _TINY * np.maximum(most, 1.0)
         states = np.zeros(len(most), np.intp)
-        frontier.active = most >= 0
         truncated = np.zeros(len(most), bool)
         while frontier.active.any():
             frontier.limit = np.maximum(self.max_states - states, 1)
@@ -239,23 +292,21 @@ class AlternativeSearch:
         labels = labels.where((cost <= most[labels.person]) & (cost >= self._least_cost[labels.person]))
         if not len(labels):
             return
+        labels = labels.take(np.lexsort((self._preference(labels), labels.person)))
         actions = self.frontier.actions(labels)
         functions = self._function_sets(actions)
         other = functions != self._first_functions[labels.person]
         labels, actions, functions = labels.where(other), actions[other], functions[other]
-        order = np.lexsort((self._preference(labels), labels.person))
-        labels, actions, functions = labels.take(order), actions[order], functions[order]
-        costs = self._costs_of(labels.person, actions)
-        worth = np.zeros(len(labels), bool)
+        costs, worth = self._costs_of(labels.person, actions), np.zeros(len(labels), bool)
         for number in np.unique(labels.person).tolist():
-            own = np.flatnonzero(labels.person == number)
-            person = self._people[number]
-            assert person is not None
+            own, person = labels.person == number, self._people[number]
             worth[own] = self._gain(person, costs[own]) >= self._min_gain(person)
-        labels = labels.where(worth)
-        if len(labels):
-            self.chances.add(labels, self.frontier.full_states(labels))
-            self._parts.append((labels, costs[worth], functions[worth]))
+        if worth.any():
+            labels = labels.where(worth)
+            states = self.frontier.full_states(labels)
+            self.chances.add(labels, states)
+            keys = self.frontier.state_keys(labels.person, states)
+            self._parts.append(_Candidates(labels, costs[worth], functions[worth], keys))
 
     def _preference(self, labels: Labels) -> Ints:
         """[n] rank of labels: lower cost, then fewer steps, then file order."""
@@ -264,18 +315,15 @@ class AlternativeSearch:
         return rank
 
     def _assign(self) -> None:
-        """Join the candidates, and give each person their own."""
-        if self._parts:
-            labels, costs, functions = zip(*self._parts, strict=True)
-            self._labels = Labels.join(list(labels))
-            self._costs, self._functions = np.concatenate(costs), np.concatenate(functions)
+        """Join the candidates, and give each person their own; those that end like the first plan are favourable."""
+        if not self._parts:
+            return
+        self._candidates = candidates = _Candidates.join(self._parts)
         for number, person in enumerate(self._people):
-            if person is None:
-                continue
-            at = np.empty(0, np.intp) if self._labels is None else np.flatnonzero(self._labels.person == number)
-            person.at = at
-            person.open, person.favourable = np.ones(len(at), bool), np.zeros(len(at), bool)
-            person.gain = self._gain(person, self._costs[at])
+            person.at = np.flatnonzero(candidates.labels.person == number)
+            person.favourable = candidates.states[person.at] == self._first_states[number]
+            person.open = ~person.favourable
+            person.gain = self._gain(person, candidates.costs[person.at])
 
     def _gain(self, person: _Person, costs: Floats) -> Floats:
         """[n] by how much plans with `costs` [n, G + 1] lower the expected least cost."""
@@ -291,14 +339,13 @@ class AlternativeSearch:
         None if all alternatives were chosen. Several only if answers do not change the chances of others: their number
         grows with that of the queries before, so that at most a quarter of the queries are not needed.
         """
-        person = self._people[number]
-        assert person is not None
+        person, states = self._people[number], self._candidates.states
         while len(person.chosen) + 1 < self.settings.count and len(person.at):
             gain = np.where(person.gain >= self._min_gain(person), person.gain, -np.inf)
             chance = self.chances.values()[person.at]
             accepted = person.favourable
             if self.limits.confidence is not None:
-                accepted = chance >= self.limits.confidence
+                accepted = accepted | (chance >= self.limits.confidence)
             known = np.where(accepted, gain, -np.inf)
             index = self._indices(person, number, gain, chance)
             if index.max() > known.max():
@@ -306,8 +353,9 @@ class AlternativeSearch:
                 most = min(most, int(self.max_queries[number] - self.queries[number]))
                 if self.limits.per_alternative is not None:
                     most = min(most, self.limits.per_alternative - person.queries)
-                places = np.argsort(-index, kind="stable")[:most]
-                return np.asarray(places[index[places] > known.max()])
+                places = np.argsort(-index, kind="stable")[: int((index > known.max()).sum())]
+                first_of_state = np.sort(np.unique(states[person.at[places]], return_index=True)[1])
+                return np.asarray(places[first_of_state[:most]])
             if not np.isfinite(known.max()):
                 break
             self._choose(person, int(known.argmax()))
@@ -330,36 +378,31 @@ class AlternativeSearch:
         """Make a candidate the next alternative; others with the same functions are no alternatives any more."""
         at = person.at[candidate]
         person.chosen.append(int(at))
-        person.chosen_functions.append(self._functions[at])
-        person.least = np.minimum(person.least, self._draws @ self._costs[at])
-        person.gain = self._gain(person, self._costs[person.at])
-        person.gain[np.isin(self._functions[person.at].astype(object), person.chosen_functions)] = 0.0
+        candidates = self._candidates
+        person.chosen_functions.append(candidates.functions[at])
+        person.least = np.minimum(person.least, self._draws @ candidates.costs[at])
+        person.gain = self._gain(person, candidates.costs[person.at])
+        person.gain[np.isin(candidates.functions[person.at].astype(object), person.chosen_functions)] = 0.0
         person.queries = 0
 
     def _observe(self, selected: dict[int, Ints]) -> list[int]:
         """Query the candidates `selected` by person; return the people to go on with."""
         if not selected:
             return []
-        assert self._labels is not None
+        candidates = self._candidates
         numbers = np.repeat(np.array([*selected], np.intp), [len(places) for places in selected.values()])
-        chosen = np.concatenate([*selected.values()])
-        at = np.array([self._candidate(*pair) for pair in zip(numbers.tolist(), chosen.tolist(), strict=True)], np.intp)
-        states = self.frontier.full_states(self._labels.take(at))
+        at = np.concatenate([self._people[number].at[places] for number, places in selected.items()])
+        states = self.frontier.full_states(candidates.labels.take(at))
         favourable, known = self.query(states, self.rows[numbers])
         self.chances.observe(at[known], states[known], favourable[known])
         np.add.at(self.queries, numbers[known], 1)
-        for number, places in selected.items():
+        for number in selected:
             person, own = self._people[number], numbers == number
-            assert person is not None
-            person.open[places], person.favourable[places] = False, favourable[own]
+            keys, queried = candidates.states[person.at], candidates.states[at[own]]
+            person.open[np.isin(keys, queried)] = False
+            person.favourable[np.isin(keys, queried[favourable[own]])] = True
             person.queries += int(known[own].sum())
             if not known[own].all():  # the budget is spent
                 self.max_queries = self.max_queries.copy()
                 self.max_queries[number] = 0
         return list(selected)
-
-    def _candidate(self, number: int, place: int) -> int:
-        """Position, among the candidates of all people, of one of a person."""
-        person = self._people[number]
-        assert person is not None
-        return int(person.at[place])

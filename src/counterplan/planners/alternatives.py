@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from counterplan.blackbox import QueryBudgetExceeded
-from counterplan.personal.alternative_search import AlternativeSearch, Chances, Query, QueryLimits
+from counterplan.personal.alternative_search import AlternativeSearch, Chances, Query, QueryLimits, candidate_frontier
 from counterplan.planners.objective_search import Oracle
 from counterplan.planners.task import PlanningTask
 from counterplan.plans import PlanColumns, RelatedColumns, Status
 from counterplan.plans.columns import NO_PLANS
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.search.timed_frontier import open_frontier
 
 _BATCH_SIZE = 16
 """People searched for at the same time: all their candidates are in memory."""
@@ -62,7 +61,9 @@ def search_alternatives(
         weights = None if task.weights is None else task.weights[part]
         most = np.iinfo(np.intp).max if max_queries is None else max_queries
         search = AlternativeSearch(
-            open_frontier(problem, task.people.states[part], task.allowed[part], weights, task.deadline),
+            candidate_frontier(
+                problem, task.people.states[part], task.allowed[part], weights, task.deadline, task.alternatives
+            ),
             task.alternatives,
             columns.actions[part],
             query,

@@ -3,8 +3,8 @@
 Uniform-cost search over labels: a person's state, reached at some cost in some number of steps. Labels are kept in
 buckets of cost no wider than the person's cheapest action, so that every label of a bucket is final when the bucket is
 expanded. All people of a batch advance bucket by bucket together. A label is dominated if the same state was reached
-at no greater cost in no more steps. Costs are integer multiples of a small unit, so that no two plans differ by
-rounding alone.
+at no greater cost in no more steps; on request, only if by the same set of functions. Costs are integer multiples of a
+small unit, so that no two plans differ by rounding alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.costs import ActionCosts
 from counterplan.search.orders import NO_ACTION, rollout
-from counterplan.search.state_keys import StateKeys
+from counterplan.search.state_keys import FunctionSetKeys, StateKeys
 
 Longs = npt.NDArray[np.int64]
 
@@ -89,15 +89,25 @@ class Frontier:
     `cost_weights` [B, A] multiply the costs of actions. Only `active` [B] people are expanded; the others are paused
     until `resume`, unless they are `finished` [B]. If `limit` [B] is set, at most that many actions of a person are
     applied at once, since a bucket may hold very many of equal cost; `truncated` [B] people have more in the bucket,
-    which is continued next.
+    which is continued next. `by_functions` returns a state once for each set of functions that leads to it, instead of
+    once.
     """
 
-    def __init__(self, problem: Problem, starts: Floats, allowed: Bools, cost_weights: Floats | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        starts: Floats,
+        allowed: Bools,
+        cost_weights: Floats | None = None,
+        *,
+        by_functions: bool = False,
+    ) -> None:
         self.problem = problem
         self.transitions = problem.transitions
         self.starts = starts
         self.allowed = allowed
-        self.keys = StateKeys(problem, starts)
+        self.state_keys = StateKeys(problem, starts)
+        self.function_sets = FunctionSetKeys(problem.transitions) if by_functions else None
         self.mutable = self.transitions.mutable
         self.in_order = self.transitions.in_order
         self.costs = ActionCosts(self.transitions, cost_weights)
@@ -177,8 +187,14 @@ class Frontier:
         people = np.arange(len(self.starts))
         zeros = np.zeros(len(people), np.int64)
         words = -(-self.problem.max_actions // self.per_word)
-        keys, path = self.keys(people, self.starts), np.zeros((len(people), words), np.uint64)
+        path = np.zeros((len(people), words), np.uint64)
+        keys = self._keys(people, self.starts, path, zeros)
         return Labels(people, self.starts[:, self.mutable], keys, zeros, zeros.copy(), path)
+
+    def _keys(self, person: Ints, states: Floats, path: npt.NDArray[np.uint64], depth: Longs) -> Longs:
+        """Keys [n] of the `states` [n, F] of people; on request, also of the functions of the paths to them."""
+        key = self.state_keys(person, states)
+        return key if self.function_sets is None else self.function_sets(key, self._unpack(path, depth))
 
     def push(self, labels: Labels) -> None:
         """Put every legal action after `labels` into the bucket of its total cost."""
@@ -241,8 +257,9 @@ class Frontier:
         after = self.transitions.apply(self.full_states(before), action)
         shift = (self.bits * (self.per_word - 1 - before.depth % self.per_word)).astype(np.uint64)
         before.path[np.arange(len(action)), before.depth // self.per_word] |= action.astype(np.uint64) << shift
-        key = self.keys(before.person, after)
-        return Labels(before.person, after[:, self.mutable], key, cost, before.depth + 1, before.path)
+        depth = before.depth + 1
+        key = self._keys(before.person, after, before.path, depth)
+        return Labels(before.person, after[:, self.mutable], key, cost, depth, before.path)
 
     def within_limit(self, bucket: tuple[int, int], parts: list[_Expansions]) -> list[_Expansions]:
         """The preferred actions of a bucket up to each person's limit; the others return to the `bucket`.
@@ -364,7 +381,7 @@ class Frontier:
             path[:, t // self.per_word] |= packed[:, t]
         depth = (actions != NO_ACTION).sum(axis=1).astype(np.int64)
         whole = np.rint(cost / self.unit).astype(np.int64)
-        return Labels(person, states[:, self.mutable], self.keys(person, states), whole, depth, path)
+        return Labels(person, states[:, self.mutable], self._keys(person, states, path, depth), whole, depth, path)
 
     def cost_of_plans(self, person: Ints, actions: Ints) -> Floats:
         """Costs [n] of plans `actions` [n, T] from elsewhere of the people `person` [n]."""
@@ -373,10 +390,14 @@ class Frontier:
 
     def actions(self, labels: Labels) -> Ints:
         """Plans [n, T] that lead to `labels`, padded with NO_ACTION."""
+        return self._unpack(labels.path, labels.depth)
+
+    def _unpack(self, path: npt.NDArray[np.uint64], depth: Longs) -> Ints:
+        """Plans [n, T] from packed paths [n, W] of so many steps [n]."""
         step = np.arange(self.problem.max_actions)
         shift = (self.bits * (self.per_word - 1 - step % self.per_word)).astype(np.uint64)
-        packed = labels.path[:, step // self.per_word] >> shift & np.uint64((1 << self.bits) - 1)
-        return np.where(step < labels.depth[:, None], packed.astype(np.intp), NO_ACTION)
+        packed = path[:, step // self.per_word] >> shift & np.uint64((1 << self.bits) - 1)
+        return np.where(step < depth[:, None], packed.astype(np.intp), NO_ACTION)
 
     def order(self, labels: Labels) -> Ints:
         """Order [n] of preference: lower cost, then fewer steps, then file order."""

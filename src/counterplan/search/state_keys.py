@@ -8,10 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.problem import Problem
-from counterplan.problem.transitions import Floats, Ints
+from counterplan.problem.transitions import Floats, Ints, Transitions
+from counterplan.search.orders import NO_ACTION
 
 _LARGEST = 2**62
 _DECIMALS = 10**6
+_WORD = 31
+"""Functions whose use is packed into one integer."""
 
 
 class Interner:
@@ -73,6 +76,23 @@ class StateKeys:
                 size = 2**31
             key = key * radix + code
             size *= radix
+        return key
+
+
+class FunctionSetKeys:
+    """Extend int64 keys by the set of functions of a plan, so that they are equal exactly if both are."""
+
+    def __init__(self, transitions: Transitions) -> None:
+        self._function_of = transitions.function_of
+        self._folds = [Interner() for _ in range(-(-len(transitions.functions) // _WORD))]
+
+    def __call__(self, key: npt.NDArray[np.int64], actions: Ints) -> npt.NDArray[np.int64]:
+        """Keys [n] of plans `actions` [n, T] whose states have the keys `key` [n]."""
+        function = np.where(actions == NO_ACTION, -1, self._function_of[actions])
+        for number, fold in enumerate(self._folds):
+            bit = function - number * _WORD
+            bits = np.where((bit >= 0) & (bit < _WORD), 1 << np.clip(bit, 0, _WORD - 1), 0)
+            key = fold(key) * 2**_WORD + np.bitwise_or.reduce(bits, axis=1)
         return key
 
 

@@ -45,6 +45,8 @@ class TimedFrontier(Frontier):
         Longest duration of a plan, in the unit of the problem; infinite for none.
     every_duration : bool, default=False
         Whether a state is returned again whenever a shorter plan leads to it.
+    by_functions : bool, default=False
+        Whether a state is returned for each set of functions that leads to it.
 
     Attributes
     ----------
@@ -61,13 +63,14 @@ class TimedFrontier(Frontier):
         *,
         deadline: float,
         every_duration: bool = False,
+        by_functions: bool = False,
     ) -> None:
         self.step_times = StepTimes(problem.transitions)
         latest = _LATEST if np.isinf(deadline) else int(to_units(deadline))
         self.deadline: Longs = np.full(len(starts), latest, np.int64)
         self.every_duration = every_duration
         self.closed_times = self.step_times.initial(0)
-        super().__init__(problem, starts, allowed, cost_weights)
+        super().__init__(problem, starts, allowed, cost_weights, by_functions=by_functions)
         self.in_order = self.transitions.in_time_order
 
     def initial(self) -> TimedLabels:

@@ -18,7 +18,7 @@ import numpy as np
 
 from counterplan.blackbox import MeteredOracle
 from counterplan.errors import SettingError
-from counterplan.personal.alternative_search import AlternativeSearch
+from counterplan.personal.alternative_search import AlternativeSearch, candidate_frontier
 from counterplan.personal.alternatives import Alternatives
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
@@ -185,7 +185,7 @@ def guide(
         search.observe_starts(margins[rows])
         search.run(rows, outcome)
         if alternatives is not None:
-            alone = open_frontier(problem, states[rows], allowed[rows], weights, deadline)
+            alone = candidate_frontier(problem, states[rows], allowed[rows], weights, deadline, alternatives)
             search.add_alternatives(alone, alternatives, budget, outcome)
         progress(len(rows))
     return outcome
