@@ -92,8 +92,9 @@ class FunctionWords:
         functions = self._find_functions(written.strip(), steps, self._names if among is None else among)
         if not equals:
             return functions
-        arguments = chain.from_iterable(self._arguments[name].items() for name in functions)
-        return [action for action, texts in arguments if _plain(argument) in texts]
+        actions = dict(chain.from_iterable(self._arguments[name].items() for name in functions))
+        exact = [f"{name}={argument}" for name in functions if f"{name}={argument}" in actions]
+        return exact or [action for action, texts in actions.items() if _plain(argument) in texts]
 
     def _find_functions(self, text: str, steps: Sequence[Step], among: Collection[str]) -> list[str]:
         if text in self._names:
