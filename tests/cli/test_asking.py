@@ -118,6 +118,9 @@ def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any])
     assert '"s" may mean several things. Write one of these: can job' in resumed.out
     assert 'There is no step "zebra". Write one of these: can job, can hours, can savings' in resumed.out
     assert json.loads(Path("stuck.json").read_text())["cannot"] == []
+    both = ask("c job=high\nc job\ncan job\nq\n", "--person", 0, "--save", "both.json")
+    assert "Plans may change your job again." in both.out
+    assert [one["name"] for one in json.loads(Path("both.json").read_text())["cannot"]] == ["RAISE_JOB=high"]
 
 
 def test_an_interrupt_saves_the_answers(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,11 +141,12 @@ def test_an_interrupt_saves_the_answers(ask: Callable[..., Any], monkeypatch: py
 def test_people_without_questions(ask: Callable[..., Any]) -> None:
     assert "already favourable: nothing needs to change" in ask("", "--person", 1).out
     assert "There is nothing" not in ask("", "--person", 0, "--questions", 0).out
-    stuck = ask("c job\nc hours\nc savings\nc school\n", "--person", 0)
+    stuck = ask("c job\nc hours\nc\tsavings\nc school\nc zebra\n", "--person", 0)
     assert stuck.code == 0
     assert "Enter: that is fine\nc and words of a step, such as c " in stuck.out
     assert "No plan within the rules changes that" in stuck.out
-    assert stuck.out.partition("No plan within the rules")[2].count("Enter: that is fine\ncan school: I can") == 1
+    assert stuck.out.partition("No plan within the rules")[2].count("Enter: that is fine\ncan school: I can") == 2
+    assert 'There is no step "zebra". Write one of these: c savings, c job, c hours, c school' in stuck.out
 
 
 @pytest.mark.parametrize(

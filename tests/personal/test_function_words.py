@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,10 @@ def test_steps_that_a_person_sees_take_precedence() -> None:
     plan = elicitation.plan()
     shown = next(step for step in plan.steps if step.function != "RAISE_HOURS")
     assert words.find(shown.text, steps=plan.steps) == [shown.function]
+    german = worlds.benchmark("german")
+    step = replace(plan.steps[0], function="CHANGE_DURATION", text="Pay the loan back 10 months sooner")
+    assert FunctionWords(german).find("10 months", steps=[step]) == ["CHANGE_DURATION"]
+    assert FunctionWords(german).find("1", steps=[step]) == []
     assert len(words.find("raise")) == 4
     assert words.find("raise", steps=plan.steps) == [
         name for name in ways.FUNCTIONS if name in {step.function for step in plan.steps}

@@ -235,9 +235,12 @@ class _Conversation:
     def _allow(self, text: str) -> bool:
         """Take back that something cannot be done."""
         left_out = self.elicitation.cannot_do
+        if not left_out:
+            echo("You have not said that you cannot do something.")
+            return False
         found = self.words.find(text, among={name.partition("=")[0] for name in left_out})
-        meant = [name for name in left_out if name in found or name.partition("=")[0] in found]
-        name = self._only(text, meant, left_out, "can")
+        meant = [name for name in left_out if name in found]
+        name = self._only(text, meant or [one for one in left_out if one.partition("=")[0] in found], left_out, "can")
         if name is None:
             return False
         self.elicitation.can(name)
@@ -246,7 +249,8 @@ class _Conversation:
 
     def _rule_out(self, text: str, steps: Sequence[Step]) -> bool:
         """Rule out the function or action that a text names."""
-        shown = list(dict.fromkeys(step.function for step in steps))
+        every = [function.name for function in self.elicitation.problem.transitions.functions]
+        shown = list(dict.fromkeys(step.function for step in steps)) or every
         name = self._only(text, self.words.find(text, steps=steps), shown, "c")
         if name is None:
             return False
@@ -261,8 +265,6 @@ class _Conversation:
         examples = listed(f"{word} {self.words.short(name)}" for name in found or shown)
         if found:
             echo(f'"{cut(text)}" may mean several things. Write one of these: {examples}')
-        elif not shown:
-            echo("You have not said that you cannot do something.")
         else:
             unknown = f'There is no step "{cut(text)}"{self.words.hint(text) or "."} ' if text else ""
             echo(f"{unknown}Write one of these: {examples}")
@@ -307,5 +309,5 @@ class _Conversation:
 
 def _parted(line: str) -> tuple[str, str]:
     """The first word of a line, without capitals, and the rest."""
-    word, _, rest = line.partition(" ")
-    return word.casefold(), rest.strip()
+    word, *rest = line.split(maxsplit=1) or [""]
+    return word.casefold(), "".join(rest)

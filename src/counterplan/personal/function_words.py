@@ -108,6 +108,8 @@ class FunctionWords:
             found = [name for name in names if wanted in self._names[name]]
             if found:
                 return found
+        if not re.search(r"[^\W\d]", wanted):  # a number may be that of an option, or be part of anything
+            return []
         for names in (seen, functions):
             found = [
                 name
