@@ -69,7 +69,7 @@ class SavedElicitation:
     seed: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)]
     max_questions: _Count
     min_gain: Annotated[float, Field(ge=0, le=1)]
-    planner: _Text | None
+    planner: Annotated[str, Field(max_length=200)] | None
     choice_model: ChoiceModel
     cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)] = ()
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)] = field(default=())
