@@ -26,6 +26,7 @@ def decide(people):
     return ["yes" if sum(LEVELS[value] for value in row.values()) >= 3 else "no" for row in rows]
 """
 WORDS = ("ask", "ways.yaml", "--model", "ways_bank:decide", "--people", "people.csv", "--planner", "exact")
+RESUME = ("ask", "ways.yaml", "--model", "ways_bank:decide", "--resume", "answers.json")
 
 
 @pytest.fixture
@@ -49,13 +50,15 @@ def test_asks_until_the_input_ends_and_shows_the_plan(ask: Callable[..., Any]) -
     ran = ask("2\nc school\n1\n", "--person", 0, "--save", "answers.json")
     assert ran.code == 0
     assert "Question 1. Which would be easier for you?\n\n  1.  Change your " in ran.out
-    assert "1, 2 or 3: this one   n: no difference   c NAME: I cannot do that" in ran.out
-    assert "No plan has RAISE_SCHOOL from now on." in ran.out
+    assert "1, 2 or 3: this one   n: no difference   d: show me the plan   q: quit\nc and words of a step, " in ran.out
+    assert "such as c savings: I cannot do that\n" in ran.out
+    assert "No plan changes your school from now on." in ran.out
     assert "would change that (effort" in ran.out
-    assert "[RAISE_SCHOOL]" not in ran.out.partition("from now on")[2]
+    assert "Change your school" not in ran.out.partition("from now on")[2]
+    assert "RAISE" not in ran.out
     assert ran.out.endswith("Saved to answers.json.\n")
     saved = json.loads(Path("answers.json").read_text())
-    assert saved["cannot"] == ["RAISE_SCHOOL"]
+    assert saved["cannot"] == [{"name": "RAISE_SCHOOL", "after": 1}]
     assert [answer["choice"] for answer in saved["answers"]][:2] == [1, 0]
 
 
@@ -64,8 +67,7 @@ def test_continues_where_it_was_left(ask: Callable[..., Any]) -> None:
     left = ask("1\nq\n", "--person", 0, "--save", "answers.json")
     assert left.out.endswith("Saved to answers.json; continue with --resume answers.json.\n")
     assert "would change that" not in left.out
-    words = ("ask", "ways.yaml", "--model", "ways_bank:decide", "--resume", "answers.json")
-    resumed = ask("2\n", words=words)
+    resumed = ask("2\n", words=RESUME)
     assert resumed.code == 0
     assert "Person 0, continued after 1 answer." in resumed.out
     asked = whole.out.partition("Question 2.")[2].partition("\n\nThe answers were not saved")[0]
@@ -75,13 +77,50 @@ def test_continues_where_it_was_left(ask: Callable[..., Any]) -> None:
 
 
 def test_explains_what_may_be_answered(ask: Callable[..., Any]) -> None:
-    ran = ask("\n7\nwhat?\n1 2\nc\nc zebra\nc raise\nc RAISE_JOBS\nn\nd\n", "--person", 0)
+    ran = ask("\n7\nwhat?\n1 2\nc\nc zebra\nc raise\nc RAISE_JOBS\nu\ncan job\nn\nd\n", "--person", 0)
     assert ran.code == 0
     assert ran.out.partition("Question 2.")[0].count("n: no difference") == 5
-    assert "What can you not do? Write c and one of these: RAISE_" in ran.out
-    assert "There is no step zebra." in ran.out
-    assert "There is no step RAISE_JOBS; did you mean 'RAISE_JOB'?" in ran.out
+    assert "Write one of these: c savings, c hours" in ran.out
+    assert 'There is no step "zebra". Write one of these: c savings, c hours' in ran.out
+    assert '"raise" may mean several things. Write one of these: c savings, c job, c hours' in ran.out
+    assert """There is no step "RAISE_JOBS"; did you mean 'raise job'? Write one of these: c savings""" in ran.out
+    assert "There is nothing to undo." in ran.out
+    assert "You have not said that you cannot do something." in ran.out
     assert "The answers were not saved: --save FILE does that." in ran.out
+
+
+def test_capitals_and_plain_words_are_understood(ask: Callable[..., Any]) -> None:
+    ran = ask("N\nC Your  SAVINGS\nCannot raise_job=HIGH\nD\n", "--person", 0, "--save", "answers.json")
+    saved = json.loads(Path("answers.json").read_text())
+    assert [one["name"] for one in saved["cannot"]] == ["RAISE_SAVINGS", "RAISE_JOB=high"]
+    assert [answer["choice"] for answer in saved["answers"]] == [None]
+    assert 'No plan changes your job to "high" from now on.' in ran.out
+    left = ask("Q\n", words=RESUME).out
+    assert "Question 2." in left
+    assert "would change that" not in left
+
+
+def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any]) -> None:
+    ran = ask("1\nc job\nu\nU\n1\nd\n", "--person", 0, "--save", "answers.json")
+    assert "can job: I can, after all   u: undo" in ran.out
+    assert "Plans may change your job again." in ran.out
+    assert "Your last answer does not count any more." in ran.out
+    first, *_, again = (text.partition("\n\n1,")[0] for text in ran.out.split("Question 1. ")[1:])
+    assert first == again
+    ask("1\nd\n", "--person", 0, "--save", "same.json")
+    assert Path("answers.json").read_bytes() == Path("same.json").read_bytes()
+    ask("c job\nc hours\nc savings\nc school\nu\nq\n", "--person", 0, "--save", "stuck.json")
+    names = [one["name"] for one in json.loads(Path("stuck.json").read_text())["cannot"]]
+    assert names == ["RAISE_JOB", "RAISE_HOURS", "RAISE_SAVINGS"]
+    words = (*RESUME[:-1], "stuck.json")
+    resumed = ask("can s\ncan zebra\ncan savings\nCAN job\nu\nq\n", words=words)
+    assert "No plan changes your job or your hours or your savings, as you said." in resumed.out
+    assert '"s" may mean several things. Write one of these: can job' in resumed.out
+    assert 'There is no step "zebra". Write one of these: can job, can hours, can savings' in resumed.out
+    assert json.loads(Path("stuck.json").read_text())["cannot"] == []
+    both = ask("c job=high\nc job\ncan job\nq\n", "--person", 0, "--save", "both.json")
+    assert "Plans may change your job again." in both.out
+    assert [one["name"] for one in json.loads(Path("both.json").read_text())["cannot"]] == ["RAISE_JOB=high"]
 
 
 def test_an_interrupt_saves_the_answers(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +141,12 @@ def test_an_interrupt_saves_the_answers(ask: Callable[..., Any], monkeypatch: py
 def test_people_without_questions(ask: Callable[..., Any]) -> None:
     assert "already favourable: nothing needs to change" in ask("", "--person", 1).out
     assert "There is nothing" not in ask("", "--person", 0, "--questions", 0).out
-    stuck = ask("c job\nc hours\nc savings\nc school\n", "--person", 0)
+    stuck = ask("c job\nc hours\nc\tsavings\nc school\nc zebra\n", "--person", 0)
     assert stuck.code == 0
-    assert "Enter: that is fine   c NAME: I cannot do that" in stuck.out
+    assert "Enter: that is fine\nc and words of a step, such as c " in stuck.out
     assert "No plan within the rules changes that" in stuck.out
+    assert stuck.out.partition("No plan within the rules")[2].count("Enter: that is fine\ncan school: I can") == 2
+    assert 'There is no step "zebra". Write one of these: c savings, c job, c hours, c school' in stuck.out
 
 
 @pytest.mark.parametrize(
@@ -116,8 +157,10 @@ def test_people_without_questions(ask: Callable[..., Any]) -> None:
         (("--person", 9), "there is no person 9"),
         (("--resume", "missing.json"), "missing.json: there is no such file"),
         (("--resume", "people.csv"), "people.csv: not JSON"),
+        (("--person", 0, "--save", "people.csv"), "continue it with --resume people.csv, or save to another one"),
         (("--person", 0, "--save", "no/such/answers.json"), "there is no folder"),
         (("--person", 0, "--planner", "policy"), "agent"),
+        (("--person", 0, "--planner", "evolution"), "plan with auto, exact, guided or card"),
     ],
 )
 def test_mistakes_are_messages(ask: Callable[..., Any], options: tuple[object, ...], message: str) -> None:
@@ -125,6 +168,51 @@ def test_mistakes_are_messages(ask: Callable[..., Any], options: tuple[object, .
     assert ran.code == 2
     assert message in ran.err
     assert "Question" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--options", 4), "--options 4: answers.json was started with --options 2; leave it out, or start anew"),
+        (("--seed", 0), "--seed 0: answers.json was started with --seed 5; leave it out, or start anew"),
+        (("--people", "people.csv"), "--people people.csv: the person is in answers.json; leave it out"),
+        (("--person", 0), "name either a person"),
+        (("--save", "people.csv"), "--save people.csv: there is such a file already"),
+    ],
+)
+def test_options_that_contradict_a_file_are_refused(
+    ask: Callable[..., Any], options: tuple[object, ...], message: str
+) -> None:
+    started = ask("1\nq\n", "--person", 0, "--options", 2, "--seed", 5, "--questions", 1, "--save", "answers.json")
+    assert "Question 1." in started.out
+    before = Path("answers.json").read_bytes()
+    ran = ask("1\n", *options, words=RESUME)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert Path("answers.json").read_bytes() == before
+
+
+def test_options_that_agree_with_a_file(ask: Callable[..., Any]) -> None:
+    ask("1\n", "--person", 0, "--options", 2, "--seed", 5, "--questions", 1, "--save", "answers.json")
+    same = ask("1\n", "--options", 2, "--seed", 5, "--save", "./answers.json", words=RESUME)
+    assert same.code == 0
+    assert "Question" not in same.out
+    before = Path("answers.json").read_bytes()
+    more = ask("1\n", "--questions", 2, "--save", "more.json", words=RESUME)
+    assert "Question 2." in more.out
+    assert "Question 3." not in more.out
+    assert len(json.loads(Path("more.json").read_text())["answers"]) == 2
+    assert Path("answers.json").read_bytes() == before
+
+
+def test_a_benchmark_is_continued_with_its_seed(ask: Callable[..., Any]) -> None:
+    words = ("ask", "german", "--planner", "exact")
+    ask("1\nq\n", "--person", 14, "--seed", 3, "--save", "answers.json", words=words)
+    whole = ask("1\nd\n", "--person", 14, "--seed", 3, words=words)
+    resumed = ask("d\n", "--resume", "answers.json", words=words)
+    checked = [line for line in whole.out.splitlines() if line.startswith("Checked with the model of german")]
+    assert len(checked) == 1
+    assert checked[0] in resumed.out
 
 
 def test_answers_of_the_model_are_recorded_in_the_folder(ask: Callable[..., Any]) -> None:

@@ -15,13 +15,17 @@ from counterplan.cli.terminal import echo
 from counterplan.errors import SettingError
 from counterplan.inputs import resolve
 from counterplan.personal.elicitation import Elicitation
+from counterplan.personal.elicitation_file import read_elicitation
+from counterplan.personal.function_words import FunctionWords
 from counterplan.personal.question import Question
-from counterplan.plans import Plan, Plans, Status
-from counterplan.problem.values import did_you_mean
+from counterplan.plans import Plan, Plans, Status, Step
+from counterplan.problem.values import cut, listed
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable
 
 _LONGEST_LINE = 10_000
+_REVISIONS = {"c": "cannot", "cannot": "cannot", "can": "can", "u": "undo", "undo": "undo"}
+"""What a person may write besides answers."""
 
 
 def ask(
@@ -33,35 +37,74 @@ def ask(
     model: ModelName = None,
     threshold: Threshold = None,
     like: Like = None,
-    options: Annotated[int, typer.Option(min=2, max=4, help="Most plans to choose from in a question.")] = 3,
+    options: Annotated[
+        int | None, typer.Option(min=2, max=4, help="Most plans to choose from in a question (default: 3).")
+    ] = None,
     planner: Annotated[
         str | None, typer.Option(help="How to plan: auto, exact, guided or card (default: auto).")
     ] = None,
-    questions: Annotated[int, typer.Option(min=0, max=50, help="Most questions.")] = 10,
-    save: Annotated[Path | None, typer.Option(help="Save the answers to this file after each of them.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Continue with the person and the answers in this file, and save them there.")
+    questions: Annotated[
+        int | None, typer.Option(min=0, max=50, help="Most questions, with those of --resume (default: 10).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark, and of the questions.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Save the answers to this new file after each of them.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Continue with the person, the settings and the answers in this file, and save them there."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of a benchmark, and of the questions (default: 0).")
+    ] = None,
 ) -> None:
     """Ask a person which plans would be easier, learn what is hard for them, and plan with that."""
     if (person is None) == (resume is None):
         raise SettingError("name either a person, with --person ROW, or a file to continue, with --resume FILE")
+    given: Path | pd.DataFrame | None = people
+    if resume is not None:
+        seed = _saved_seed(resume, people, options, seed)
+        given = pd.DataFrame()
     target = save or resume
     if target is not None:
-        require_writable(target)
-    given = pd.DataFrame() if resume is not None and people is None else people
+        _require_free(target, resume)
+    seed = seed or 0
     inputs = resolve(problem, given, model, threshold=threshold, seed=seed, like=like, lazy=True)
     recourse = Recourse(inputs.problem, inputs.box)
     if inputs.workspace is not None:
         recourse = load_recourse(inputs.workspace, inputs.box)
     if resume is not None:
-        elicitation = Elicitation.load(resume, recourse, planner=planner)
+        elicitation = Elicitation.load(resume, recourse, planner=planner, max_questions=questions)
     else:
         one = inputs.take([person or 0]).people()
-        elicitation = Elicitation(recourse, one, options=options, planner=planner, seed=seed, max_questions=questions)
+        elicitation = Elicitation(
+            recourse,
+            one,
+            options=3 if options is None else options,
+            planner=planner,
+            seed=seed,
+            max_questions=10 if questions is None else questions,
+        )
     with recording(recourse, inputs.workspace):
         _Conversation(recourse, elicitation, target).run()
+
+
+def _saved_seed(resume: Path, people: Path | None, options: int | None, seed: int | None) -> int:
+    """The seed of a file to continue; SettingError about an option that contradicts the file."""
+    saved = read_elicitation(resume)
+    way_out = "leave it out, or start anew with --person ROW"
+    if people is not None:
+        raise SettingError(f"--people {people}: the person is in {resume}; {way_out}")
+    for name, wanted, known in (("--options", options, saved.options), ("--seed", seed, saved.seed)):
+        if wanted is not None and wanted != known:
+            raise SettingError(f"{name} {wanted}: {resume} was started with {name} {known}; {way_out}")
+    return saved.seed
+
+
+def _require_free(target: Path, resume: Path | None) -> None:
+    """Raise an error if answers cannot be saved to a file, or would replace another one than that to continue."""
+    require_writable(target)
+    if target.exists() and not (resume is not None and target.samefile(resume)):
+        raise SettingError(
+            f"--save {target}: there is such a file already; continue it with --resume {target}, or save to another one"
+        )
 
 
 class _Conversation:
@@ -69,6 +112,7 @@ class _Conversation:
 
     def __init__(self, recourse: Recourse, elicitation: Elicitation, target: Path | None) -> None:
         self.recourse, self.elicitation, self.target = recourse, elicitation, target
+        self.words = FunctionWords(elicitation.problem)
         self.ended = False
         """Whether the input is at its end."""
 
@@ -78,7 +122,7 @@ class _Conversation:
         try:
             while finished := self._ask():
                 self._conclude()
-                if not self._rule_out_steps():
+                if not self._revise_plan():
                     break
         except KeyboardInterrupt:
             echo()
@@ -87,75 +131,144 @@ class _Conversation:
         self._say_where(finished)
 
     def _greet(self) -> None:
-        known = self.elicitation.answers
+        known, left_out = self.elicitation.answers, self.elicitation.cannot_do
         continued = f", continued after {count(known, 'answer')}" if known else ""
-        echo(f"Person {self.elicitation.person}{continued}.\n")
+        echo(f"Person {self.elicitation.person}{continued}.")
+        if left_out:
+            echo(f"No plan changes {' or '.join(map(self.words.changed, left_out))}, as you said.")
+        echo()
 
     def _ask(self) -> bool:
         """Ask; False if the person leaves without wanting to see the plan."""
         while (question := self.elicitation.question()) is not None:
-            echo(f"{question}\n\n{_help(question)}")
+            *numbers, last = (str(place) for place in range(1, len(question.options) + 1))
+            choices = [
+                f"{', '.join(numbers)} or {last}: this one",
+                "n: no difference",
+                "d: show me the plan",
+                "q: quit",
+            ]
+            usage = self._usage(choices, question.options)
+            echo(f"{question}\n\n{usage}")
             while True:
                 line = self._read_line()
-                if line is None or line in ("d", "done"):
+                word, rest = _parted(line or "")
+                if line is None or line.casefold() in ("d", "done"):
                     echo()
                     return True
-                if line in ("q", "quit"):
+                if line.casefold() in ("q", "quit"):
                     return False
-                if self._take(question, line):
+                if self._answer(question, word, rest):
+                    break
+                if word not in _REVISIONS:
+                    echo(usage)
+                elif self._revise(word, rest, question.options):
                     break
             self._save()
             echo()
         return True
 
-    def _take(self, question: Question, line: str) -> bool:
-        """Use an answer; False, after an explanation, if it is none."""
-        word, _, rest = line.partition(" ")
-        if word.isdecimal() and len(word) < 3 and 1 <= int(word) <= len(question.options) and not rest:
+    def _answer(self, question: Question, word: str, rest: str) -> bool:
+        """Answer a question; False if the words are no answer to it."""
+        if rest:
+            return False
+        if word.isdecimal() and len(word) < 3 and 1 <= int(word) <= len(question.options):
             self.elicitation.answer(int(word) - 1)
-        elif word in ("n", "same") and not rest:
+        elif word in ("n", "same"):
             self.elicitation.answer(None)
-        elif word in ("c", "cannot"):
-            return self._rule_out(rest.strip(), question.options)
         else:
-            echo(_help(question))
             return False
         return True
 
-    def _rule_out_steps(self) -> bool:
-        """After the plan: whether the person cannot do one of its steps, so that there is more to ask."""
+    def _revise_plan(self) -> bool:
+        """After the plan: whether the person takes something back or cannot do a step, so that there is more to ask."""
         plan = self.elicitation.plan()
-        while not self.ended and plan.steps:
-            echo("\nEnter: that is fine   c NAME: I cannot do that")
+        while not self.ended and (plan.steps or self._can_undo):
+            echo(f"\n{self._usage(['Enter: that is fine'], [plan])}")
             line = self._read_line()
-            if not line or line in ("d", "done", "q", "quit"):
+            if not line or line.casefold() in ("d", "done", "q", "quit"):
                 return False
-            word, _, rest = line.partition(" ")
-            if word in ("c", "cannot") and self._rule_out(rest.strip(), [plan]):
+            if self._revise(*_parted(line), [plan]):
                 self._save()
                 echo()
                 return True
         return False
 
-    def _rule_out(self, text: str, plans: Sequence[Plan]) -> bool:
-        """Rule out the function or action that a text names, by any part of its name; False if it names none."""
-        transitions = self.elicitation.problem.transitions
-        functions = [function.name for function in transitions.functions]
-        actions = [str(action) for action in transitions.actions[:-1]]
-        shown = list(dict.fromkeys(step.function for plan in plans for step in plan.steps))
-        wanted = text.casefold()
-        found = [name for name in (*functions, *actions) if name.casefold() == wanted]
-        for names in (shown, functions):
-            similar = [name for name in names if wanted and wanted in name.casefold()]
-            found += similar if len(similar) == 1 else []
-        if not found:
-            hint = did_you_mean(text, [*functions, *actions]) or "."
-            unknown = f"There is no step {text}{hint} " if text else ""
-            echo(f"{unknown}What can you not do? Write c and one of these: {', '.join(shown)}")
+    @property
+    def _can_undo(self) -> bool:
+        return bool(self.elicitation.answers or self.elicitation.cannot_do)
+
+    def _usage(self, choices: Sequence[str], plans: Sequence[Plan]) -> str:
+        """What a person may write: `choices`, and what revises the plans."""
+        steps, left_out, more = [step for plan in plans for step in plan.steps], self.elicitation.cannot_do, []
+        if steps:
+            more.append(f"c and words of a step, such as c {self.words.short(steps[0].function)}: I cannot do that")
+        if left_out:
+            more.append(f"can {self.words.short(left_out[-1])}: I can, after all")
+        if self._can_undo:
+            more.append("u: undo")
+        return "\n".join("   ".join(line) for line in (choices, more) if line)
+
+    def _revise(self, word: str, text: str, plans: Sequence[Plan]) -> bool:
+        """Undo something or rule something out; False, after an explanation, if that is not possible."""
+        kind = _REVISIONS.get(word)
+        if kind == "cannot":
+            return self._rule_out(text, [step for plan in plans for step in plan.steps])
+        if kind == "can":
+            return self._allow(text)
+        return kind == "undo" and self._undo()
+
+    def _undo(self) -> bool:
+        """Take the last answer back, or what was ruled out last."""
+        before = self.elicitation.cannot_do
+        if not self._can_undo:
+            echo("There is nothing to undo.")
             return False
-        self.elicitation.cannot(found[0])
-        echo(f"No plan has {found[0]} from now on.")
+        self.elicitation.undo()
+        taken_back = before[len(self.elicitation.cannot_do) :]
+        if taken_back:
+            echo(f"Plans may change {self.words.changed(taken_back[0])} again.")
+        else:
+            echo("Your last answer does not count any more.")
         return True
+
+    def _allow(self, text: str) -> bool:
+        """Take back that something cannot be done."""
+        left_out = self.elicitation.cannot_do
+        if not left_out:
+            echo("You have not said that you cannot do something.")
+            return False
+        found = self.words.find(text, among={name.partition("=")[0] for name in left_out})
+        meant = [name for name in left_out if name in found]
+        name = self._only(text, meant or [one for one in left_out if one.partition("=")[0] in found], left_out, "can")
+        if name is None:
+            return False
+        self.elicitation.can(name)
+        echo(f"Plans may change {self.words.changed(name)} again.")
+        return True
+
+    def _rule_out(self, text: str, steps: Sequence[Step]) -> bool:
+        """Rule out the function or action that a text names."""
+        every = [function.name for function in self.elicitation.problem.transitions.functions]
+        shown = list(dict.fromkeys(step.function for step in steps)) or every
+        name = self._only(text, self.words.find(text, steps=steps), shown, "c")
+        if name is None:
+            return False
+        self.elicitation.cannot(name)
+        echo(f"No plan changes {self.words.changed(name)} from now on.")
+        return True
+
+    def _only(self, text: str, found: Sequence[str], shown: Sequence[str], word: str) -> str | None:
+        """The one that was found; None, after an explanation, if there are none or several."""
+        if len(found) == 1:
+            return found[0]
+        examples = listed(f"{word} {self.words.short(name)}" for name in found or shown)
+        if found:
+            echo(f'"{cut(text)}" may mean several things. Write one of these: {examples}')
+        else:
+            unknown = f'There is no step "{cut(text)}"{self.words.hint(text) or "."} ' if text else ""
+            echo(f"{unknown}Write one of these: {examples}")
+        return None
 
     def _read_line(self) -> str | None:
         """The next line of the input, without spaces around it; None at its end."""
@@ -194,10 +307,7 @@ class _Conversation:
             echo("\nThe answers were not saved: --save FILE does that.")
 
 
-def _help(question: Question) -> str:
-    """What a person may answer."""
-    *numbers, last = (str(place) for place in range(1, len(question.options) + 1))
-    return (
-        f"{', '.join(numbers)} or {last}: this one   n: no difference   c NAME: I cannot do that   "
-        "d: show me the plan   q: quit"
-    )
+def _parted(line: str) -> tuple[str, str]:
+    """The first word of a line, without capitals, and the rest."""
+    word, *rest = line.split(maxsplit=1) or [""]
+    return word.casefold(), "".join(rest)

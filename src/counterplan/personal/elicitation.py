@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import PeopleError, SettingError
+from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
 from counterplan.personal.alternatives import Alternatives
 from counterplan.personal.elicitation_file import (
     MAX_OPTIONS,
     MAX_QUESTIONS,
     MIN_OPTIONS,
-    AnsweredOption,
     AnsweredQuestion,
+    Option,
+    RuledOut,
     SavedElicitation,
     person_data,
     read_elicitation,
+    saved_person,
     write_elicitation,
 )
 from counterplan.personal.learned_text import learned_text
+from counterplan.personal.personal_planner import PersonalPlanner, PlannerSource, personal_planner
 from counterplan.personal.preferences import ChoiceModel, Preferences
 from counterplan.personal.question import Question
 from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT
-from counterplan.plans import Plan, Plans, Status
+from counterplan.plans import Plan, Status
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import listed
+from counterplan.search.orders import NO_ACTION, costs_by_function
 from counterplan.storage.json_files import MAX_SEED
 
 DRAWS = 256
 """Particles by which options are chosen."""
 _TINY = 1e-12
-
-
-class PersonalPlanner(Protocol):
-    """A planner that plans with weights and alternatives, such as any `Planner`."""
-
-    def plan(
-        self,
-        people: People,
-        *,
-        forbid: list[str],
-        weights: Mapping[str, float],
-        alternatives: Alternatives | None = None,
-    ) -> Plans:
-        """See `Planner.plan`."""
-
-
-class PlannerSource(Protocol):
-    """Creates planners for a problem, such as `Recourse`."""
-
-    problem: Problem
-
-    def planner(self, name: str | None = None, /) -> PersonalPlanner:
-        """See `Recourse.planner`."""
 
 
 class Elicitation:
@@ -78,7 +60,8 @@ class Elicitation:
     options : int, default=3
         Most plans of a question, from 2 to 4.
     planner : str or Planner, optional
-        How to plan: see `Recourse.planner`. Default: "auto".
+        How to plan, with several plans for each person: "auto", "exact", "guided", "card", a cascade with one of them,
+        or a planner. Default: "auto".
     seed : int, default=0
         Seed of the sample from the posterior. The same seed and answers give the same questions.
     max_questions : int, default=10
@@ -93,7 +76,9 @@ class Elicitation:
     PeopleError
         If `person` is not one person of the problem.
     SettingError
-        If a parameter is invalid.
+        If a parameter is invalid, or the planner finds one plan for each person only.
+    NotFittedError
+        If the planner needs something that was not learned yet.
 
     Examples
     --------
@@ -108,6 +93,9 @@ class Elicitation:
     >>> elicitation.cannot("CHANGE_JOB")
     >>> any(step.function == "CHANGE_JOB" for step in elicitation.plan().steps)
     False
+    >>> elicitation.undo()
+    >>> elicitation.cannot_do, elicitation.answers
+    ([], 1)
     """
 
     def __init__(
@@ -127,15 +115,17 @@ class Elicitation:
         _require_whole("max_questions", max_questions, 0, MAX_QUESTIONS)
         if isinstance(min_gain, bool) or not isinstance(min_gain, (int, float)) or not 0 <= min_gain <= 1:
             raise SettingError(f"'min_gain' must be a share of the cost from 0 to 1, not {min_gain!r}")
+        if choice_model is not None and not isinstance(choice_model, ChoiceModel):
+            raise SettingError(f"'choice_model' must be a ChoiceModel, not {choice_model!r}")
         self.problem = recourse.problem
         self.options, self.seed, self.max_questions, self.min_gain = options, seed, max_questions, float(min_gain)
         self.choice_model = choice_model or ChoiceModel()
         self._person = _one_person(self.problem, person)
         self._planner_name = planner if isinstance(planner, str) else None
-        self._planner = recourse.planner(planner) if planner is None or isinstance(planner, str) else planner
+        self._planner = personal_planner(recourse, planner)
         self._functions = [function.name for function in self.problem.transitions.functions]
         self._preferences = Preferences(len(self._functions), self.choice_model, seed)
-        self._cannot: list[str] = []
+        self._cannot: list[RuledOut] = []
         self._answers: list[AnsweredQuestion] = []
         self._question: Question | None = None
         self._asked = False
@@ -155,7 +145,7 @@ class Elicitation:
     @property
     def cannot_do(self) -> list[str]:
         """The functions and actions that the person cannot take."""
-        return list(self._cannot)
+        return [one.name for one in self._cannot]
 
     @property
     def done(self) -> bool:
@@ -182,8 +172,11 @@ class Elicitation:
 
     @property
     def learned(self) -> list[str]:
-        """What seems harder or easier for the person than other changes, in sentences for the person."""
-        return learned_text(self.problem, self.weights)
+        """What seems harder or easier for the person than other changes, in sentences for the person.
+
+        Functions that the person cannot take are left out.
+        """
+        return learned_text(self.problem, self.weights.drop(index=self.cannot_do, errors="ignore"))
 
     def question(self) -> Question | None:
         """The next question, the same one until it is answered; None if no further question would pay.
@@ -220,7 +213,7 @@ class Elicitation:
             raise SettingError(f"there is no question to answer: {way_out}")
         if choice is not None:
             _require_whole("choice", choice, 0, len(question.options) - 1)
-        options = tuple(self._answered_option(plan) for plan in question.options)
+        options = tuple(tuple(plan.actions) for plan in question.options)
         self._record(AnsweredQuestion(options, None if choice is None else int(choice)))
         self._invalidate()
 
@@ -238,9 +231,49 @@ class Elicitation:
             If there is no such function or action.
         """
         self.problem.allowed([name])
-        if name not in self._cannot:
-            self._cannot.append(name)
+        if name not in self.cannot_do:
+            self._cannot.append(RuledOut(name, self.answers))
             self._invalidate()
+
+    def can(self, name: str) -> None:
+        """Take a call of `cannot` back, however long ago it was.
+
+        Parameters
+        ----------
+        name : str
+            As passed to `cannot`.
+
+        Raises
+        ------
+        SettingError
+            If it was not ruled out.
+        """
+        if name not in self.cannot_do:
+            ruled_out = f"what was ruled out is {listed(self.cannot_do)}" if self._cannot else "nothing was ruled out"
+            raise SettingError(f"{name!r} was not ruled out: {ruled_out}")
+        self._cannot = [one for one in self._cannot if one.name != name]
+        self._invalidate()
+
+    def undo(self) -> None:
+        """Take the last answer back, or the last call of `cannot`, whichever came later.
+
+        The next question is then the one that it was before, if the planner is deterministic.
+
+        Raises
+        ------
+        SettingError
+            If there is nothing to undo.
+        """
+        if self._cannot and self._cannot[-1].after == self.answers:
+            self._cannot.pop()
+        elif self._answers:
+            answers, self._answers = self._answers[:-1], []
+            self._preferences = Preferences(len(self._functions), self.choice_model, self.seed)
+            for answer in answers:
+                self._record(answer)
+        else:
+            raise SettingError("there is nothing to undo")
+        self._invalidate()
 
     def plan(self) -> Plan:
         """The plan with the least expected cost, given all answers.
@@ -256,7 +289,7 @@ class Elicitation:
             If the model fails.
         """
         if self._plan is None:
-            self._plan = self._replanned(self._planned(self._cannot))
+            self._plan = self._replanned(self._planned(self.cannot_do))
         return self._plan
 
     def _planned(self, forbid: list[str]) -> Plan:
@@ -264,19 +297,19 @@ class Elicitation:
 
     def _replanned(self, plan: Plan) -> Plan:
         """The cheapest known way if the planner, which need not be exact, missed it; otherwise the `plan`."""
-        mean, allowed = self._mean, self.problem.allowed(self._cannot)
+        mean, allowed = self._mean, self.problem.allowed(self.cannot_do)
         actions = [str(action) for action in self.problem.transitions.actions[:-1]]
         permitted = {action for action, may in zip(actions, allowed[:-1].tolist(), strict=True) if may}
-        known = {option.actions: option for answer in self._answers for option in answer.options}
-        ways = [option for option in known.values() if permitted.issuperset(option.actions)]
+        known = dict.fromkeys(option for answer in self._answers for option in answer.options)
+        ways = [option for option in known if permitted.issuperset(option)]
         if plan.status is not Status.FOUND or not ways:
             return plan
         costs = self._cost_matrix(ways) @ mean
         best = int(costs.argmin())
         if costs[best] >= plan.cost - 1e-6:
             return plan
-        others = [action for action in actions if action not in ways[best].actions]
-        again = self._planned([*self._cannot, *others])
+        others = [action for action in actions if action not in ways[best]]
+        again = self._planned([*self.cannot_do, *others])
         return again if again.status is Status.FOUND and again.cost < plan.cost else plan
 
     def save(self, path: str | Path) -> None:
@@ -308,7 +341,12 @@ class Elicitation:
 
     @classmethod
     def load(
-        cls, path: str | Path, recourse: PlannerSource, *, planner: str | PersonalPlanner | None = None
+        cls,
+        path: str | Path,
+        recourse: PlannerSource,
+        *,
+        planner: str | PersonalPlanner | None = None,
+        max_questions: int | None = None,
     ) -> Elicitation:
         """Continue an elicitation that was saved, as if it had not been interrupted.
 
@@ -320,6 +358,8 @@ class Elicitation:
             The same problem; the model may be another one.
         planner : str or Planner, optional
             Default: the name that was saved. A planner object is not saved, and is passed again.
+        max_questions : int, optional
+            Default: the number that was saved. It includes the questions that were answered.
 
         Returns
         -------
@@ -329,15 +369,20 @@ class Elicitation:
         ------
         StorageError
             If the file cannot be read, is not valid, or belongs to another problem.
+        SettingError
+            If a parameter is invalid.
+        NotFittedError
+            If the planner needs something that was not learned yet.
         """
-        saved, person = read_elicitation(path, recourse.problem)
+        saved = read_elicitation(path)
+        person = saved_person(path, saved, recourse.problem)
         elicitation = cls(
             recourse,
             person,
             options=saved.options,
-            planner=saved.planner if planner is None else planner,
+            planner=_saved_planner(path, saved, recourse) if planner is None else planner,
             seed=saved.seed,
-            max_questions=saved.max_questions,
+            max_questions=saved.max_questions if max_questions is None else max_questions,
             min_gain=saved.min_gain,
             choice_model=saved.choice_model,
         )
@@ -347,7 +392,7 @@ class Elicitation:
         return elicitation
 
     def __repr__(self) -> str:
-        cannot = f", cannot={self._cannot}" if self._cannot else ""
+        cannot = f", cannot={self.cannot_do}" if self._cannot else ""
         return f"Elicitation(person={self.person!r}, answers={self.answers}{cannot})"
 
     def _invalidate(self) -> None:
@@ -366,30 +411,27 @@ class Elicitation:
     def _mean_by_function(self) -> dict[str, float]:
         return dict(zip(self._functions, self._mean.tolist(), strict=True))
 
-    def _answered_option(self, plan: Plan) -> AnsweredOption:
-        """The actions of a plan, and its costs by function under weights of 1."""
-        costs: dict[str, float] = {}
-        for step in plan.steps:
-            costs[step.function] = costs.get(step.function, 0.0) + step.cost / step.weight
-        return AnsweredOption(tuple(plan.actions), costs)
-
-    def _cost_matrix(self, options: Sequence[AnsweredOption]) -> Floats:
-        """Costs [k, G] of options by function."""
-        costs = [[option.costs.get(name, 0.0) for name in self._functions] for option in options]
-        return np.array(costs, float).reshape(len(options), len(self._functions))
+    def _cost_matrix(self, options: Sequence[Option]) -> Floats:
+        """Costs [k, G] of options by function, under weights of 1."""
+        places = {str(action): action.index for action in self.problem.transitions.actions}
+        actions = np.full((len(options), self.problem.max_actions), NO_ACTION)
+        for row, option in enumerate(options):
+            actions[row, : len(option)] = [places[action] for action in option]
+        starts = self._person.states.repeat(len(options), axis=0)
+        return costs_by_function(self.problem.transitions, starts, actions)
 
     def _next_question(self) -> Question | None:
         """Plan the next question; None if there is none worth asking."""
         if self.answers >= self.max_questions:
             return None
         pool = self._ways()
-        options = [self._answered_option(plan) for plan in pool]
-        compared = [answer.plans for answer in self._answers]
+        options = [tuple(plan.actions) for plan in pool]
+        compared = [frozenset(answer.options) for answer in self._answers]
         costs = self._preferences.costs(self._cost_matrix(options))
         best: Question | None = None
         for size in range(min(self.options, len(pool)), MIN_OPTIONS - 1, -1):
             for subset in combinations(range(len(pool)), size):
-                plans = frozenset(options[place].actions for place in subset)
+                plans = frozenset(options[place] for place in subset)
                 if plans in compared:
                     continue
                 gain = 1 - float(costs[:, subset].min(axis=1).mean() / max(costs[:, 0].mean(), _TINY))
@@ -406,7 +448,7 @@ class Elicitation:
         count = self.options + bool(self._answers)
         alternatives = Alternatives(count=count, min_gain=self.min_gain, time_value=0.0, draws=draws)
         weights = self._mean_by_function()
-        plan = self._planner.plan(self._person, forbid=self._cannot, weights=weights, alternatives=alternatives)[0]
+        plan = self._planner.plan(self._person, forbid=self.cannot_do, weights=weights, alternatives=alternatives)[0]
         if plan.status is not Status.FOUND:
             return []
         ways = [replace(plan, related={}), *plan.related.get("alternatives", ())]
@@ -421,6 +463,17 @@ def _one_person(problem: Problem, person: PeopleTable | People | pd.Series[Any])
     if len(people) != 1:
         raise PeopleError(f"questions are for one person, and the table has {len(people):,}: select one row")
     return people
+
+
+def _saved_planner(path: str | Path, saved: SavedElicitation, recourse: PlannerSource) -> str | None:
+    """The name of the planner in a file; an error names the file."""
+    try:
+        personal_planner(recourse, saved.planner)
+    except SettingError as error:
+        raise StorageError(f"{path}: planner: {error}") from None
+    except NotFittedError as error:
+        raise NotFittedError(f"{path}: {error}; or pass another planner") from None
+    return saved.planner
 
 
 def _require_whole(name: str, value: object, least: int, most: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import ConfigDict, Field, StrictInt, TypeAdapter, ValidationError
 
 from counterplan.bounded_json import shortened
@@ -15,6 +16,7 @@ from counterplan.personal.preferences import ChoiceModel
 from counterplan.problem import People, Problem
 from counterplan.problem.dtypes import Schema, for_json, frame_of, label_of, plain, schema_of
 from counterplan.problem.values import did_you_mean
+from counterplan.search.orders import rollout
 from counterplan.storage.files import write_whole
 from counterplan.storage.json_files import MAX_SEED, read_json
 
@@ -25,17 +27,11 @@ LIMIT = 5_000_000
 MAX_QUESTIONS = 50
 MIN_OPTIONS, MAX_OPTIONS = 2, 4
 
-_Cost = Annotated[float, Field(ge=0, le=1e300, allow_inf_nan=False)]
 _Text = Annotated[str, Field(max_length=10_000)]
+_Count = Annotated[StrictInt, Field(ge=0, le=MAX_QUESTIONS)]
 
-
-@dataclass(frozen=True)
-class AnsweredOption:
-    """An option of a question: its actions, and its costs by function under weights of 1."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-    actions: tuple[_Text, ...]
-    costs: dict[_Text, _Cost]
+Option = tuple[str, ...]
+"""The actions of an option of a question."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +39,20 @@ class AnsweredQuestion:
     """The options of a question, and the index of the one that was chosen; None for "no difference"."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-    options: Annotated[tuple[AnsweredOption, ...], Field(min_length=MIN_OPTIONS, max_length=MAX_OPTIONS)]
+    options: Annotated[
+        tuple[Annotated[tuple[_Text, ...], Field(min_length=1)], ...],
+        Field(min_length=MIN_OPTIONS, max_length=MAX_OPTIONS),
+    ]
     choice: Annotated[StrictInt, Field(ge=0, lt=MAX_OPTIONS)] | None
 
-    @property
-    def plans(self) -> frozenset[tuple[str, ...]]:
-        """The actions of each option."""
-        return frozenset(option.actions for option in self.options)
+
+@dataclass(frozen=True)
+class RuledOut:
+    """A function or an action that the person cannot take, and the number of answers before they said so."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    name: _Text
+    after: _Count
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,11 @@ class SavedElicitation:
     dtypes: Schema
     options: Annotated[StrictInt, Field(ge=MIN_OPTIONS, le=MAX_OPTIONS)]
     seed: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)]
-    max_questions: Annotated[StrictInt, Field(ge=0, le=MAX_QUESTIONS)]
+    max_questions: _Count
     min_gain: Annotated[float, Field(ge=0, le=1)]
-    planner: _Text | None
+    planner: Annotated[str, Field(max_length=200)] | None
     choice_model: ChoiceModel
-    cannot: Annotated[tuple[_Text, ...], Field(max_length=10_000)] = ()
+    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)] = ()
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)] = field(default=())
 
 
@@ -89,24 +92,21 @@ def write_elicitation(path: str | Path, saved: SavedElicitation) -> None:
     write_whole(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", private=True)
 
 
-def read_elicitation(path: str | Path, problem: Problem) -> tuple[SavedElicitation, People]:
-    """Read and validate a file.
+def read_elicitation(path: str | Path) -> SavedElicitation:
+    """Read a file; `saved_person` validates it against a problem.
 
     Parameters
     ----------
     path : str or Path
-    problem : Problem
-        The problem that it has to belong to.
 
     Returns
     -------
-    tuple of SavedElicitation and People
-        The content, and the person as the problem reads them.
+    SavedElicitation
 
     Raises
     ------
     StorageError
-        If it cannot be read, is not valid, or belongs to another problem; the message names the place.
+        If it cannot be read, or is not valid; the message names the place.
     """
     data = read_json(path, limit=LIMIT, what="elicitation")
     version = data.get(KEY) if isinstance(data, dict) else None
@@ -116,43 +116,89 @@ def read_elicitation(path: str | Path, problem: Problem) -> tuple[SavedElicitati
         shown = shortened(str(version))
         raise StorageError(f"{path}: written by a newer counterplan (version {shown}; this one reads {VERSION})")
     try:
-        saved = _SAVED.validate_python({key: value for key, value in data.items() if key != KEY})
+        return _SAVED.validate_python({key: value for key, value in data.items() if key != KEY})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise StorageError(f"{path}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
     except CounterplanError as error:
         raise StorageError(f"{path}: choice_model: {error}") from None
+
+
+def saved_person(path: str | Path, saved: SavedElicitation, problem: Problem) -> People:
+    """Validate everything in a file against a problem, and read the person.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which messages name.
+    saved : SavedElicitation
+        Its content.
+    problem : Problem
+        The problem that it has to belong to.
+
+    Returns
+    -------
+    People
+        One person.
+
+    Raises
+    ------
+    StorageError
+        If the file belongs to another problem, has functions or actions that do not exist, or options that are not
+        possible for the person; the message names the place.
+    """
     if saved.fingerprint != problem.fingerprint:
         raise StorageError(
             f"{path}: belongs to another problem ('{saved.problem}', {saved.fingerprint}) than '{problem.name}' "
             f"({problem.fingerprint}): its questions were about other actions or costs; start a new one"
         )
-    _check_names(path, problem, saved)
-    return saved, _person(path, problem, saved)
-
-
-def _check_names(path: str | Path, problem: Problem, saved: SavedElicitation) -> None:
-    """Raise a StorageError about a function or an action that does not exist, or a choice among fewer options."""
-    functions = [function.name for function in problem.transitions.functions]
-    actions = {str(action) for action in problem.transitions.actions[:-1]}
-    for place, name in enumerate(saved.cannot):
-        if name not in functions and name not in actions:
-            hint = did_you_mean(name, [*functions, *sorted(actions)])
-            raise StorageError(f"{path}: cannot.{place}: there is no function or action '{shortened(name)}'{hint}")
+    person = _person(path, problem, saved)
+    _check_ruled_out(path, problem, saved)
     for number, answer in enumerate(saved.answers):
-        if answer.choice is not None and answer.choice >= len(answer.options):
+        _check_answer(f"{path}: answers.{number}", problem, person, answer)
+    return person
+
+
+def _check_ruled_out(path: str | Path, problem: Problem, saved: SavedElicitation) -> None:
+    functions = [function.name for function in problem.transitions.functions]
+    actions = [str(action) for action in problem.transitions.actions[:-1]]
+    earlier: dict[str, int] = {}
+    for place, (name, after) in enumerate((one.name, one.after) for one in saved.cannot):
+        where = f"{path}: cannot.{place}"
+        if name not in functions and name not in actions:
+            hint = did_you_mean(name, [*functions, *actions])
+            raise StorageError(f"{where}.name: there is no function or action '{shortened(name)}'{hint}")
+        if name in earlier:
+            raise StorageError(f"{where}.name: '{name}' is there twice")
+        least = max(earlier.values(), default=0)
+        if not least <= after <= len(saved.answers):
             raise StorageError(
-                f"{path}: answers.{number}.choice: is {answer.choice}, and there are {len(answer.options)} options, "
-                "counted from 0"
+                f"{where}.after: must be a number of answers from {least} to {len(saved.answers)}, not {after}"
             )
-        for place, option in enumerate(answer.options):
-            for name in option.costs:
-                if name not in functions:
-                    raise StorageError(
-                        f"{path}: answers.{number}.options.{place}.costs: there is no function '{shortened(name)}'"
-                        f"{did_you_mean(name, functions)}"
-                    )
+        earlier[name] = after
+
+
+def _check_answer(where: str, problem: Problem, person: People, answer: AnsweredQuestion) -> None:
+    """Raise a StorageError about an answer that nobody can have given."""
+    if answer.choice is not None and answer.choice >= len(answer.options):
+        raise StorageError(
+            f"{where}.choice: is {answer.choice}, and there are {len(answer.options)} options, counted from 0"
+        )
+    actions = {str(action): action.index for action in problem.transitions.actions[:-1]}
+    for place, option in enumerate(answer.options):
+        inside = f"{where}.options.{place}"
+        if len(option) > problem.max_actions:
+            raise StorageError(f"{inside}: has {len(option)} actions, and a plan has at most {problem.max_actions}")
+        for number, name in enumerate(option):
+            if name not in actions:
+                hint = did_you_mean(name, actions)
+                raise StorageError(f"{inside}.{number}: there is no action '{shortened(name)}'{hint}")
+        if option in answer.options[:place]:
+            raise StorageError(f"{inside}: is the same as option {answer.options.index(option)}")
+        legal = rollout(problem.transitions, person.states, np.array([[actions[name] for name in option]]))[2]
+        if not legal[0]:
+            raise StorageError(f"{inside}: the actions are not possible for the person, in this order")
 
 
 def _person(path: str | Path, problem: Problem, saved: SavedElicitation) -> People:

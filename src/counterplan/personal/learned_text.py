@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 
+from counterplan.personal.function_words import FunctionWords
 from counterplan.problem import Problem
 from counterplan.problem.values import visible
 
@@ -35,20 +34,11 @@ def learned_text(problem: Problem, weights: pd.DataFrame) -> list[str]:
     clear = weights[(weights["questions"] > 0) & (harder | easier)]
     order = np.argsort(-np.abs(np.log(clear["mean"].to_numpy())), kind="stable")
     rows = clear.iloc[order[:MOST]]
-    names = _in_words(problem)
+    words = FunctionWords(problem)
     numbers = rows[["mean", "low", "high"]].to_numpy(float).tolist()
-    return [_sentence(names[str(name)], *row) for name, row in zip(rows.index, numbers, strict=True)]
-
-
-def _in_words(problem: Problem) -> dict[str, str]:
-    """Functions as the subject of a sentence: the feature that they change, and their name if several change it."""
-    transitions = problem.transitions
-    targets = Counter(function.target for function in transitions.functions)
-    return {
-        function.name: f"Changing {problem.features[function.target].label}"
-        + (f" ({function.name})" if targets[function.target] > 1 else "")
-        for function in transitions.functions
-    }
+    return [
+        _sentence(f"Changing {words.changed(str(name))}", *row) for name, row in zip(rows.index, numbers, strict=True)
+    ]
 
 
 def _sentence(subject: str, mean: float, low: float, high: float) -> str:

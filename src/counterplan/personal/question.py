@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from counterplan.plans import Plan
+from counterplan.plans.time_text import time_text
 from counterplan.problem.values import visible
 
 ASKED = "Which would be easier for you?"
@@ -39,8 +40,8 @@ class Question:
             lines.append("")
             for i, step in enumerate(option.steps):
                 indent = f"  {place}.  " if i == 0 else "      "
-                text = f"{step.text} [{step.function}]"
-                lines += textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent="        ")
+                lines += textwrap.wrap(step.text, _WIDTH, initial_indent=indent, subsequent_indent="        ")
+            lines += [f"      {_takes(option)}"] if option.duration is not None else []
         return visible("\n".join(lines))
 
     def __repr__(self) -> str:
@@ -55,9 +56,18 @@ class Question:
 
 
 def _card(place: int, option: Plan) -> str:
-    """One option: its number and its steps."""
+    """One option: its number, its steps, and how long it takes."""
     steps = "".join(f"<li>{escape(visible(step.text))}</li>" for step in option.steps)
+    takes = "" if option.duration is None else f"<div>{escape(visible(_takes(option)))}</div>"
     return (
         f'<div style="flex:1 1 14em;border:1px solid {_LINE};border-radius:.5em;padding:.6em .8em">'
-        f'<div style="font-weight:600">{place}</div><ol style="margin:.2em 0;padding-left:1.2em">{steps}</ol></div>'
+        f'<div style="font-weight:600">{place}</div><ol style="margin:.2em 0;padding-left:1.2em">{steps}</ol>{takes}'
+        "</div>"
     )
+
+
+def _takes(option: Plan) -> str:
+    """How long an option takes, as a sentence."""
+    if not option.duration:
+        return "Takes no time."
+    return f"Takes about {time_text(option.duration, option.time_unit)}."
