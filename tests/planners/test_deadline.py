@@ -155,6 +155,17 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     assert other.faults == ("its times are in 'years', and those of the problem in 'weeks'",)
 
 
+@pytest.mark.parametrize(
+    ("unit", "one"), [("months", "1 month"), ("centuries", "1 century"), ("working days", "1 working day")]
+)
+def test_one_unit_of_time_is_in_the_singular(savings: Problem, unit: str, one: str) -> None:
+    definition = savings.to_dict() | {"time_unit": unit}
+    definition["functions"]["SAVE"]["duration"] = 1
+    plan = ExactPlanner(Problem.from_dict(definition), BlackBox(enough)).plan([PERSON])[0]
+    assert f"Takes about {one} if you start now." in str(plan)
+    assert f"now to {one.removeprefix('1 ')} 1" in plan._repr_html_()
+
+
 def test_plans_of_planners_without_deadlines_that_take_too_long_are_none(savings: Problem) -> None:
     box = BlackBox(enough)
     plan = Slow(savings, box).plan([PERSON], deadline=6)[0]

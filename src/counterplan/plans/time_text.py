@@ -28,7 +28,10 @@ def _number(number: float) -> str:
 
 
 def _singular(unit: str) -> str:
-    return unit.removesuffix("s")
+    """The singular of a unit: "month", "working day", "century"; the page of a program has the same rule."""
+    if unit.endswith("ies"):
+        return f"{unit.removesuffix('ies')}y"
+    return unit.removesuffix("s") or unit
 
 
 def within_text(plan: Plan) -> str:
