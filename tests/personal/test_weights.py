@@ -25,6 +25,7 @@ def test_every_form_means_the_same() -> None:
     expected = {"EARN=10": [2.0, 2.0], "EARN=20": [3.0, 3.0]}
     assert read({"EARN": 2, "EARN=20": 3}) == expected
     assert read({"EARN=20": np.float32(3), "EARN": np.int64(2)}) == expected, "actions take precedence in any order"
+    assert read(pd.Series({"EARN=20": 3, "EARN": 2})) == expected
     assert read({"ann": {"EARN": 2, "EARN=20": 3}, "bob": {"EARN": 2, "EARN=20": 3}}) == expected
     assert read(pd.DataFrame({"EARN=20": [3, 3], "EARN": [2, 2]}, index=["bob", "ann"])) == expected
     array = np.ones((2, len(ACTIONS)))
@@ -38,7 +39,10 @@ def test_weights_of_one_person_and_empty_cells() -> None:
         "EARN=10": [1.0, 4.0],
         "EARN=20": [1.0, 4.0],
     }
+    empty = pd.DataFrame({"SAVE=-10": pd.array([None, 4], "Int64"), "SAVE": ["", "2"]}, index=["ann", "bob"])
+    assert read(empty.replace({"": None})) == {"SAVE=-10": [1.0, 4.0], "SAVE=-20": [1.0, 2.0]}
     assert read({}) == {}
+    assert read(pd.Series(dtype=float)) == {}
 
 
 @pytest.mark.parametrize(
@@ -46,16 +50,29 @@ def test_weights_of_one_person_and_empty_cells() -> None:
     [
         ({"EARM": 2}, "'EARM' is neither a function nor an action; did you mean 'EARN'"),
         ({"STOP": 2}, "'STOP' is neither a function nor an action"),
-        ({"EARN": 0}, r"numbers from 0\.01 to 100; got 0 for person 'ann' and action EARN=10. Use 'forbid'"),
-        ({"bob": {"EARN": 101}}, "got 101 for person 'bob'"),
-        ({"EARN": np.nan}, "got nan for person 'ann'"),
-        ({"EARN": "2"}, "the weight of EARN must be a number, not '2'"),
-        ({"EARN": True}, "the weight of EARN must be a number, not True"),
+        ({"EARN": 0}, r"the weight of EARN must be a number from 0\.01 to 100, not 0. Use 'forbid'"),
+        (
+            {"bob": {"EARN": 101}},
+            "'weights' of person 'bob': the weight of EARN must be a number from 0.01 to 100, not 101",
+        ),
+        ({"EARN": np.nan}, "the weight of EARN must be a number from 0.01 to 100, not nan"),
+        ({"EARN": "2"}, "the weight of EARN must be a number from 0.01 to 100, not '2'"),
+        ({"EARN": True}, "the weight of EARN must be a number from 0.01 to 100, not True"),
         ({"eve": {"EARN": 2}}, "person 'eve', and there is no such person"),
         ({"EARN": 2, "bob": {"EARN": 2}}, "either functions and actions to numbers, or people to such mappings"),
         ({"bob": {"EARM": 2}}, "'weights' of person 'bob': 'EARM' is neither"),
-        (pd.DataFrame({"EARN": [1, 2]}), "one row for each person"),
-        (pd.DataFrame({"EARN": ["a", "b"]}, index=["ann", "bob"]), "'weights' must be numbers"),
+        (pd.DataFrame({"EARN": [1, 2]}), "one row for each person, with the person's index label: 'ann' has no row"),
+        (pd.DataFrame({"EARN": [1] * 3}, index=["ann", "bob", "eve"]), "'eve' is not among the people"),
+        (pd.DataFrame({"SAVE": 1, "EARN": ["2", "a"]}, index=["ann", "bob"]), "of person 'bob': the weight of EARN"),
+        (
+            pd.DataFrame({"SAVE": 1, "EARN=10": [101, 2]}, index=["ann", "bob"]),
+            "'ann': the weight of EARN=10.* not 101",
+        ),
+        (pd.DataFrame({"EARN": [1.0, np.inf]}, index=["ann", "bob"]), "of person 'bob': the weight of EARN.* not inf"),
+        (pd.Series({"EARN": 2, "SVAE": 3}), "'SVAE' is neither a function nor an action; did you mean 'SAVE'"),
+        (pd.Series({"EARN": np.nan}), "the weight of EARN must be a number from 0.01 to 100, not nan"),
+        (pd.Series({"EARN": 0}), "the weight of EARN must be a number from 0.01 to 100, not 0"),
+        (pd.Series([2, 3], index=["EARN", "EARN"]), "unique index, and 'EARN' occurs more than once"),
         ("heavy", "must be a mapping from functions or actions to numbers"),
         ([1.0, 2.0], "To weight by name, pass a mapping"),
     ],
