@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import loans
-from counterplan import BlackBox, ExactPlanner, SettingError
+from counterplan import BlackBox, ExactPlanner, Problem, SettingError
 from counterplan.personal.weights import read_weight_options, read_weights
 
 PROBLEM = loans.two_ways()
+FUNCTIONS: dict[str, dict[str, Any]] = loans.TWO_WAYS["functions"]  # type: ignore[assignment]
 PEOPLE = pd.DataFrame({"income": [40.0, 30.0], "debt": [20.0, 30.0]}, index=["ann", "bob"])
 ACTIONS = [str(action) for action in PROBLEM.transitions.actions]
 
@@ -92,6 +95,23 @@ def test_a_weighted_plan_states_both_costs() -> None:
     assert f"effort {weighted.cost:.1f} with your weights" in str(weighted)
     assert f"{weighted.unweighted_cost:.1f} without them" in str(weighted)
     assert "weights" not in str(plain)
+
+
+def test_efforts_of_related_plans_are_compared_with_and_without_weights() -> None:
+    """Where one of the ways is weighted, all state both totals, in text and HTML."""
+    box = BlackBox(lambda table: ["yes" if i - d >= 30 else "no" for i, d in table.to_numpy()])
+    functions = {name: dict(spec, duration=time) for (name, spec), time in zip(FUNCTIONS.items(), (1, 6), strict=True)}
+    timed = Problem.from_dict(loans.TWO_WAYS | {"functions": functions})
+    for problem, options in ((PROBLEM, {"alternatives": 3}), (timed, {"pareto": True})):
+        planner = ExactPlanner(problem, box)
+        weighted, plain = (planner.plan(PEOPLE, weights=w, **options)[0] for w in ({"EARN": 1.5}, None))
+        (other,) = (*weighted.alternatives, *weighted.front[1:])
+        assert (weighted.actions, other.actions) == (["SAVE=-10"], ["EARN=10"])
+        assert weighted.unweighted_cost == weighted.cost
+        for text in (str(weighted), weighted._repr_html_()):
+            assert "effort 3.0 with your weights, the least possible; 3.0 without them" in text
+            assert "effort 6.0 with your weights, 4.0 without them" in text
+        assert "weights" not in str(plain)
 
 
 def test_options_of_the_command_line() -> None:

@@ -202,10 +202,11 @@ def test_replay_compares_related_plans_with_the_plan(related: tuple[RelatedKind,
 @settings(max_examples=15)
 @given(st.data())
 def test_related_plans_of_exact_search_replay(data: st.DataObject) -> None:
-    """Every alternative and every plan on a front that search finds holds, with and without weights."""
+    """Alternatives and plans on fronts hold, with and without weights, and state the queries about the person."""
     problem = data.draw(worlds.timed_problems())
     people, box = data.draw(worlds.people(problem)), BlackBox(data.draw(worlds.black_boxes(problem)))
     options = data.draw(st.sampled_from([{"alternatives": 3}, {"pareto": True}]))
     weights = data.draw(st.sampled_from([None, {problem.transitions.functions[0].name: 3.0}]))
     for plan in ExactPlanner(problem, box).plan(people, weights=weights, **options):
         assert plan.replay(problem, box).faults == ()
+        assert all(other.queries == plan.queries for others in plan.related.values() for other in others)

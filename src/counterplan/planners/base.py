@@ -198,6 +198,8 @@ class Planner(ABC):
             goal = SurvivalGoal(NoEstimate("", ""))
         for owner, part in [(None, columns), *((one.owner, one.columns) for one in columns.related.values())]:
             own = task if owner is None else task.take(owner)
+            if owner is not None:
+                part.queries = columns.queries[owner]
             part.weights = own.step_weights(part.actions)
             part.checks = self._checks(part)
             if goal is not None:

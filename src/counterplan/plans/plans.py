@@ -486,7 +486,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
-            Keys of version 1 of the format. The cost of a person without a plan is written as 0.
+            Keys of version 1 of the format. The cost of a person without a plan is written as 0, the duration as null.
         """
         return serialization.to_json(self, self._head)
 
