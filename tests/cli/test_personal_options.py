@@ -64,7 +64,7 @@ def test_alternatives_in_every_output(run, folder: Path, words) -> None:
     [
         (("--weight", "SAVE"), "write FUNCTION=NUMBER"),
         (("--weight", "SVAE=2"), "'SVAE' is neither a function nor an action; did you mean 'SAVE'"),
-        (("--weight", "SAVE=1000"), "numbers from 0.01 to 100; got 1000"),
+        (("--weight", "SAVE=1000"), "the weight of SAVE must be a number from 0.01 to 100, not 1000"),
         (("--weight", "SAVE=2", "--weights", "weights.csv"), "use one of them"),
         (("--weights", "weights.csv"), "weights.csv: 1 rows of weights for 3 people"),
         (("--weights", "nothing.csv"), "nothing.csv"),

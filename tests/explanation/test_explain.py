@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,6 +121,32 @@ def test_every_step_has_a_reason_and_it_is_true(plans: Plans) -> None:
     assert bare == [step for plan in plans for step in plan.steps]
     text = explained.to_text()
     assert "because without it the decision would still be unfavourable" in text
+
+
+@pytest.mark.parametrize("options", [{"alternatives": 3}, {"pareto": True}])
+def test_related_plans_have_true_reasons_without_queries(options: dict[str, Any]) -> None:
+    """Alternatives and fronts, of a search and of a file; the reasons of the plans themselves do not change."""
+    box = BlackBox(GERMAN.model)
+    plans = ExactPlanner(GERMAN.problem, box).plan(PEOPLE.head(8), refused=True, **options)
+    bare = [replace(plan, related={}) for plan in plans]
+    queries = box.queries
+    explained = explain(plans, GERMAN.problem, box)
+    assert box.queries == queries
+    assert [replace(plan, related={}) for plan in explained] == list(explain(Plans(bare), GERMAN.problem, box))
+    first, second = BlackBox(GERMAN.model), BlackBox(GERMAN.model)
+    explain(plans, GERMAN.problem, first, ask=True)
+    explain(Plans(bare), GERMAN.problem, second, ask=True)
+    assert first.queries == second.queries > 0, "none for related plans"
+    others = [other for plan in explained for kind in plan.related.values() for other in kind]
+    assert len(others) > 3
+    for other in others:
+        truths(GERMAN.problem, GERMAN.model, other)
+        assert other.options == ()
+    (kind,) = explained.related
+    assert explained.related[kind].reasons["none"] == 0
+    assert list(explained.related[kind]) == others
+    loaded = Plans.from_json(plans.to_json())
+    assert explain(loaded, GERMAN.problem, box) == explained == Plans.from_json(explained.to_json())
 
 
 def test_no_query_unless_it_is_requested(plans: Plans) -> None:

@@ -17,6 +17,7 @@ import worlds
 from counterplan import (
     BlackBox,
     CardPlanner,
+    CascadePlanner,
     ExactPlanner,
     GuidedPlanner,
     Plan,
@@ -122,6 +123,7 @@ def check_facts(problem: Problem, plans: Plans, box: BlackBox, max_ratio: float 
         assert len({frozenset(step.function for step in one.steps) for one in every}) == len(every)
         for other in plan.alternatives:
             assert other.verified
+            assert other.queries == plan.queries, "the queries about the person"
             assert other.replay(problem, box).ok
             assert plan.cost <= other.cost + 1e-6 <= max_ratio * plan.cost + 2e-6
 
@@ -276,6 +278,8 @@ def test_a_card_has_alternatives_with_and_without_queries() -> None:
     assert (card.points(problem.read(pd.DataFrame(ends)).states) >= card.needed).all()
     verified = CardPlanner(problem, box, card).plan(people, alternatives=3)
     check_facts(problem, verified, box)
+    cascade = CascadePlanner(problem, box, [CardPlanner(problem, box, card, queries=1), ExactPlanner(problem, box)])
+    check_facts(problem, cascade.plan(people, alternatives=3), box)
     assert any(plan.alternatives for plan in verified)
 
 

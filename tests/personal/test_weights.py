@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import loans
-from counterplan import BlackBox, ExactPlanner, SettingError
+from counterplan import BlackBox, ExactPlanner, Problem, SettingError
 from counterplan.personal.weights import read_weight_options, read_weights
 
 PROBLEM = loans.two_ways()
+FUNCTIONS: dict[str, dict[str, Any]] = loans.TWO_WAYS["functions"]  # type: ignore[assignment]
 PEOPLE = pd.DataFrame({"income": [40.0, 30.0], "debt": [20.0, 30.0]}, index=["ann", "bob"])
 ACTIONS = [str(action) for action in PROBLEM.transitions.actions]
 
@@ -25,6 +28,7 @@ def test_every_form_means_the_same() -> None:
     expected = {"EARN=10": [2.0, 2.0], "EARN=20": [3.0, 3.0]}
     assert read({"EARN": 2, "EARN=20": 3}) == expected
     assert read({"EARN=20": np.float32(3), "EARN": np.int64(2)}) == expected, "actions take precedence in any order"
+    assert read(pd.Series({"EARN=20": 3, "EARN": 2})) == expected
     assert read({"ann": {"EARN": 2, "EARN=20": 3}, "bob": {"EARN": 2, "EARN=20": 3}}) == expected
     assert read(pd.DataFrame({"EARN=20": [3, 3], "EARN": [2, 2]}, index=["bob", "ann"])) == expected
     array = np.ones((2, len(ACTIONS)))
@@ -38,7 +42,10 @@ def test_weights_of_one_person_and_empty_cells() -> None:
         "EARN=10": [1.0, 4.0],
         "EARN=20": [1.0, 4.0],
     }
+    empty = pd.DataFrame({"SAVE=-10": pd.array([None, 4], "Int64"), "SAVE": ["", "2"]}, index=["ann", "bob"])
+    assert read(empty.replace({"": None})) == {"SAVE=-10": [1.0, 4.0], "SAVE=-20": [1.0, 2.0]}
     assert read({}) == {}
+    assert read(pd.Series(dtype=float)) == {}
 
 
 @pytest.mark.parametrize(
@@ -46,16 +53,29 @@ def test_weights_of_one_person_and_empty_cells() -> None:
     [
         ({"EARM": 2}, "'EARM' is neither a function nor an action; did you mean 'EARN'"),
         ({"STOP": 2}, "'STOP' is neither a function nor an action"),
-        ({"EARN": 0}, r"numbers from 0\.01 to 100; got 0 for person 'ann' and action EARN=10. Use 'forbid'"),
-        ({"bob": {"EARN": 101}}, "got 101 for person 'bob'"),
-        ({"EARN": np.nan}, "got nan for person 'ann'"),
-        ({"EARN": "2"}, "the weight of EARN must be a number, not '2'"),
-        ({"EARN": True}, "the weight of EARN must be a number, not True"),
+        ({"EARN": 0}, r"the weight of EARN must be a number from 0\.01 to 100, not 0. Use 'forbid'"),
+        (
+            {"bob": {"EARN": 101}},
+            "'weights' of person 'bob': the weight of EARN must be a number from 0.01 to 100, not 101",
+        ),
+        ({"EARN": np.nan}, "the weight of EARN must be a number from 0.01 to 100, not nan"),
+        ({"EARN": "2"}, "the weight of EARN must be a number from 0.01 to 100, not '2'"),
+        ({"EARN": True}, "the weight of EARN must be a number from 0.01 to 100, not True"),
         ({"eve": {"EARN": 2}}, "person 'eve', and there is no such person"),
         ({"EARN": 2, "bob": {"EARN": 2}}, "either functions and actions to numbers, or people to such mappings"),
         ({"bob": {"EARM": 2}}, "'weights' of person 'bob': 'EARM' is neither"),
-        (pd.DataFrame({"EARN": [1, 2]}), "one row for each person"),
-        (pd.DataFrame({"EARN": ["a", "b"]}, index=["ann", "bob"]), "'weights' must be numbers"),
+        (pd.DataFrame({"EARN": [1, 2]}), "one row for each person, with the person's index label: 'ann' has no row"),
+        (pd.DataFrame({"EARN": [1] * 3}, index=["ann", "bob", "eve"]), "'eve' is not among the people"),
+        (pd.DataFrame({"SAVE": 1, "EARN": ["2", "a"]}, index=["ann", "bob"]), "of person 'bob': the weight of EARN"),
+        (
+            pd.DataFrame({"SAVE": 1, "EARN=10": [101, 2]}, index=["ann", "bob"]),
+            "'ann': the weight of EARN=10.* not 101",
+        ),
+        (pd.DataFrame({"EARN": [1.0, np.inf]}, index=["ann", "bob"]), "of person 'bob': the weight of EARN.* not inf"),
+        (pd.Series({"EARN": 2, "SVAE": 3}), "'SVAE' is neither a function nor an action; did you mean 'SAVE'"),
+        (pd.Series({"EARN": np.nan}), "the weight of EARN must be a number from 0.01 to 100, not nan"),
+        (pd.Series({"EARN": 0}), "the weight of EARN must be a number from 0.01 to 100, not 0"),
+        (pd.Series([2, 3], index=["EARN", "EARN"]), "unique index, and 'EARN' occurs more than once"),
         ("heavy", "must be a mapping from functions or actions to numbers"),
         ([1.0, 2.0], "To weight by name, pass a mapping"),
     ],
@@ -75,6 +95,23 @@ def test_a_weighted_plan_states_both_costs() -> None:
     assert f"effort {weighted.cost:.1f} with your weights" in str(weighted)
     assert f"{weighted.unweighted_cost:.1f} without them" in str(weighted)
     assert "weights" not in str(plain)
+
+
+def test_efforts_of_related_plans_are_compared_with_and_without_weights() -> None:
+    """Where one of the ways is weighted, all state both totals, in text and HTML."""
+    box = BlackBox(lambda table: ["yes" if i - d >= 30 else "no" for i, d in table.to_numpy()])
+    functions = {name: dict(spec, duration=time) for (name, spec), time in zip(FUNCTIONS.items(), (1, 6), strict=True)}
+    timed = Problem.from_dict(loans.TWO_WAYS | {"functions": functions})
+    for problem, options in ((PROBLEM, {"alternatives": 3}), (timed, {"pareto": True})):
+        planner = ExactPlanner(problem, box)
+        weighted, plain = (planner.plan(PEOPLE, weights=w, **options)[0] for w in ({"EARN": 1.5}, None))
+        (other,) = (*weighted.alternatives, *weighted.front[1:])
+        assert (weighted.actions, other.actions) == (["SAVE=-10"], ["EARN=10"])
+        assert weighted.unweighted_cost == weighted.cost
+        for text in (str(weighted), weighted._repr_html_()):
+            assert "effort 3.0 with your weights, the least possible; 3.0 without them" in text
+            assert "effort 6.0 with your weights, 4.0 without them" in text
+        assert "weights" not in str(plain)
 
 
 def test_options_of_the_command_line() -> None:

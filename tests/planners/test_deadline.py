@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +157,17 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     assert other.faults == ("its times are in 'years', and those of the problem in 'weeks'",)
 
 
+@pytest.mark.parametrize(
+    ("unit", "one"), [("months", "1 month"), ("centuries", "1 century"), ("working days", "1 working day")]
+)
+def test_one_unit_of_time_is_in_the_singular(savings: Problem, unit: str, one: str) -> None:
+    definition = savings.to_dict() | {"time_unit": unit}
+    definition["functions"]["SAVE"]["duration"] = 1
+    plan = ExactPlanner(Problem.from_dict(definition), BlackBox(enough)).plan([PERSON])[0]
+    assert f"Takes about {one} if you start now." in str(plan)
+    assert f"now to {one.removeprefix('1 ')} 1" in plan._repr_html_()
+
+
 def test_plans_of_planners_without_deadlines_that_take_too_long_are_none(savings: Problem) -> None:
     box = BlackBox(enough)
     plan = Slow(savings, box).plan([PERSON], deadline=6)[0]
@@ -174,6 +187,28 @@ def test_infeasible_within_the_deadline_is_proved_and_said(savings: Problem) -> 
     plan = ExactPlanner(savings, BlackBox(enough)).plan([PERSON], deadline=1)[0]
     assert plan.status is Status.INFEASIBLE
     assert "No plan within the rules that takes at most 1 week changes that (proved" in str(plan)
+
+
+def test_the_duration_of_nobody_is_missing_in_every_format(savings: Problem, tmp_path: Path) -> None:
+    """Also of plans from earlier files, which have a duration of 0."""
+    people = [PERSON, PERSON | {"saved": 15}, PERSON | {"saved": 30}]
+    plans = ExactPlanner(savings, BlackBox(enough)).plan(people, forbid=["WORK"], deadline=5)
+    assert [plan.status for plan in plans] == [Status.INFEASIBLE, Status.FOUND, Status.ALREADY_FAVOURABLE]
+    written = json.loads(plans.to_json())
+    assert [plan["duration"] for plan in written["plans"]] == [None, 4.0, 0.0]
+    written["plans"][0]["duration"] = 0.0
+    plans.save(tmp_path / "plans.parquet")
+    for again in (
+        *(plans, Plans.from_json(plans.to_json()), Plans.from_json(json.dumps(written))),
+        Plans.load(tmp_path / "plans.parquet"),
+    ):
+        assert again.plans == plans.plans
+        assert (
+            [str(plan.duration) for plan in again] == [str(time) for time in again.durations] == ["nan", "4.0", "0.0"]
+        )
+        assert np.isnan(again.to_frame()["total_duration"].iloc[0])
+        table = pd.read_csv(io.StringIO(again.to_csv()), keep_default_na=False)
+        assert table["total_duration"].tolist()[:2] == ["", "4.0"]
 
 
 def test_several_processes_plan_the_same(savings: Problem) -> None:

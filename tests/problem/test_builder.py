@@ -215,6 +215,8 @@ def test_the_loan_is_right(errors):
         ("scale: [1, 0.8, 0.5]", "table: {none: ~}", "28: causes[0].table.none: should be a value or a number"),
         ("scale: [1, 0.8, 0.5]", "formula: income >", "28: causes[0].formula: expected a value but found 'the end' (at character 9 of: income >)"),
         ("scale: [1, 0.8, 0.5]", "formula: income > 3", "28: causes[0].formula: expected a formula that gives a number, but 'income > 3' is a condition"),
+        ("scale: [1, 0.8, 0.5]", "formula: income + 1e308 * 10", "28: causes[0].formula: '1e+308 * 10' can be larger than any number that can be stored; use smaller numbers (at character 16 of: "),
+        ("    when: income > 0", "    when: 1e308 * argument > income", "16: functions.EARN.when: '1e+308 * argument' can be larger than any number"),
         ("scale: [1, 0.8, 0.5]", "formula: argument", "28: causes[0].formula: 'argument' has to be a number, but the arguments of WORK (sets job), which can change job, are categories"),
         ("    to: job\n", "    to: job\n    table: {18: worker}\n", "31: causes[1].table: age is a number: write a formula instead of a table"),
         ("    to: job\n", "    to: job\n    formula: '1'\n", "31: causes[1].formula: a formula gives a number, and job is not one"),
@@ -316,6 +318,33 @@ def test_a_broken_feature_does_not_break_conditions_and_formulas_that_mention_it
 def test_a_broken_feature_does_not_hide_other_mistakes(errors):
     text = swap("values: [none, worker, manager]", "values: []").replace("when: income > 0", "when: income > x")
     assert [line.split(":")[0] for line in errors(text)] == ["10", "16"]
+
+
+@pytest.mark.parametrize("unit", ["months", "working days", "half-years", "Monate", "अंतराल", "ヶ月"])
+def test_units_of_time_are_words(errors, unit):
+    assert errors(LOAN.replace(OUTCOME, f"{OUTCOME}\ntime_unit: {unit}")) == []
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "s",
+        "5",
+        "''",
+        "'  '",
+        "5 days",
+        '"mon\\nths"',
+        '"months\\n"',
+        '"mon\\u202eths"',
+        "a b c days",
+        "days-",
+        "m" * 41,
+    ],
+)
+def test_other_units_are_refused(errors, unit):
+    line = LINES.index(OUTCOME) + 2
+    (error,) = errors(LOAN.replace(OUTCOME, f"{OUTCOME}\ntime_unit: {unit}"))
+    assert error.startswith(f"{line}: time_unit: should be the plural of a unit, such as months or working days")
 
 
 def test_a_longer_circle_is_written_out(errors):

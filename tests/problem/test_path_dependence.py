@@ -88,6 +88,14 @@ def test_before_is_the_value_before_any_effect_and_no_edge_of_the_graph() -> Non
     assert after(problem, start, "SET=7") == start | {"x": 7, "y": 5, "z": 5}
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("formula", ["1e308 * argument", "account_age + 1e308 * argument", "1 / (argument * -1e308)"])
+def test_amounts_that_no_number_can_hold_are_refused(formula: str) -> None:
+    causes = [WAITING["causes"][0] | {"formula": formula}, *WAITING["causes"][1:]]
+    with pytest.raises(ProblemError, match=r"causes\[0\].formula: .* larger than any number that can be stored"):
+        Problem.from_dict(WAITING | {"causes": causes})
+
+
 def test_ranks_before_the_action() -> None:
     problem = problem_of({"job x": "x + rank(job) - rank(before(job))"}, WORK=setting("job"))
     start = {"x": 3, "y": 1, "z": 4, "before": 0, "job": "none"}

@@ -4,7 +4,8 @@ If the program would take every step of a plan in the same state, its rules are 
 surrogate, all steps of the plan are explained by points, so that they add up. If no points agree with every answer
 about the person, or there is no surrogate, the steps that have no rule are explained by a contrast: the consequences
 of leaving the step out, or of a cheaper argument. Points and contrasts use answers in the cache of the black box, and
-the predictions of a surrogate, which are reported as estimates; new queries are sent only on request.
+the predictions of a surrogate, which are reported as estimates; new queries are sent only on request, and never for
+related plans, such as alternatives.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def explain(
     ask: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Plans:
-    """Add a reason to every step of `plans`.
+    """Add a reason to every step of `plans`, and of the plans related to them.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ def explain(
         Model of the black box, for points, and for estimates where no answer is cached.
     ask : bool, default=False
         Whether to query the black box, at most once for each step that no rule explains: about the plan without it.
+        There are no queries for the steps of related plans.
     progress : callable, optional
         Called with the number of plans explained since the last call.
 
@@ -97,4 +99,6 @@ def explain(
         explained = explained.with_reasons(rows[left], steps[left], reasons.take(left))
         explained = explained.with_options(others.rows, Coded.empty(others.rows.shape))
         progress(len(others.rows))
+    for kind, related in explained.related.items():
+        explained = explained.with_related(kind, explain(related, problem, box, program, surrogate))
     return explained.with_queries(plans.queries + box.queries - queries, plans.cached + box.cached - cached)

@@ -9,6 +9,7 @@ import numpy as np
 from counterplan.plans import Coded, Plans
 from counterplan.plans.coded import NO_CODE
 from counterplan.problem import Problem
+from counterplan.problem.transitions import Ints
 
 
 def explain_targets(plans: Plans, problem: Problem, explain: Callable[[tuple[str, ...], Plans], Plans]) -> Plans:
@@ -40,10 +41,19 @@ def explain_targets(plans: Plans, problem: Problem, explain: Callable[[tuple[str
             own.problem = f"{goal.name} {goal.fingerprint}"
         done = explain(target, own)
         queries, cached = queries + done.queries, cached + done.cached
-        if (reasons := done.columns.reasons) is not None:
-            at, steps = np.nonzero(reasons.codes != NO_CODE)
-            found = Coded(reasons.codes[at, steps], reasons.values)
-            explained = explained.with_reasons(np.array(members, np.intp)[at], steps, found)
-        if (options := done.columns.options) is not None:
-            explained = explained.with_options(np.array(members, np.intp), options)
+        explained = _with_reasons_of(explained, np.array(members, np.intp), done)
+        for kind, others in done.related.items():
+            every = explained.related[kind]
+            same = np.flatnonzero([other == target for other in every.targets])
+            explained = explained.with_related(kind, _with_reasons_of(every, same, others))
     return explained.with_queries(queries, cached)
+
+
+def _with_reasons_of(plans: Plans, rows: Ints, explained: Plans) -> Plans:
+    """`plans` with the reasons and options that those of `rows` [n] have in `explained`."""
+    if (reasons := explained.columns.reasons) is not None:
+        at, steps = np.nonzero(reasons.codes != NO_CODE)
+        plans = plans.with_reasons(rows[at], steps, Coded(reasons.codes[at, steps], reasons.values))
+    if (options := explained.columns.options) is not None:
+        plans = plans.with_options(rows, options)
+    return plans

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +14,14 @@ import pandas as pd
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import did_you_mean
+from counterplan.problem.values import cut, did_you_mean
 
 MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
 """Range of weights; `forbid` rules an action out altogether."""
 NO_WEIGHTS: Floats = np.ones((1, 1))
 """Weights of people without any: all are 1."""
 
-WeightsLike = Mapping[Any, Any] | pd.DataFrame | npt.ArrayLike
+WeightsLike: TypeAlias = "Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame | npt.ArrayLike"
 """Weights by function or action; the same by the index label of a person; or a table or an array."""
 
 
@@ -31,9 +33,9 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
     problem : Problem
     people : People
         B people.
-    weights : mapping, DataFrame, array of shape [B, A] or None
-        Factors from 0.01 to 100 on the cost of actions. A mapping has functions (`"CHANGE_JOB"`) or actions
-        (`"CHANGE_JOB=manager"`) as keys, for all people; or index labels of people, each with such a mapping. A
+    weights : mapping, Series, DataFrame, array of shape [B, A] or None
+        Factors from 0.01 to 100 on the cost of actions. A mapping or a Series has functions (`"CHANGE_JOB"`) or
+        actions (`"CHANGE_JOB=manager"`) as keys, for all people; or index labels of people, each with such a mapping. A
         DataFrame has the index labels of the people, and functions or actions as columns; an empty cell is 1. The
         weight of an action takes precedence over that of its function, and actions that are not named have weight 1.
 
@@ -50,6 +52,11 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
         return NO_WEIGHTS
     if isinstance(weights, pd.DataFrame):
         found = _of_table(problem, people, weights)
+    elif isinstance(weights, pd.Series):
+        if not weights.index.is_unique:
+            twice = weights.index[weights.index.duplicated()][0]
+            raise SettingError(f"'weights' as a Series needs a unique index, and {twice!r} occurs more than once")
+        found = _of_mapping(problem, people, weights.to_dict())
     elif isinstance(weights, Mapping):
         found = _of_mapping(problem, people, weights)
     else:
@@ -131,17 +138,29 @@ def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) ->
 
 def _by_name(problem: Problem, mapping: Mapping[Any, Any], whose: str) -> Floats:
     """Weights [A] of a mapping from functions or actions to numbers."""
-    numbers = {}
-    for name, value in mapping.items():
-        try:
-            if isinstance(value, (bool, str)):
-                raise TypeError
-            numbers[str(name)] = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise SettingError(f"'weights'{whose}: the weight of {name} must be a number, not {value!r}") from None
+    numbers = {str(name): _weight(value, str(name), whose) for name, value in mapping.items()}
     table = np.array([list(numbers.values())], float).reshape(1, len(numbers))
     spread = _spread(problem, list(numbers), table, f"'weights'{whose}")
     return np.asarray(spread[0])
+
+
+def _weight(value: Any, name: str, whose: str) -> float:
+    """The weight of the function or action `name` as a number."""
+    number = math.nan
+    if not isinstance(value, (bool, np.bool_, str)):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
+    if not MIN_WEIGHT <= number <= MAX_WEIGHT:
+        raise _out_of_range(value, name, whose)
+    return number
+
+
+def _out_of_range(value: Any, name: str, whose: str) -> SettingError:
+    shown = value.item() if isinstance(value, np.generic) else value
+    return SettingError(
+        f"'weights'{whose}: the weight of {name} must be a number from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, not "
+        f"{cut(repr(shown))}. Use 'forbid' to rule an action out"
+    )
 
 
 def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
@@ -149,13 +168,21 @@ def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
     names, labels = [str(name) for name in table.columns], people.table.index
     if len(set(names)) < len(names) or not table.index.is_unique or not labels.is_unique:
         raise SettingError("'weights' as a DataFrame needs unique columns, and unique labels of rows and people")
-    if len(table) != len(labels) or not labels.isin(table.index).all():
-        raise SettingError("'weights' as a DataFrame needs one row for each person, with the person's index label")
-    try:
-        values = table.loc[labels].to_numpy(float)
-    except (TypeError, ValueError):
-        raise SettingError("'weights' must be numbers") from None
-    return _spread(problem, names, np.where(np.isnan(values), 1.0, values), "'weights'")
+    for label in [*labels[~labels.isin(table.index)][:1], *table.index[~table.index.isin(labels)][:1]]:
+        wrong = "has no row" if label in labels else "is not among the people"
+        raise SettingError(
+            f"'weights' as a DataFrame needs one row for each person, with the person's index label: {label!r} {wrong}"
+        )
+    rows = table.loc[labels]
+    values = np.ones(rows.shape)
+    for place, name in enumerate(names):
+        column = rows.iloc[:, place]
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+        given = column.notna().to_numpy(bool)
+        for row in np.flatnonzero(given & ~((numbers >= MIN_WEIGHT) & (numbers <= MAX_WEIGHT)))[:1].tolist():
+            raise _out_of_range(column.iloc[row], name, f" of person {labels[row]!r}")
+        values[given, place] = numbers[given]
+    return _spread(problem, names, values, "'weights'")
 
 
 def _spread(problem: Problem, names: list[str], values: Floats, where: str) -> Floats:

@@ -99,7 +99,7 @@ def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *,
         part.actions[:] = np.concatenate(found)
     part.status = [Status.FOUND] * len(owner)
     part.verified[:] = verified
-    part.lower_bound[:], part.queries[:] = columns.lower_bound[owner], columns.queries[owner]
+    part.lower_bound[:] = columns.lower_bound[owner]
     related = columns.related.get("alternatives")
     if related is None:
         none = np.full(len(columns), NO_PLANS, np.intp)

@@ -116,11 +116,11 @@ class Planner(ABC):
             Functions or actions that nobody may take; or, by index label, that one person may not take.
         allowed : bool array of shape [B, A], optional
             The same as a mask.
-        weights : mapping, DataFrame or array of shape [B, A], optional
-            Factors from 0.01 to 100 on the cost of functions or actions: `{"CHANGE_JOB": 2}` for everybody, the same
-            by index label, `{7: {"CHANGE_JOB": 2}}`, or a DataFrame with the index labels of the people and functions
-            or actions as columns. The cost of a step is its cost in the problem times its weight, rounded to 9
-            decimals.
+        weights : mapping, Series, DataFrame or array of shape [B, A], optional
+            Factors from 0.01 to 100 on the cost of functions or actions: `{"CHANGE_JOB": 2}`, or a Series with these
+            names as index, for everybody; the same by index label, `{7: {"CHANGE_JOB": 2}}`; or a DataFrame with the
+            index labels of the people and functions or actions as columns. The cost of a step is its cost in the
+            problem times its weight, rounded to 9 decimals.
         alternatives : int or Alternatives, optional
             Most plans of each person: the cheapest, and others that use other functions, chosen to minimize the
             expected least cost over a prior of personal weights. They are in `plan.alternatives`. Default: one plan.
@@ -198,6 +198,8 @@ class Planner(ABC):
             goal = SurvivalGoal(NoEstimate("", ""))
         for owner, part in [(None, columns), *((one.owner, one.columns) for one in columns.related.values())]:
             own = task if owner is None else task.take(owner)
+            if owner is not None:
+                part.queries = columns.queries[owner]
             part.weights = own.step_weights(part.actions)
             part.checks = self._checks(part)
             if goal is not None:

@@ -132,6 +132,5 @@ class FrontSearch(UniformCostSearch):
             columns.status = [Status.FOUND] * len(faster)
             columns.verified[:] = columns.optimal[:] = True
             columns.lower_bound = np.asarray(joined.cost * self.unit, float)
-            columns.queries = self.columns.queries[self.rows[joined.person]]
             columns.deadlines = Coded.of([from_units(makespan) for makespan in joined.makespan.tolist()])
         return RelatedColumns(count, columns)

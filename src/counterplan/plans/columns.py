@@ -216,7 +216,7 @@ class RelatedColumns:
         Number of plans of each person; `NO_PLANS` where none were searched for.
     columns : PlanColumns
         The plans, those of the first person first. They have no related plans and no targets: these are those of the
-        plan that they are related to.
+        plan that they are related to. `Planner.plan` fills in `queries`, which are those of that plan.
     """
 
     count: Ints

@@ -17,7 +17,7 @@ from counterplan.plans.status import Status
 from counterplan.plans.survival_text import share_of_models, survival_text
 from counterplan.plans.text import (
     Summary,
-    alternative_text,
+    alternative_texts,
     alternatives_title,
     headline,
     option_facts,
@@ -72,7 +72,7 @@ def _alternatives(plan: Plan) -> str:
     """The list of other ways; that there is none, if they were searched for."""
     if "alternatives" not in plan.related:
         return ""
-    return _list(alternatives_title(plan), [(other.verified, *alternative_text(other)) for other in plan.alternatives])
+    return _list(alternatives_title(plan), [*alternative_texts(plan)])
 
 
 def _options(plan: Plan) -> str:

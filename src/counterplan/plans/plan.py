@@ -47,6 +47,8 @@ class Reason:
     needed: int | None = None
 
 
+_OF_PERSON = ("person", "start", "target")
+"""Fields of plans that related plans have in common."""
 RelatedKind = Literal["front", "alternatives"]
 """How other plans for the same person are related to a plan."""
 StepReason = tuple[str | None, Reason | None]
@@ -215,10 +217,11 @@ class Plan:
         if (self.status is Status.FOUND) != bool(self.steps):
             raise PlanError(f"a plan with status {self.status} and {len(self.steps)} steps contradicts itself")
         for kind, plans in self.related.items():
-            if any(plan.person != self.person or plan.start != self.start or plan.related for plan in plans):
+            same = all(getattr(plan, name) == getattr(self, name) for plan in plans for name in _OF_PERSON)
+            if not same or any(plan.related for plan in plans):
                 raise PlanError(
-                    f"related.{kind}: plans related to one of person {self.person!r} should start where it does, and "
-                    "have no related plans themselves"
+                    f"related.{kind}: plans related to one of person {self.person!r} should start where it does, be "
+                    "for the same target, and have no related plans themselves"
                 )
 
     @property
@@ -287,21 +290,23 @@ class Plan:
         return plan_html(self)
 
     def replay(self, problem: Problem, box: BlackBox) -> Replay:
-        """Check the plan again, step by step.
+        """Check the plan again, step by step, and so the related plans: alternatives, and those on the front.
 
         Parameters
         ----------
         problem : Problem
             The problem that the plan was made for.
         box : BlackBox
-            The model. One query about the final state, unless its cache holds the answer.
+            The model. One query about the final state of the plan and of each related plan, unless its cache holds
+            the answer.
 
         Returns
         -------
         Replay
-            The faults: illegal steps, wrong costs or states, a final state with another decision than claimed. A plan
-            that could not be checked, for instance because the model failed, is neither right nor wrong: `checked` is
-            False, and `outcome` is "could not be checked".
+            The faults: illegal steps, wrong costs, times or states, a final state with another decision than claimed.
+            Those of related plans begin with the place of the plan, such as `alternatives[0]`. A plan that could not
+            be checked, for instance because the model failed, is neither right nor wrong: `checked` is False, and
+            `outcome` is "could not be checked".
         """
         return replay(self, problem, box)
 

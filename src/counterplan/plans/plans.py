@@ -17,7 +17,7 @@ from counterplan.plans.coded import Coded
 from counterplan.plans.columns import PlanColumns
 from counterplan.plans.distinct import rounded
 from counterplan.plans.html import page_html, plans_html
-from counterplan.plans.plan import Plan, PlanOption, StepReason
+from counterplan.plans.plan import Plan, PlanOption, RelatedKind, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
 from counterplan.plans.status import Status
@@ -362,6 +362,27 @@ class Plans(Sequence[Plan]):
         source = self._source.with_options(rows, options) if len(rows) else self._source
         return Plans._of(source, self.problem, self.queries, self.cached)
 
+    @property
+    def related(self) -> dict[RelatedKind, Plans]:
+        """All related plans by kind, such as `"alternatives"`, those of the first person first; see `Plan.related`."""
+        return {kind: Plans._of(part.source, self.problem, 0, 0) for kind, part in self._source.related.items()}
+
+    def with_related(self, kind: RelatedKind, plans: Plans) -> Plans:
+        """Replace the related plans of one kind.
+
+        Parameters
+        ----------
+        kind : {"front", "alternatives"}
+        plans : Plans
+            As many as `related[kind]`, in the same order and of the same people.
+
+        Returns
+        -------
+        Plans
+            The same plans with these related plans.
+        """
+        return Plans._of(self._source.with_related(kind, plans._source), self.problem, self.queries, self.cached)
+
     def survival(self, models: Sequence[object], problem: Problem | None = None) -> SurvivalReport:
         """Check the plans with other models, such as the same model trained again.
 
@@ -486,7 +507,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
-            Keys of version 1 of the format. The cost of a person without a plan is written as 0.
+            Keys of version 1 of the format. The cost of a person without a plan is written as 0, the duration as null.
         """
         return serialization.to_json(self, self._head)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,18 +76,36 @@ def replay(plan: Plan, problem: Problem, box: BlackBox) -> Replay:
 
 
 def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
-    """The faults of the steps, then those of the claims about the decision."""
+    """The faults of the steps of a plan and of its related plans, then those of their claims about the decision."""
     if plan.target:
         problem = problem.with_target(frozenset(plan.target))
         box.require_target(problem)
-    replayed = replay_steps([plan], problem)
-    yield from replayed.faults[0]
-    if not replayed.complete[0]:
+    plans = [plan, *chain.from_iterable(plan.related.values())]
+    places = ["", *_places(plan)]
+    replayed = replay_steps(plans, problem)
+    for place, faults in zip(places, replayed.faults, strict=True):
+        yield from (f"{place}{fault}" for fault in faults)
+    complete = np.flatnonzero(replayed.complete)
+    if not len(complete):
         return
     people = problem.read(people_table([plan], problem))
-    if not same_states(people.states, replayed.starts)[0]:
+    if not same_states(people.states, replayed.starts[:1])[0]:
         yield OTHER_START
-    favourable = bool(box.session(problem, people)(replayed.ends, np.array([0]))[0])
+    favourable = box.session(problem, people)(replayed.ends[complete], np.zeros(len(complete), np.intp))
+    for row, decision in zip(complete.tolist(), favourable.tolist(), strict=True):
+        yield from (f"{places[row]}{fault}" for fault in _false_claims(plans[row], problem, decision))
+    yield from _false_relations(plan)
+
+
+def _places(plan: Plan) -> Iterator[str]:
+    """Prefixes of messages about the related plans: where they are in `plan.front` and `plan.alternatives`."""
+    for kind, others in plan.related.items():
+        first = 1 if kind == "front" else 0
+        yield from (f"{kind}[{number}]: " for number in range(first, first + len(others)))
+
+
+def _false_claims(plan: Plan, problem: Problem, favourable: bool) -> Iterator[str]:
+    """The claims of a plan that the decision about its final state, or its own numbers, contradict."""
     target = f", that is, decide {describe_target(plan.target)}" if plan.target else ""
     if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) and not favourable:
         yield f"the black box does not find the final state favourable{target}"
@@ -101,6 +119,19 @@ def _faults(plan: Plan, problem: Problem, box: BlackBox) -> Iterator[str]:
         yield f"its times are in '{plan.time_unit}', and those of the problem in '{problem.time_unit}'"
     if plan.deadline is not None and plan.steps and (plan.duration or 0.0) > plan.deadline + TOLERANCE:
         yield f"it takes {plan.duration:g}, longer than its deadline of {plan.deadline:g}"
+
+
+def _false_relations(plan: Plan) -> Iterator[str]:
+    """The related plans that contradict the plan: all have steps, and one on the front is faster than the last."""
+    for place, other in zip(_places(plan), chain.from_iterable(plan.related.values()), strict=True):
+        if not plan.steps or not other.steps:
+            yield f"{place}a plan without steps has no related plans, and is not one"
+        elif plan.deadline is not None and (other.duration or 0.0) > plan.deadline + TOLERANCE:
+            yield f"{place}it takes {other.duration:g}, longer than the deadline of {plan.deadline:g}"
+    for number, (before, after) in enumerate(pairwise(plan.front), 1):
+        slower = (after.duration or 0.0) >= (before.duration or 0.0)
+        if after.steps and (slower or after.cost <= before.cost):
+            yield f"front[{number}]: it should cost more and be faster than the plan before it"
 
 
 class ReplayedSteps(NamedTuple):

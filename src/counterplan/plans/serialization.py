@@ -13,6 +13,7 @@ from counterplan.bounded_json import parse_json
 from counterplan.errors import PlanError, StorageError
 from counterplan.plans.plan import Plan, PlanOption, Reason, Step
 from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
+from counterplan.plans.status import Status
 from counterplan.problem.dtypes import Schema, for_json
 
 VERSION = 1
@@ -71,7 +72,7 @@ def _index(value: Any, table: list[Any]) -> int:
 
 
 def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
-    """A plan as it is written: `queries` has the key "questions", and the cost of nobody's plan is 0.
+    """A plan as it is written: `queries` has the key "questions", and the cost of a person without a plan is 0.
 
     Values that plans have in common are indices of entries of `shared`, to which they are added if necessary.
     """
@@ -104,7 +105,7 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         data["dtypes"] = _index(plan.dtypes, shared.dtypes)
     if plan.time_unit:
         data["time_unit"] = plan.time_unit
-        data["duration"] = plan.duration if plan.steps else 0.0
+        data["duration"] = plan.duration if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) else None
     if plan.deadline is not None:
         data["deadline"] = plan.deadline
     if plan.related:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from counterplan.errors import PlanError
 from counterplan.plans.coded import NO_CODE, Coded
-from counterplan.plans.columns import NO_PLANS, PlanColumns
+from counterplan.plans.columns import NO_PLANS, PlanColumns, RelatedColumns
 from counterplan.plans.distinct import distinct, rounded
 from counterplan.plans.plan import Plan, PlanOption, RelatedKind, Step, StepReason
 from counterplan.plans.robustness import RobustnessColumns
@@ -103,6 +103,9 @@ class PlanSource(Protocol):
 
     def with_robustness(self, robustness: RobustnessColumns) -> PlanSource:
         """The same plans with other robustness [B]."""
+
+    def with_related(self, kind: RelatedKind, related: PlanSource) -> PlanSource:
+        """The same plans with other related plans, as many of each person as before."""
 
 
 class ColumnSource:
@@ -301,6 +304,11 @@ class ColumnSource:
         """See `PlanSource.with_robustness`."""
         return self._with_columns(replace(self.columns, robustness=robustness))
 
+    def with_related(self, kind: RelatedKind, related: PlanSource) -> ColumnSource:
+        """See `PlanSource.with_related`."""
+        others = RelatedColumns(self.columns.related[kind].count, replace(related.columns, targets=None))
+        return self._with_columns(replace(self.columns, related=self.columns.related | {kind: others}))
+
     def _with_columns(self, columns: PlanColumns) -> ColumnSource:
         """The same actions with other columns; what was computed from the actions is kept."""
         result = ColumnSource(self.problem, self.people, columns)
@@ -470,6 +478,18 @@ class ObjectSource:
     def with_robustness(self, robustness: RobustnessColumns) -> ObjectSource:
         """See `PlanSource.with_robustness`."""
         return ObjectSource([replace(plan, robustness=robustness[row]) for row, plan in enumerate(self.objects)])
+
+    def with_related(self, kind: RelatedKind, related: PlanSource) -> ObjectSource:
+        """See `PlanSource.with_related`."""
+        others = related.plans(range(len(related.persons)))
+        return ObjectSource(
+            [
+                replace(plan, related=plan.related | {kind: tuple(islice(others, len(plan.related[kind])))})
+                if kind in plan.related
+                else plan
+                for plan in self.objects
+            ]
+        )
 
 
 def _by_person(source: ColumnSource) -> list[dict[RelatedKind, tuple[Plan, ...]]]:

@@ -1,7 +1,8 @@
-"""The steps of a plan in one sentence: applicants read it."""
+"""The steps of a plan in one sentence, and its effort: applicants read them."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,3 +17,16 @@ def steps_text(plan: Plan) -> str:
 def _continued(text: str) -> str:
     """A sentence as the continuation of another one: its first letter small, unless a capital follows."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def is_weighted(plan: Plan) -> bool:
+    """Whether a person's weights change the cost of a step, of the plan or of a related one."""
+    plans = [plan, *chain.from_iterable(plan.related.values())]
+    return any(step.weight != 1 for one in plans for step in one.steps)
+
+
+def effort_text(plan: Plan, weighted: bool) -> str:
+    """The cost of a plan; where plans of the same person are `weighted`, also the cost without weights."""
+    if not weighted:
+        return f"effort {plan.cost:.1f}"
+    return f"effort {plan.cost:.1f} with your weights, {plan.unweighted_cost:.1f} without them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterplan.plans.status import Status
-from counterplan.plans.step_text import steps_text
+from counterplan.plans.step_text import effort_text, is_weighted, steps_text
 from counterplan.plans.survival_text import survival_text
 from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
@@ -42,7 +43,7 @@ def plan_text(plan: Plan) -> str:
     lines += ["", *bars] if bars else []
     faster = [line for text in faster_texts(plan) for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
     closing = (textwrap.fill(text, _WIDTH) for text in (verification(plan), survival_text(plan)) if text)
-    others = [line for other in plan.alternatives for line in _listed(*alternative_text(other))]
+    others = [line for _, steps, facts in alternative_texts(plan) for line in _listed(steps, facts)]
     options = [line for option in shown_options(plan) for line in _listed(option.text, option_facts(option))]
     more = [*(["", *faster] if faster else []), *(["", alternatives_title(plan), *others] if others else [])]
     if not others and "alternatives" in plan.related:
@@ -91,14 +92,13 @@ def alternatives_title(plan: Plan) -> str:
     return "No other way, with other steps, was found that would be easier for some people."
 
 
-def alternative_text(plan: Plan) -> tuple[str, str]:
-    """The steps of an alternative, and its facts."""
-    time = "" if plan.duration is None else f", about {time_text(plan.duration, plan.time_unit)}"
-    checked = "checked with the model" if plan.verified else "not checked with the model"
-    effort = f"effort {plan.cost:.1f}"
-    if any(step.weight != 1 for step in plan.steps):
-        effort += f" with your weights, {plan.unweighted_cost:.1f} without them"
-    return steps_text(plan), f"{effort}{time}; {checked}"
+def alternative_texts(plan: Plan) -> Iterator[tuple[bool, str, str]]:
+    """Whether each alternative was checked, its steps, and its facts."""
+    weighted = is_weighted(plan)
+    for other in plan.alternatives:
+        time = "" if other.duration is None else f", about {time_text(other.duration, other.time_unit)}"
+        checked = "checked with the model" if other.verified else "not checked with the model"
+        yield other.verified, steps_text(other), f"{effort_text(other, weighted)}{time}; {checked}"
 
 
 def _listed(text: str, facts: str) -> list[str]:
@@ -150,7 +150,7 @@ def headline(plan: Plan) -> str:
 
 def total_effort(plan: Plan) -> str:
     """The cost of a plan and the proved bound on it; with a person's own weights, also the cost without them."""
-    if all(step.weight == 1 for step in plan.steps):
+    if not is_weighted(plan):
         return _bounded_effort(plan, f"effort {plan.cost:.1f}")
     weighted = _bounded_effort(plan, f"effort {plan.cost:.1f} with your weights")
     return f"{weighted}; {plan.unweighted_cost:.1f} without them"

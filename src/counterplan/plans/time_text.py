@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterplan.plans.step_text import steps_text
+from counterplan.plans.step_text import effort_text, is_weighted, steps_text
 from counterplan.problem.parts import format_number
 from counterplan.problem.values import visible
 
@@ -28,7 +28,10 @@ def _number(number: float) -> str:
 
 
 def _singular(unit: str) -> str:
-    return unit.removesuffix("s")
+    """The singular of a unit: "month", "working day", "century"; the page of a program has the same rule."""
+    if unit.endswith("ies"):
+        return f"{unit.removesuffix('ies')}y"
+    return unit.removesuffix("s") or unit
 
 
 def within_text(plan: Plan) -> str:
@@ -102,8 +105,9 @@ def timeline(plan: Plan) -> list[str]:
 
 def faster_texts(plan: Plan) -> list[str]:
     """The faster plans on the front of cost and duration, one sentence each."""
+    weighted = is_weighted(plan)
     return [
         f"Or faster: {visible(steps_text(other))} "
-        f"(effort {other.cost:.1f}, {time_text(other.duration or 0.0, plan.time_unit)})"
+        f"({effort_text(other, weighted)}, {time_text(other.duration or 0.0, plan.time_unit)})"
         for other in plan.front[1:]
     ]

@@ -321,6 +321,10 @@ class _Binder:
             return self.division(node, left, right)
         apply = {"+": np.add, "-": np.subtract, "*": np.multiply}[node.op]
         low, high = _range(node.op, left, right)
+        bounded = all(math.isfinite(end) for side in sides for end in (side.low, side.high))
+        if bounded and not (math.isfinite(low) and math.isfinite(high)):
+            message = f"'{cut(node)}' can be larger than any number that can be stored; use smaller numbers"
+            raise ConditionError(message, node.position)
         return _Bound(
             "number",
             lambda operands: apply(left.run(operands), right.run(operands)),
@@ -355,10 +359,11 @@ def _differ(left: Column, right: Column) -> bool:
 
 
 def _range(op: str, left: _Bound, right: _Bound) -> tuple[float, float]:
-    """Bounds of a sum, difference or product."""
+    """Bounds of a sum, difference or product, in Python's floats, which overflow without a warning."""
+    (a, b), (c, d) = ((float(side.low), float(side.high)) for side in (left, right))
     if op == "+":
-        return left.low + right.low, left.high + right.high
+        return a + c, b + d
     if op == "-":
-        return left.low - right.high, left.high - right.low
-    corners = [0.0 if 0 in (a, b) else a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+        return a - d, b - c
+    corners = [0.0 if 0 in (x, y) else x * y for x in (a, b) for y in (c, d)]
     return min(corners), max(corners)

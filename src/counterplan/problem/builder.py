@@ -7,6 +7,7 @@ broken feature are not reported, since they may be right.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -125,9 +126,12 @@ class _Builder(CauseBuilder):
         if header["outcome"] is not None:
             self.outcome(header["outcome"])
         unit = header.get("time_unit")
-        if unit is not None and not (0 < len(unit.strip()) <= limits.MAX_UNIT_LENGTH):
-            message = f"should be a word of at most {limits.MAX_UNIT_LENGTH} characters, such as months"
-            self.report(message, ("time_unit",))
+        if unit is not None and not _is_unit(unit):
+            self.report(
+                f"should be the plural of a unit, such as months or working days: one to {limits.MAX_UNIT_WORDS} words "
+                f"of letters, at most {limits.MAX_UNIT_LENGTH} characters",
+                ("time_unit",),
+            )
         return header if None not in [header[key] for key in ("name", "outcome", "max_actions")] else None
 
     def pieces(self, key: str, kind: str, build: Any) -> list[tuple[Any, Any]]:
@@ -431,6 +435,15 @@ class _Builder(CauseBuilder):
                 self.report(
                     f"{{{name}}} is unknown{did_you_mean(name, parts.PLACEHOLDERS)}; there are {known}", location
                 )
+
+
+def _is_unit(text: str) -> bool:
+    """Whether `text` is a word or a few words of letters, which may have hyphens between them."""
+    words = text.strip(" ").split(" ")
+    if len(text) > limits.MAX_UNIT_LENGTH or len(words) > limits.MAX_UNIT_WORDS or len(words[-1]) < 2:
+        return False
+    parts_ = [part for word in words for part in word.split("-")]
+    return all(part and all(unicodedata.category(letter)[0] in "LM" for letter in part) for part in parts_)
 
 
 def _by_text(natives: Sequence[Native], numbers: Array) -> dict[str, float]:

@@ -35,5 +35,7 @@ MAX_DURATION = 1_000_000
 """The longest duration of an action, in the problem's unit."""
 MAX_UNIT_LENGTH = 40
 """Characters of the unit of durations."""
+MAX_UNIT_WORDS = 3
+"""Words of the unit of durations."""
 MAX_DIGITS = 1_000
 """Decimal digits of a whole number."""

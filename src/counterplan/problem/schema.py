@@ -303,7 +303,7 @@ class ProblemFile(_Part):
     max_actions: Annotated[int, Field(ge=1, le=MAX_PLAN_LENGTH), BeforeValidator(_number)] = Field(
         description="The longest plan, STOP not counted."
     )
-    time_unit: Text = Field("months", description="The unit of durations, in the plural: months, weeks, days.")
+    time_unit: Text = Field("months", description="The unit of durations, words in the plural: months, weeks.")
     features: dict[str, FeatureSpec] = Field(min_length=1)
     functions: dict[str, FunctionSpec] | None = None
     causes: list[CauseSpec] | None = None

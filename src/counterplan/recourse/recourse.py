@@ -1101,6 +1101,8 @@ class Recourse:
     ) -> Plans:
         """Add a reason to every step: rules if the program takes all steps of a plan, otherwise points, or a contrast.
 
+        Alternatives and plans on the front get reasons in the same way, and no query is sent for them.
+
         Points add up over the steps of a plan; they are fitted to the surrogate, and agree with all known answers of
         the model about the person. Without a surrogate, or if there are no such points, a contrast states the outcome
         without the step.

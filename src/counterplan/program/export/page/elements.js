@@ -22,7 +22,7 @@ function make(tag, options = {}, ...children) {
 }
 
 // A time in words: 9 months, 1 month; the unit is in the plural.
-const singular = (unit) => unit.replace(/s$/, "");
+const singular = (unit) => (unit.endsWith("ies") ? unit.replace(/ies$/, "y") : unit.replace(/s$/, ""));
 const short = (number) => numberInWords(Number(number.toFixed(number >= 1 ? 1 : 2)));
 const timeInWords = (number, unit) => `${short(number)} ${short(number) === "1" ? singular(unit) : unit}`;
 
