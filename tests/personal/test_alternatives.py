@@ -144,7 +144,7 @@ def test_exact_chooses_as_the_definition_says(data: st.DataObject) -> None:
     people = problem.read(table)
     for row, plan in enumerate(plans):
         if plan.steps:
-            own = np.array([weights[action.function] for action in problem.transitions.actions])
+            own = np.array([weights.get(action.function, 1.0) for action in problem.transitions.actions])
             check_choice(problem, people, row, plan, several, box, own)
 
 
