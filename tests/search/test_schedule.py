@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,11 +11,11 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import Problem
 from counterplan.search.orders import NO_ACTION
-from counterplan.search.schedule import schedule
+from counterplan.search.schedule import StepSchedule, schedule
 
 
 def naive_schedule(problem: Problem, start: np.ndarray, actions: list[int]) -> list[tuple[float, float]]:
-    """Start and duration of each step: the longest path over the steps before it that it conflicts with."""
+    """Start and duration of each step in the first of the shortest orders that keep dependent steps in order."""
     transitions = problem.transitions
     state, durations, functions = start[None], [], []
     for action in actions:
@@ -28,21 +30,34 @@ def naive_schedule(problem: Problem, start: np.ndarray, actions: list[int]) -> l
         functions.append(transitions.functions.index(function))
         state = transitions.apply(state, np.array([action]))
 
+    def dependent(i: int, j: int) -> bool:
+        return not transitions.independent[functions[i], functions[j]]
+
     def conflict(i: int, j: int) -> bool:
         first, second = (transitions.functions[functions[place]] for place in (i, j))
-        overlap = first.overlaps and second.overlaps
-        return not (overlap and transitions.independent[functions[i], functions[j]])
+        return not (first.overlaps and second.overlaps) or dependent(i, j)
 
-    def longest(j: int) -> float:
-        """The longest chain of steps that ends where step j starts."""
-        return max([longest(i) + durations[i] for i in range(j) if conflict(i, j)], default=0.0)
+    def starts(order: tuple[int, ...]) -> list[float]:
+        """[T] each step starts at the end of the longest chain before it."""
+        times: dict[int, float] = {}
+        for place, j in enumerate(order):
+            times[j] = max([times[i] + durations[i] for i in order[:place] if conflict(i, j)], default=0.0)
+        return [times[j] for j in range(len(order))]
 
-    return [(longest(j), durations[j]) for j in range(len(actions))]
+    steps = range(len(actions))
+    orders = [
+        order
+        for order in permutations(steps)
+        if all(order.index(i) < order.index(j) for i in steps for j in steps if i < j and dependent(i, j))
+    ]
+    longest = [max([one + durations[j] for j, one in enumerate(starts(order))], default=0.0) for order in orders]
+    best = min(range(len(orders)), key=lambda nth: round(longest[nth], 6))
+    return list(zip(starts(orders[best]), durations, strict=True))
 
 
 @settings(max_examples=150)
 @given(st.data())
-def test_a_step_starts_at_the_end_of_the_longest_chain_before_it(data: st.DataObject) -> None:
+def test_steps_start_as_the_shortest_order_permits(data: st.DataObject) -> None:
     problem = data.draw(worlds.timed_problems())
     states = problem.read(data.draw(worlds.people(problem))).states
     seed = data.draw(st.integers(0, 10**6))
@@ -58,21 +73,48 @@ def test_a_step_starts_at_the_end_of_the_longest_chain_before_it(data: st.DataOb
         np.testing.assert_allclose(times.makespan[row], longest, atol=1e-9)
 
 
-def test_steps_without_overlap_follow_each_other() -> None:
-    def problem(**more: object) -> Problem:
-        function = {"arguments": [1], "cost": 1, "duration": 3}
-        return Problem.from_dict(
-            {
-                "counterplan": 1,
-                "name": "two",
-                "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
-                "max_actions": 2,
-                "features": {"a": {"kind": "number"}, "b": {"kind": "number"}},
-                "functions": {"A": {"add": "a"} | function, "B": {"add": "b"} | function | more},
-            }
-        )
+def problem_of(*functions: dict[str, object]) -> Problem:
+    """Each function adds to a feature of its own and takes 3 months."""
+    names = "abcdefghij"[: len(functions)]
+    common = {"arguments": [1], "cost": 1, "duration": 3}
+    return Problem.from_dict(
+        {
+            "counterplan": 1,
+            "name": "some",
+            "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
+            "max_actions": max(2, len(functions)),
+            "time_unit": "months",
+            "features": {name: {"kind": "number"} for name in names},
+            "functions": {
+                name.upper(): {"add": name} | common | more for name, more in zip(names, functions, strict=True)
+            },
+        }
+    )
 
-    states, plan = np.zeros((1, 2)), np.array([[0, 1]])
-    assert schedule(problem().transitions, states, plan).makespan == 3
-    assert schedule(problem(overlaps=False).transitions, states, plan).makespan == 6
-    assert schedule(problem(when="a == 1").transitions, states, plan).start.tolist() == [[0, 3]]
+
+def times_of(problem: Problem, actions: list[int]) -> StepSchedule:
+    return schedule(problem.transitions, np.zeros((1, len(problem.features))), np.array([actions]))
+
+
+def test_steps_without_overlap_follow_each_other() -> None:
+    assert times_of(problem_of({}, {}), [0, 1]).makespan == 3
+    assert times_of(problem_of({}, {"overlaps": False}), [0, 1]).makespan == 6
+    assert times_of(problem_of({}, {"when": "a == 1"}), [0, 1]).start.tolist() == [[0, 3]]
+
+
+def test_a_step_without_overlap_waits_for_those_that_can_run_side_by_side() -> None:
+    """The duration does not depend on the order in which the plan lists independent steps."""
+    problem = problem_of({}, {"overlaps": False}, {})
+    assert times_of(problem, [0, 1, 2]).start.tolist() == [[0, 3, 0]]
+    for order in permutations(range(3)):
+        assert times_of(problem, list(order)).makespan == 6
+    needed = problem_of({}, {"overlaps": False}, {"when": "b == 1"})
+    assert times_of(needed, [0, 1, 2]).start.tolist() == [[3, 0, 3]], "the first step can wait for the second"
+
+
+def test_long_plans_are_scheduled_in_their_own_order() -> None:
+    problem = problem_of(*[{"overlaps": nth % 2 == 0} for nth in range(10)])
+    assert times_of(problem, list(range(8)) + [NO_ACTION] * 2).makespan == 15
+    assert times_of(problem, list(range(10))).makespan == 30
+    alone = problem_of(*[{"overlaps": False}] * 8)
+    assert times_of(alone, list(range(8))).makespan == 24

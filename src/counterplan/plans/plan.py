@@ -245,7 +245,7 @@ class Plan:
 
     @property
     def duration(self) -> float | None:
-        """How long the plan takes in `time_unit`, with steps side by side where they can be.
+        """How long the plan takes in `time_unit`, with steps side by side, and in the fastest order, where they can be.
 
         0 if the decision is already favourable, NaN if there is no plan, None if the problem has no durations.
         """

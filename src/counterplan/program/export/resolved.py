@@ -104,12 +104,13 @@ def _function(problem: Problem, index: int) -> dict[str, Any]:
 
 
 def _times(problem: Problem, index: int) -> dict[str, Any]:
-    """The durations of a function, and the functions whose steps cannot run at the same time as its own."""
+    """The durations of a function, and the functions that it depends on or that depend on it."""
     transitions, function = problem.transitions, problem.transitions.functions[index]
     return {
         "timeBase": function.duration_base.tolist(),
         "timeSurcharge": function.duration_surcharge.tolist(),
-        "conflicts": np.flatnonzero(transitions.conflicts[index]).tolist(),
+        "dependent": np.flatnonzero(~transitions.independent[index]).tolist(),
+        "overlaps": function.overlaps,
     }
 
 

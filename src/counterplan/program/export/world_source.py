@@ -122,11 +122,13 @@ def _function(problem: Problem, function: Function, can: str, bounded: tuple[str
 def _times(problem: Problem, function: Function) -> Iterator[str]:
     """The arguments about the durations of a function."""
     transitions = problem.transitions
-    conflicts = transitions.conflicts[transitions.functions.index(function)]
-    names = tuple(other.name for other, conflict in zip(transitions.functions, conflicts, strict=True) if conflict)
+    independent = transitions.independent[transitions.functions.index(function)]
+    names = tuple(other.name for other, free in zip(transitions.functions, independent, strict=True) if not free)
     yield f"time_base={tuple(function.duration_base.tolist())!r}"
     yield f"time_surcharge={tuple(function.duration_surcharge.tolist())!r}"
-    yield f"conflicts={names!r}"
+    yield f"dependent={names!r}"
+    if not function.overlaps:
+        yield "overlaps=False"
 
 
 def _cause(cause: Cause, names: list[str], index: int) -> str:

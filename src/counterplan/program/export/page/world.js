@@ -99,18 +99,40 @@ function makeWorld({ features, functions, causes, derived, longest, timeUnit = "
     return scale;
   }
 
-  // When each of the steps starts and how long it takes, if anything takes time: as early as the steps before it that
-  // cannot run at the same time permit. A step has the number of its function and argument, and the state before it.
+  // When each of the steps starts and how long it takes, if anything takes time. A step has the number of its function
+  // and argument, and the state before it.
   function schedule(taken) {
     if (!timeUnit) return taken.map(() => ({}));
-    const ready = functions.map(() => 0);
-    return taken.map(({ index, which, state }) => {
+    const durations = taken.map(({ index, which, state }) => {
       const doing = functions[index], scale = scaled(doing, (cause) => easier(cause, state[cause.source]));
-      const lasts = whole((doing.timeSurcharge[which] + doing.timeBase[which] * scale) * MICRO);
-      const start = ready[index], end = start + lasts;
-      for (const other of doing.conflicts) ready[other] = Math.max(ready[other], end);
-      return { start: start / MICRO, duration: lasts / MICRO };
+      return whole((doing.timeSurcharge[which] + doing.timeBase[which] * scale) * MICRO);
     });
+    const starts = earliest(taken.map(({ index }) => index), durations);
+    return durations.map((lasts, step) => ({ start: starts[step] / MICRO, duration: lasts / MICRO }));
+  }
+
+  // When steps start in the order that takes the least time; those that depend on each other stay in order. A plan of
+  // more than 8 steps keeps its order.
+  function earliest(taken, durations) {
+    const steps = taken.map((_, step) => step), alone = steps.map((step) => !functions[taken[step]].overlaps);
+    const dependent = (one, other) => functions[taken[one]].dependent.includes(taken[other]);
+    const conflict = (one, other) => alone[one] || alone[other] || dependent(one, other);
+    const sum = (some) => some.reduce((total, step) => total + durations[step], 0);
+    const latest = (order, starts) => order.reduce((end, step) => Math.max(end, starts[step] + durations[step]), 0);
+    let best = [], least = sum(steps) + 1;
+    const visit = (order, starts) => {
+      const left = steps.filter((step) => !order.includes(step)), last = order.at(-1) ?? -1, end = latest(order, starts);
+      if (end + sum(left.filter((step) => alone[step])) >= least) return;
+      if (!left.length) [best, least] = [starts, steps.length > 8 ? 0 : end];
+      for (const step of left) {
+        if (left.some((other) => other < step && dependent(other, step)) || !(last < step || conflict(last, step))) continue;
+        const own = starts.slice();
+        own[step] = latest(order.filter((other) => conflict(other, step)), starts);
+        visit([...order, step], own);
+      }
+    };
+    visit([], steps.map(() => 0));
+    return best;
   }
 
   // The time that all steps take, those that can be side by side.
