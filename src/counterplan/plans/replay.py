@@ -17,7 +17,8 @@ from counterplan.problem import Problem
 from counterplan.problem.dtypes import frame_of
 from counterplan.problem.transitions import Bools, Floats
 from counterplan.problem.values import describe_target
-from counterplan.search.schedule import StepTimes, from_units
+from counterplan.search.orders import NO_ACTION
+from counterplan.search.schedule import schedule
 
 if TYPE_CHECKING:
     from counterplan.blackbox import BlackBox
@@ -186,19 +187,17 @@ def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True)
     for row, plan in enumerate(plans):
         if len(plan.steps) > problem.max_actions:
             faults[row].append(f"the plan has {len(plan.steps)} steps; the problem allows {problem.max_actions}")
+    every = np.full((len(plans), int(lengths.max(initial=0))), NO_ACTION, np.intp)
+    for row, steps in enumerate(known):
+        every[row, : len(steps)] = [by_name[step.action] for step in steps]
     states = claimed[first].copy()
-    step_times = StepTimes(transitions)
-    times = step_times.initial(len(plans))
-    for t in range(int(lengths.max(initial=0))):
+    times = schedule(transitions, states, every)
+    for t in range(every.shape[1]):
         rows = np.flatnonzero(lengths > t)
         steps = [known[row][t] for row in rows.tolist()]
-        actions = np.array([by_name[step.action] for step in steps], np.intp)
-        places, before = np.arange(len(rows)), states[rows]
+        actions, places, before = every[rows, t], np.arange(len(rows)), states[rows]
         cost = transitions.cost(before)[places, actions] * [step.weight for step in steps]
         legal = transitions.legal(before)[places, actions]
-        taken = step_times.durations(before, places, actions)
-        ends = step_times.ends(times[rows], places, actions, taken)
-        times[rows] = step_times.after(times[rows], actions, ends)
         states[rows] = transitions.apply(before, actions)
         connected = same_states(before, claimed[first[rows] + 2 * t + 1])
         reached = same_states(states[rows], claimed[first[rows] + 2 * t + 2])
@@ -211,7 +210,7 @@ def replay_steps(plans: Sequence[Plan], problem: Problem, *, costs: bool = True)
             if costs and not math.isclose(cost[i], step.cost, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
                 faults[row].append(f"{place}: costs {cost[i]:g}, not {step.cost:g}")
             if step.start is not None and step.duration is not None:
-                begin, length = from_units(ends[i] - taken[i]), from_units(taken[i])
+                begin, length = times.start[row, t], times.duration[row, t]
                 if not math.isclose(length, step.duration, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
                     faults[row].append(f"{place}: takes {length:g}, not {step.duration:g}")
                 elif not math.isclose(begin, step.start, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
