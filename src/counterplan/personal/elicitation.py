@@ -130,6 +130,8 @@ class Elicitation:
         self._question: Question | None = None
         self._asked = False
         """Whether the next question was planned, be it None."""
+        self._first: Plan | None = None
+        """The plan under the current means, if the question needed it."""
         self._plan: Plan | None = None
 
     @property
@@ -289,7 +291,7 @@ class Elicitation:
             If the model fails.
         """
         if self._plan is None:
-            self._plan = self._replanned(self._planned(self.cannot_do))
+            self._plan = self._replanned(self._first or self._planned(self.cannot_do))
         return self._plan
 
     def _planned(self, forbid: list[str]) -> Plan:
@@ -397,7 +399,7 @@ class Elicitation:
 
     def _invalidate(self) -> None:
         """Discard the question and the plan, which depend on the answers."""
-        self._question, self._asked, self._plan = None, False, None
+        self._question, self._asked, self._first, self._plan = None, False, None, None
 
     def _record(self, answer: AnsweredQuestion) -> None:
         self._answers.append(answer)
@@ -449,9 +451,10 @@ class Elicitation:
         alternatives = Alternatives(count=count, min_gain=self.min_gain, time_value=0.0, draws=draws)
         weights = self._mean_by_function()
         plan = self._planner.plan(self._person, forbid=self.cannot_do, weights=weights, alternatives=alternatives)[0]
+        self._first = replace(plan, related={})
         if plan.status is not Status.FOUND:
             return []
-        ways = [replace(plan, related={}), *plan.related.get("alternatives", ())]
+        ways = [self._first, *plan.alternatives]
         return [way for way in ways if way.verified]
 
 

@@ -74,16 +74,12 @@ def change_set_candidates(
     transitions, known = problem.transitions, hints._asdict() if hints else {}
     weights = frontier.costs.weights
     own = np.ones((len(people), len(transitions))) if weights is None else weights[people]
-    found = []
-    for step in range(int((actions[people] != NO_ACTION).sum(axis=1).max(initial=0))):
-        action = actions[people, step]
-        has_step = np.flatnonzero(action != NO_ACTION)
-        function = transitions.function_of[action[has_step]]
-        harder = np.where(transitions.function_of == function[:, None], _HARDER, 1.0) * own[has_step]
-        who = people[has_step]
-        starts, allowed = frontier.starts[who], frontier.allowed[who]
-        made = propose(problem, starts, allowed, logit, settings, cost_weights=harder, **known)
-        cost = frontier.cost_of_plans(who[made.person], made.actions)
-        found.append(frontier.labels(who[made.person], made.actions, made.states, cost))
-    labels = Labels.join(found)
+    row, step = np.nonzero(actions[people] != NO_ACTION)
+    who = people[row]
+    function = transitions.function_of[actions[who, step]]
+    harder = np.where(transitions.function_of == function[:, None], _HARDER, 1.0) * own[row]
+    starts, allowed = frontier.starts[who], frontier.allowed[who]
+    made = propose(problem, starts, allowed, logit, settings, cost_weights=harder, **known)
+    owner = who[made.person]
+    labels = frontier.labels(owner, made.actions, made.states, frontier.cost_of_plans(owner, made.actions))
     return labels.take(np.unique(labels.key, return_index=True)[1])
