@@ -7,12 +7,17 @@ and milliseconds a person; entries of the card, and seconds to distil it. The sa
 saves what was fitted, for later runs.
 """
 
-import argparse
 import json
 import time
-from pathlib import Path
 
-from common import PEOPLE, Refused, by_feasibility, interval, measures  # first: it sets the number of threads
+from common import (
+    PEOPLE,
+    Refused,
+    by_feasibility,
+    interval,
+    measures,
+    seeded_parser,
+)  # first: it sets the number of threads
 
 from counterplan import BlackBox, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -45,13 +50,9 @@ def one(benchmark: Benchmark, surrogate: Surrogate, refused: Refused, queries: l
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--benchmarks", nargs="+", default=["german", "adult", "syn", "syn_long", "taiwan"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[30, 31, 32], help="settings were tuned on 3 to 5")
+    parser = seeded_parser([30, 31, 32])
     parser.add_argument("--queries", nargs="+", type=int, default=list(QUERIES))
     parser.add_argument("--people", type=int, default=PEOPLE)
-    parser.add_argument("--surrogates", type=Path, help="a folder for fitted surrogates")
-    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows = []
     for name in options.benchmarks:

@@ -5,7 +5,9 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
+import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +17,18 @@ from counterplan import BlackBox, ExactPlanner, Plans, Problem
 from counterplan.experiments.statistics import Interval
 
 PEOPLE = 100
+BENCHMARKS = ("german", "adult", "syn", "syn_long", "taiwan")
 BUDGETS = (1, 2, 3, 5, 10, 20, 50)
+
+
+def seeded_parser(seeds: Sequence[int], benchmarks: Sequence[str] = BENCHMARKS) -> argparse.ArgumentParser:
+    """Options of a benchmark of planners that are fitted first, with fresh `seeds` by default."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--benchmarks", nargs="+", default=list(benchmarks))
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(seeds), help="settings were tuned on 3 to 5")
+    parser.add_argument("--surrogates", type=Path, help="a folder for fitted surrogates")
+    parser.add_argument("--out", type=Path)
+    return parser
 
 
 class Refused(NamedTuple):

@@ -1,4 +1,4 @@
-"""Regret after questions about what is hard: `python bench/elicitation.py [BENCHMARK …] [--options 2 3 4]`.
+"""Regret after questions about what is hard: `python bench/elicitation.py [--benchmarks NAME …] [--options 2 3 4]`.
 
 Simulated users answer the questions of `Elicitation`: by default 300, 100 refused, feasible test people of each seed.
 The regret of a plan is its cost under the user's true weights minus that of the exact optimum under these, relative to
@@ -14,14 +14,12 @@ noisier answers. `--planner` is guided, by a surrogate that is fitted first, or 
 its answer. `--surrogates DIR` saves what was fitted, for later runs. Settings were tuned on seeds 3 to 5.
 """
 
-import argparse
 import json
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import numpy as np
-from common import Refused, by_feasibility  # first: it sets the number of threads
+from common import Refused, by_feasibility, seeded_parser  # first: it sets the number of threads
 
 from counterplan import BlackBox, Elicitation, ExactPlanner, Plan, Problem, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -136,18 +134,14 @@ def report(label: str, records: list[Record]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", default=["german", "adult"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[40, 41, 42])
+    parser = seeded_parser([60, 61, 62], ["german", "adult"])
     parser.add_argument("--options", nargs="+", type=int, default=[3])
     parser.add_argument("--users", type=int, default=100, help="of each seed")
     parser.add_argument("--planner", default="guided")
     parser.add_argument("--noise", type=float, default=10.0)
-    parser.add_argument("--surrogates", type=Path, help="a folder for fitted surrogates")
-    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows = []
-    for name in options.names:
+    for name in options.benchmarks:
         records: dict[int, list[Record]] = {count: [] for count in options.options}
         for seed in options.seeds:
             benchmark = benchmarks.load(name, seed)

@@ -13,14 +13,13 @@ planning after a fit, and prints for each benchmark, over seeds:
 The draws are not those that alternatives are chosen with. `--surrogates DIR` saves what was fitted, for later runs.
 """
 
-import argparse
 import json
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import PEOPLE, by_feasibility, interval  # first: it sets the number of threads
+from common import PEOPLE, by_feasibility, interval, seeded_parser  # first: it sets the number of threads
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, Plans, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -131,13 +130,9 @@ def share(truths: list[bool]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--benchmarks", nargs="+", default=["german", "adult", "syn", "syn_long", "taiwan"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[53, 54, 55], help="settings were tuned on 3 to 5")
+    parser = seeded_parser([53, 54, 55])
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--draws", type=int, default=1_000)
-    parser.add_argument("--surrogates", type=Path, help="a folder for fitted surrogates")
-    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows = []
     for name in options.benchmarks:
