@@ -101,7 +101,7 @@ schema: $(READY)
 constraints:
 	rm -rf .venv
 	$(PYTHON) -m venv .venv
-	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --upgrade --editable '.[all,boosters,dev,docs]' hatchling
+	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --upgrade --editable '.[all,boosters,causal,cluster,dev,docs]' hatchling
 	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools > constraints.txt
 	touch $(READY)
 
@@ -111,5 +111,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "counterplan needs Python 3.11 or newer; try make PYTHON=python3.11"'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[all,boosters,dev,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[all,boosters,causal,cluster,dev,docs]'
 	touch $(READY)
