@@ -10,8 +10,8 @@ penalty for failures gives another point between success and cost.
 import argparse
 from dataclasses import dataclass
 
+import common  # first: it sets the number of threads
 import numpy as np
-from common import by_feasibility, interval
 
 from counterplan import Problem, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -97,12 +97,15 @@ def main() -> None:
             benchmark = benchmarks.load(name, seed)
             problem = benchmark.problem
             twins = Twins.among(problem, problem.read(benchmark.train).states, options.twins)
-            refused = by_feasibility(problem, benchmark.model, benchmark.refused_test)
+            refused = common.by_feasibility(problem, benchmark.model, benchmark.refused_test)
             found = [one(benchmark, twins, person, penalty) for person in problem.read(refused.feasible).states]
             success.append(float(np.mean([solved for solved, _ in found])))
             ratio.append(float(np.mean([value for solved, value in found if solved])))
             print(f"{name:9} seed {seed}: success {success[-1]:.3f}  ratio {ratio[-1]:.3f} ({refused})", flush=True)
-        print(f"{name:9} without protected features: success {interval(success)}  ratio {interval(ratio)}", flush=True)
+        print(
+            f"{name:9} without protected features: success {common.interval(success)}  ratio {common.interval(ratio)}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ import json
 import time
 from dataclasses import asdict, dataclass, field
 
+import common  # first: it sets the number of threads
 import numpy as np
-from common import Refused, by_feasibility, seeded_parser  # first: it sets the number of threads
 
 from counterplan import BlackBox, Elicitation, ExactPlanner, Plan, Problem, Recourse, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -80,7 +80,7 @@ def true_weights(problem: Problem, rng: np.random.Generator) -> dict[str, float]
     return dict(zip(functions, np.clip(weights, 0.01, 100).tolist(), strict=True))
 
 
-def ask(benchmark: Benchmark, recourse: Recourse, people: Refused, number: int, how: Asking) -> Record:
+def ask(benchmark: Benchmark, recourse: Recourse, people: common.Refused, number: int, how: Asking) -> Record:
     """Ask one user, whose weights do not depend on the settings."""
     problem, exact = benchmark.problem, ExactPlanner(benchmark.problem, BlackBox(benchmark.model))
     person = people.feasible.iloc[[number % len(people.feasible)]]
@@ -134,7 +134,7 @@ def report(label: str, records: list[Record]) -> None:
 
 
 def main() -> None:
-    parser = seeded_parser([60, 61, 62], ["german", "adult"])
+    parser = common.seeded_parser([60, 61, 62], ["german", "adult"])
     parser.add_argument("--options", nargs="+", type=int, default=[3])
     parser.add_argument("--users", type=int, default=100, help="of each seed")
     parser.add_argument("--planner", default="guided")
@@ -145,7 +145,7 @@ def main() -> None:
         records: dict[int, list[Record]] = {count: [] for count in options.options}
         for seed in options.seeds:
             benchmark = benchmarks.load(name, seed)
-            people = by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
+            people = common.by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test)
             recourse = fitted(benchmark, "guided", options.surrogates)
             for count in options.options:
                 how = Asking(count, options.planner, options.noise)

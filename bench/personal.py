@@ -17,9 +17,9 @@ import json
 import time
 from pathlib import Path
 
+import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
-from common import PEOPLE, by_feasibility, interval, seeded_parser  # first: it sets the number of threads
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, Plans, benchmarks
 from counterplan.benchmarks import Benchmark
@@ -130,8 +130,8 @@ def share(truths: list[bool]) -> float:
 
 
 def main() -> None:
-    parser = seeded_parser([53, 54, 55])
-    parser.add_argument("--people", type=int, default=PEOPLE)
+    parser = common.seeded_parser([53, 54, 55])
+    parser.add_argument("--people", type=int, default=common.PEOPLE)
     parser.add_argument("--draws", type=int, default=1_000)
     options = parser.parse_args()
     rows = []
@@ -139,7 +139,7 @@ def main() -> None:
         group = []
         for seed in options.seeds:
             benchmark = benchmarks.load(name, seed)
-            feasible = by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test).feasible
+            feasible = common.by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test).feasible
             group.append(one(benchmark, feasible.head(options.people), options.draws, options.surrogates))
         rows += group
         for planner in ("exact", "guided"):
@@ -147,7 +147,7 @@ def main() -> None:
                 ("second", "third", "same", "holds", "regret_ratio"),
                 ("queries", "queries_with", "query_ratio", "ms", "ms_with"),
             ):
-                text = "  ".join(f"{key} {interval([row[planner][key] for row in group])}" for key in keys)
+                text = "  ".join(f"{key} {common.interval([row[planner][key] for row in group])}" for key in keys)
                 print(f"{name:9} {planner:7} {text}", flush=True)
         counts = [sum(row["exact"][key] for row in group) for key in ("second_exists", "third_exists")]
         people = sum(row["people"] for row in group)

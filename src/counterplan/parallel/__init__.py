@@ -6,6 +6,7 @@ place, and a model need not be sent to other processes.
 May import: errors, bounded_json, drawing, problem, models, blackbox.
 """
 
+from counterplan.parallel.blas import one_blas_thread
 from counterplan.parallel.pool import (
     WorkerLink,
     WorkerTeam,
@@ -25,6 +26,7 @@ __all__ = [
     "answering",
     "checked_jobs",
     "leave_interrupts_to_parent",
+    "one_blas_thread",
     "people_chunks",
     "run_chunks",
     "single_thread",

@@ -10,7 +10,15 @@ import numpy as np
 
 from counterplan.blackbox import BlackBox, QueryBudgetExceeded
 from counterplan.errors import SettingError
-from counterplan.parallel import PeopleChunk, WorkerLink, answering, checked_jobs, people_chunks, run_chunks
+from counterplan.parallel import (
+    PeopleChunk,
+    WorkerLink,
+    answering,
+    checked_jobs,
+    one_blas_thread,
+    people_chunks,
+    run_chunks,
+)
 from counterplan.personal.alternatives import Alternatives, read_alternatives
 from counterplan.personal.weights import WeightsLike, read_weights
 from counterplan.planners.task import PlanningTask, ProgressCallback, checked_deadline, is_whole, no_progress
@@ -294,7 +302,8 @@ class Planner(ABC):
         """Search in one process, or chunk by chunk in several."""
         local = task.goal is not None and not task.goal.estimator.portable
         if task.jobs == 1 or local or self.box.budget is not None or len(task) <= self.chunk_size:
-            return self.search_in_time(task)
+            with one_blas_thread():
+                return self.search_in_time(task)
         return search_chunks(self, task)
 
     def search_in_time(self, task: PlanningTask) -> PlanColumns:
