@@ -66,6 +66,18 @@ def test_the_cache_is_bounded_and_can_be_disabled() -> None:
     assert none.queries == 6
 
 
+def test_a_full_cache_drops_the_oldest_answers() -> None:
+    box = BlackBox(Recorder(), cache_size=20)
+    people = pd.DataFrame({"x": np.arange(100.0), "c": "a"})
+    for row in range(100):
+        box.favourable(PROBLEM, people.iloc[[row]])
+    sent = box.queries
+    box.favourable(PROBLEM, people.iloc[-18:])
+    assert box.queries == sent, "the newest answers are cached"
+    box.favourable(PROBLEM, people.iloc[:80])
+    assert box.queries == sent + 80, "the oldest are not"
+
+
 def test_zero_has_no_sign_and_problems_do_not_mix() -> None:
     box = BlackBox(Recorder())
     box.favourable(PROBLEM, pd.DataFrame({"x": [0.0, -0.0], "c": ["a", "a"]}))
