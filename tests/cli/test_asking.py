@@ -52,9 +52,9 @@ def test_asks_until_the_input_ends_and_shows_the_plan(ask: Callable[..., Any]) -
     assert "Question 1. Which would be easier for you?\n\n  1.  Change your " in ran.out
     assert "1, 2 or 3: this one   n: no difference   d: show me the plan   q: quit\nc and words of a step, " in ran.out
     assert "such as c savings: I cannot do that\n" in ran.out
-    assert "No plan changes your school from now on." in ran.out
+    assert "From now on, no step changes your school." in ran.out
     assert "would change that (effort" in ran.out
-    assert "Change your school" not in ran.out.partition("from now on")[2]
+    assert "Change your school" not in ran.out.partition("no step changes")[2]
     assert "RAISE" not in ran.out
     assert ran.out.endswith("Saved to answers.json.\n")
     saved = json.loads(Path("answers.json").read_text())
@@ -94,7 +94,7 @@ def test_capitals_and_plain_words_are_understood(ask: Callable[..., Any]) -> Non
     saved = json.loads(Path("answers.json").read_text())
     assert [one["name"] for one in saved["cannot"]] == ["RAISE_SAVINGS", "RAISE_JOB=high"]
     assert [answer["choice"] for answer in saved["answers"]] == [None]
-    assert 'No plan changes your job to "high" from now on.' in ran.out
+    assert 'From now on, no step changes your job to "high".' in ran.out
     left = ask("Q\n", words=RESUME).out
     assert "Question 2." in left
     assert "would change that" not in left
@@ -103,7 +103,7 @@ def test_capitals_and_plain_words_are_understood(ask: Callable[..., Any]) -> Non
 def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any]) -> None:
     ran = ask("1\nc job\nu\nU\n1\nd\n", "--person", 0, "--save", "answers.json")
     assert "can job: I can, after all   u: undo" in ran.out
-    assert "Plans may change your job again." in ran.out
+    assert "Steps may change your job again." in ran.out
     assert "Your last answer does not count any more." in ran.out
     first, *_, again = (text.partition("\n\n1,")[0] for text in ran.out.split("Question 1. ")[1:])
     assert first == again
@@ -114,13 +114,21 @@ def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any])
     assert names == ["RAISE_JOB", "RAISE_HOURS", "RAISE_SAVINGS"]
     words = (*RESUME[:-1], "stuck.json")
     resumed = ask("can s\ncan zebra\ncan savings\nCAN job\nu\nq\n", words=words)
-    assert "No plan changes your job or your hours or your savings, as you said." in resumed.out
+    assert "No step changes your job or your hours or your savings, as you said." in resumed.out
     assert '"s" may mean several things. Write one of these: can job' in resumed.out
     assert 'There is no step "zebra". Write one of these: can job, can hours, can savings' in resumed.out
     assert json.loads(Path("stuck.json").read_text())["cannot"] == []
     both = ask("c job=high\nc job\ncan job\nq\n", "--person", 0, "--save", "both.json")
-    assert "Plans may change your job again." in both.out
+    assert "Steps may change your job again." in both.out
     assert [one["name"] for one in json.loads(Path("both.json").read_text())["cannot"]] == ["RAISE_JOB=high"]
+
+
+def test_what_is_ruled_out_may_be_a_consequence(ask: Callable[..., Any]) -> None:
+    follows = {"from": "job", "to": "hours", "table": {"high": "high"}}
+    Path("ways.yaml").write_text(yaml.safe_dump(ways.PROBLEM | {"causes": [follows]}, sort_keys=False))
+    ran = ask("c hours\nc school\n", "--person", 0)
+    assert "no step changes your hours; it may still follow from other steps." in ran.out
+    assert "no step changes your school.\n" in ran.out
 
 
 def test_an_interrupt_saves_the_answers(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

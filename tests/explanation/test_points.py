@@ -23,6 +23,7 @@ from counterplan.planners.targets import TargetPlanner
 from counterplan.plans import PlanColumns, PlanOption, Reason
 from counterplan.program import INTERVENE, Choice, Leaf, Program
 from counterplan.search.orders import rollout
+from counterplan.search.schedule import schedule
 from counterplan.surrogate.belief import ErrorModel
 
 GERMAN = benchmarks.load("german")
@@ -284,6 +285,24 @@ def test_forbidden_changes_are_not_suggested(box: BlackBox) -> None:
     assert not any(plan.options for plan in explain(read, GERMAN.problem, box, surrogate=SURROGATE)), (
         "plans of a file do not know what was forbidden"
     )
+
+
+def test_options_end_before_the_deadline(box: BlackBox) -> None:
+    problem, deadline = GERMAN.problem, 4.0
+    explained = explain(guided(box, deadline=deadline), problem, box, surrogate=SURROGATE)
+    without = explain(guided(box), problem, box, surrogate=SURROGATE)
+    index = {str(action): action.index for action in problem.transitions.actions}
+
+    def durations(plans: Plans) -> list[float]:
+        return [
+            float(schedule(problem.transitions, problem.state(plan.start)[None], actions).makespan[0])
+            for plan in plans
+            for option in plan.options
+            for actions in [np.array([[index[name] for name in option.actions]])]
+        ]
+
+    assert durations(explained)
+    assert max(durations(explained)) <= deadline < max(durations(without))
 
 
 def test_options_cost_what_the_person_finds_hard(box: BlackBox) -> None:

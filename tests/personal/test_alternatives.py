@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import loans
@@ -289,7 +289,15 @@ def test_invalid_alternatives_are_refused() -> None:
     for wrong in (0, -1, 21, 2.5, "three", True):
         with pytest.raises(SettingError, match="'alternatives' must be an integer from 1 to 20"):
             planner.plan(people, alternatives=wrong)  # type: ignore[arg-type]
-    for options in ({"max_ratio": 0.5}, {"min_gain": -1}, {"spread": np.nan}, {"draws": [[0.0]]}, {"draws": [1.0]}):
+    for options in (
+        {"max_ratio": 0.5},
+        {"min_gain": -1},
+        {"spread": np.nan},
+        {"draws": [[0.0]]},
+        {"draws": [1.0]},
+        {"draws": "x"},
+        {"spread": 1e5},
+    ):
         with pytest.raises(SettingError, match="of alternatives must be"):
             Alternatives(**options)
     with pytest.raises(SettingError, match="have weights of 3 functions, and the problem has 2"):
@@ -299,3 +307,13 @@ def test_invalid_alternatives_are_refused() -> None:
     agent = Agent.new(problem, problem.read(people), NetworkConfig(8, 8), np.random.default_rng(0))
     with pytest.raises(SettingError, match="planner 'search' finds one plan for each person"):
         SearchPlanner(problem, box, agent).plan(people, alternatives=3)
+
+
+@settings(max_examples=30, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.data())
+def test_exact_search_queries_no_state_of_a_person_twice(data: st.DataObject) -> None:
+    problem = data.draw(worlds.timed_problems())
+    people = problem.read(data.draw(worlds.people(problem, most=1)))
+    box = BlackBox(data.draw(worlds.black_boxes(problem)))
+    plan = ExactPlanner(problem, box).plan(people, alternatives=3)[0]
+    assert (plan.queries, box.cached) == (box.queries, 0)

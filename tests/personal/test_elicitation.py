@@ -323,6 +323,8 @@ def test_people_and_planners_that_do_not_fit_are_refused() -> None:
         ways.elicitation(planner="guided")
     with pytest.raises(SettingError, match="policy"):
         ways.elicitation(planner="polisy")
+    with pytest.raises(SettingError, match="'recourse' must be a Recourse"):
+        Elicitation(ways.recourse().problem, pd.DataFrame([ways.POOR]))  # type: ignore[arg-type]
 
 
 def test_planners_with_one_plan_a_person_are_refused_at_once() -> None:
@@ -440,6 +442,8 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
         (_put("more", value=1), "more: "),
         (dict.clear, "'counterplan_elicitation' is missing"),
         (lambda data: data.pop("row"), "row: "),
+        (lambda data: data.pop("answers"), "answers: "),
+        (lambda data: data.pop("cannot"), "cannot: "),
     ],
 )
 def test_damaged_files_are_refused_with_the_place(

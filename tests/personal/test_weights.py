@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import loans
@@ -30,6 +31,8 @@ def test_every_form_means_the_same() -> None:
     assert read({"EARN=20": np.float32(3), "EARN": np.int64(2)}) == expected, "actions take precedence in any order"
     assert read(pd.Series({"EARN=20": 3, "EARN": 2})) == expected
     assert read({"ann": {"EARN": 2, "EARN=20": 3}, "bob": {"EARN": 2, "EARN=20": 3}}) == expected
+    assert read(dict.fromkeys(PEOPLE.index, pd.Series({"EARN": 2, "EARN=20": 3}))) == expected
+    assert read(pl.DataFrame({"EARN": [2, 2], "EARN=20": [3, 3]})) == expected
     assert read(pd.DataFrame({"EARN=20": [3, 3], "EARN": [2, 2]}, index=["bob", "ann"])) == expected
     array = np.ones((2, len(ACTIONS)))
     array[:, [ACTIONS.index("EARN=10")]], array[:, [ACTIONS.index("EARN=20")]] = 2, 3
@@ -121,3 +124,11 @@ def test_options_of_the_command_line() -> None:
             read_weight_options([wrong])
     with pytest.raises(SettingError, match="EARN has two weights"):
         read_weight_options(["EARN=2", "EARN=3"])
+
+
+def test_tables_hold_numbers_and_a_row_for_each_person() -> None:
+    for column in ([True, True], pd.to_timedelta([1, 1]), pd.to_datetime(["2026-01-01"] * 2)):
+        with pytest.raises(SettingError, match="the weight of EARN must be a number"):
+            read(pd.DataFrame({"EARN": column}, index=PEOPLE.index))
+    with pytest.raises(SettingError, match="has 1 rows, and there are 2 people"):
+        read(pl.DataFrame({"EARN": [2]}))

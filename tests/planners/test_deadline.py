@@ -15,7 +15,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, PlanError, Plans, Problem, Recourse, SettingError
+from counterplan import (
+    BlackBox,
+    ExactPlanner,
+    GuidedPlanner,
+    PlanError,
+    Plans,
+    Problem,
+    Recourse,
+    SettingError,
+    benchmarks,
+)
 from counterplan.planners import CascadePlanner
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
@@ -37,6 +47,14 @@ def draw_weights(data: st.DataObject, problem: Problem, people: int) -> np.ndarr
         return None
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     return rng.choice([0.5, 1.0, 2.0], (people, len(problem.transitions)))
+
+
+@pytest.mark.parametrize("deadline", [1e12, 1e13, 1e300])
+def test_any_long_deadline_is_none(deadline: float) -> None:
+    german = benchmarks.load("german")
+    planner = ExactPlanner(german.problem, german.model)
+    people = german.refused_test.iloc[[14]]
+    assert planner.plan(people, deadline=deadline)[0].actions == planner.plan(people)[0].actions
 
 
 @settings(max_examples=40)

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from counterplan import BlackBox, ExactPlanner, Plan, PlanError, Plans, Problem, Reason, SettingError, Status, Step
 from counterplan.benchmarks import Benchmark
+from counterplan.plans.plan import unweighted
 
 
 def test_prints_as_a_person_would_write_it(plans: Plans, longest: Plan) -> None:
@@ -177,3 +180,17 @@ def test_counts_reasons(longest: Plan) -> None:
     words_only = Plans((replace(longest, steps=(Step("F", 1, 1.0, "F", {}, {}, reason="so"),)),))
     assert words_only.reasons == {"rule": 0, "card": 0, "points": 0, "contrast": 0, "none": 1}
     assert words_only.to_frame()["reason"].tolist() == ["so"]
+
+
+@given(st.integers(1, 10**6), st.floats(0.01, 100))
+def test_the_cost_without_weights_is_exact(thousandths: int, weight: float) -> None:
+    cost = thousandths / 1000
+    assert unweighted(round(cost * weight, 9), weight) == cost
+
+
+def test_long_plans_are_aligned_and_state_the_longest_time(longest: Plan) -> None:
+    steps = tuple(replace(longest.steps[0], start=float(i), duration=1.0) for i in range(11))
+    text = str(replace(longest, steps=steps, time_unit="months", optimal=False))
+    assert "Takes at most about 11 months" in text
+    assert "\n   9. " in text
+    assert "\n  10. " in text

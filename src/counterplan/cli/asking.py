@@ -135,7 +135,7 @@ class _Conversation:
         continued = f", continued after {count(known, 'answer')}" if known else ""
         echo(f"Person {self.elicitation.person}{continued}.")
         if left_out:
-            echo(f"No plan changes {' or '.join(map(self.words.changed, left_out))}, as you said.")
+            echo(f"No step changes {' or '.join(map(self.words.changed, left_out))}, as you said.")
         echo()
 
     def _ask(self) -> bool:
@@ -227,7 +227,7 @@ class _Conversation:
         self.elicitation.undo()
         taken_back = before[len(self.elicitation.cannot_do) :]
         if taken_back:
-            echo(f"Plans may change {self.words.changed(taken_back[0])} again.")
+            echo(f"Steps may change {self.words.changed(taken_back[0])} again.")
         else:
             echo("Your last answer does not count any more.")
         return True
@@ -244,7 +244,7 @@ class _Conversation:
         if name is None:
             return False
         self.elicitation.can(name)
-        echo(f"Plans may change {self.words.changed(name)} again.")
+        echo(f"Steps may change {self.words.changed(name)} again.")
         return True
 
     def _rule_out(self, text: str, steps: Sequence[Step]) -> bool:
@@ -255,8 +255,15 @@ class _Conversation:
         if name is None:
             return False
         self.elicitation.cannot(name)
-        echo(f"No plan changes {self.words.changed(name)} from now on.")
+        echo(f"From now on, no step changes {self.words.changed(name)}{self._unless_by_itself(name)}.")
         return True
+
+    def _unless_by_itself(self, name: str) -> str:
+        """A remark if other steps change the same feature as a consequence; empty otherwise."""
+        transitions = self.elicitation.problem.transitions
+        target = next(one.target for one in transitions.functions if one.name == name.partition("=")[0])
+        follows = any(cause.target == target for cause in transitions.causes if cause.sets)
+        return "; it may still follow from other steps" if follows else ""
 
     def _only(self, text: str, found: Sequence[str], shown: Sequence[str], word: str) -> str | None:
         """The one that was found; None, after an explanation, if there are none or several."""

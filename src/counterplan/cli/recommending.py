@@ -112,7 +112,8 @@ def recommend(
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="The same for each person: CSV or Parquet, a row per person, functions or actions as columns."
+            help="The same for each person: CSV or Parquet, a row per person of the table, functions or actions as "
+            "columns."
         ),
     ] = None,
     alternatives: Annotated[
@@ -240,7 +241,8 @@ class _WeightTable:
         self.path, table = path, read_table(path)
         if len(table) != people:
             raise PeopleError(
-                f"{path}: {len(table):,} rows of weights for {people:,} people; write one for each person"
+                f"{path}: {len(table):,} rows of weights for {people:,} people; write one for each person of "
+                "the table, also with --person or --limit"
             )
         self.table = table.iloc[person] if person else table.head(people if limit is None else limit)
 

@@ -89,6 +89,14 @@ class PlanGroup:
         limits = self.plans.columns.limits
         return None if limits is None else limits.take(self.rows)
 
+    @property
+    def deadlines(self) -> Floats:
+        """[n] longest durations of the plans of these people; infinite without a deadline."""
+        known = self.plans.columns.deadlines
+        if known is None:
+            return np.full(len(self.rows), np.inf)
+        return np.array([*known.values, np.inf], float)[known.codes[self.rows]]
+
     def take(self, rows: Ints) -> PlanGroup:
         """The plans at positions `rows` of the group."""
         weights = None if self.weights is None else self.weights[rows]

@@ -17,6 +17,7 @@ from counterplan.plans import PlanOption
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION, cheapest_orders, rollout
+from counterplan.search.schedule import schedule, to_units
 from counterplan.search.variations import Variations
 
 MOST = 3
@@ -39,9 +40,9 @@ class OptionFinder:
     """Finds options for people whose plans are explained by points.
 
     Candidates are the random plans that points were fitted to, the same without one of their steps, and plans to states
-    that are known to be favourable. Options are legal, in their cheapest order, within the constraints of the person,
-    and cost at most three times as much as the plan. None is known to be unfavourable; one that was not queried has at
-    least `LIKELY` points and a predicted chance of `CHANCE`.
+    that are known to be favourable. Options are legal, in their cheapest order, within the constraints and
+    the deadline of the person, and cost at most three times as much as the plan. None is known to be unfavourable; one
+    that was not queried has at least `LIKELY` points and a predicted chance of `CHANCE`.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class OptionFinder:
             return [()] * len(people)
         drawn = self._drawn(group, fits)
         ways = [*self._shortened(drawn), *self._to_known(group, fits, known)]
-        found = Variations.join([drawn, self._legal(group, ways)])
+        found = self._in_time(group, Variations.join([drawn, self._legal(group, ways)]))
         judged = _Judged(group, fits, known, found)
         chosen = judged.plans.take(np.array([*self._chosen(group, judged)], np.intp))
         by_person: dict[int, list[PlanOption]] = {}
@@ -162,6 +163,14 @@ class OptionFinder:
             legal &= limits.allowed[person[:, None], actions].all(axis=1)  # NO_ACTION is STOP there
         return Variations(person, actions, costs, states).take(legal)
 
+    def _in_time(self, group: PlanGroup, plans: Variations) -> Variations:
+        """The plans that end before the deadline of their person."""
+        latest = to_units(group.deadlines)[plans.person]
+        if not self.problem.time_unit or not np.isfinite(group.deadlines).any():
+            return plans
+        makespan = schedule(self.transitions, group.people.states[plans.person], plans.actions).makespan
+        return plans.take(to_units(makespan) <= latest)
+
     def _chosen(self, group: PlanGroup, judged: _Judged) -> Iterator[int]:
         """The options among the candidates: cheaper than the plan, or with other functions, up to `MOST` each."""
         plans = judged.plans
@@ -191,7 +200,9 @@ class OptionFinder:
         weights = None if limits.cost_weights is None else limits.cost_weights[plans.person]
         actions = cheapest_orders(self.transitions, starts, plans.actions, weights)
         states, costs, _ = rollout(self.transitions, starts, actions, weights)
-        judged = _Judged(group, fits, known, Variations(plans.person, actions, costs, states))
+        plans = self._in_time(group, Variations(plans.person, actions, costs, states))
+        starts, actions, costs = group.people.states[plans.person], plans.actions, plans.costs
+        judged = _Judged(group, fits, known, plans)
         texts: list[list[str]] = [[] for _ in actions]
         before = starts
         for t in range(actions.shape[1]):

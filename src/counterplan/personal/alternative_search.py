@@ -24,8 +24,12 @@ from counterplan.search.orders import NO_ACTION, costs_by_function, rollout
 from counterplan.search.schedule import schedule
 from counterplan.search.timed_frontier import TimedFrontier
 
+Codes = npt.NDArray[np.int8]
 Query = Callable[[Floats, Ints], tuple[Bools, Bools]]
 """Answers [n] about states [n, F] of the people `rows` [n], and which of them are known [n]."""
+Known = Callable[[Floats, Ints], Codes]
+"""What is known without a query about states [n, F] of the people `rows` [n]: 1 favourable, 0 not, -1 unknown."""
+UNKNOWN = -1
 _TINY = 1e-9
 _MIN_CHANCE = 1e-6
 
@@ -135,10 +139,12 @@ class _Candidates:
     """[n] sets of functions, as bits."""
     states: Longs
     """[n] keys of the states, without functions."""
+    known: Codes
+    """[n] what was known about the states before the search."""
 
     @staticmethod
     def join(parts: list[_Candidates]) -> _Candidates:
-        names = ("costs", "functions", "states")
+        names = ("costs", "functions", "states", "known")
         joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return _Candidates(Labels.join([part.labels for part in parts]), *joined)
 
@@ -186,6 +192,8 @@ class AlternativeSearch:
         Most queries about each person.
     propose : callable, optional
         Labels of further candidates of the people [n] with more states than that.
+    known : callable, optional
+        Answers that are known before, which are not queried again.
 
     Attributes
     ----------
@@ -206,9 +214,10 @@ class AlternativeSearch:
         max_states: int,
         max_queries: Ints,
         propose: Callable[[Ints], Labels] | None = None,
+        known: Known | None = None,
     ) -> None:
         self.frontier, self.settings, self.query, self.rows = frontier, settings, query, rows
-        self.chances, self.limits, self.propose = chances, limits, propose
+        self.chances, self.limits, self.propose, self.known = chances, limits, propose, known
         self.max_states, self.max_queries = max_states, max_queries
         self.queries = np.zeros(len(rows), np.intp)
         self._transitions = frontier.transitions
@@ -233,7 +242,7 @@ class AlternativeSearch:
         self._first_states = frontier.state_keys(everybody, rollout(self._transitions, frontier.starts, actions)[0])
         """[B] keys of their final states."""
         none = frontier.initial().take(slice(0))
-        self._candidates = _Candidates(none, costs[:0], functions[:0], none.key)
+        self._candidates = _Candidates(none, costs[:0], functions[:0], none.key, np.empty(0, np.int8))
 
     def run(self) -> list[Ints]:
         """Search; return the alternatives [n, T] of each person, in the order in which they were chosen."""
@@ -306,7 +315,10 @@ class AlternativeSearch:
             states = self.frontier.full_states(labels)
             self.chances.add(labels, states)
             keys = self.frontier.state_keys(labels.person, states)
-            self._parts.append(_Candidates(labels, costs[worth], functions[worth], keys))
+            known = np.full(len(labels), UNKNOWN, np.int8)
+            if self.known is not None:
+                known = self.known(states, self.rows[labels.person])
+            self._parts.append(_Candidates(labels, costs[worth], functions[worth], keys, known))
 
     def _preference(self, labels: Labels) -> Ints:
         """[n] rank of labels: lower cost, then fewer steps, then file order."""
@@ -321,8 +333,9 @@ class AlternativeSearch:
         self._candidates = candidates = _Candidates.join(self._parts)
         for number, person in enumerate(self._people):
             person.at = np.flatnonzero(candidates.labels.person == number)
-            person.favourable = candidates.states[person.at] == self._first_states[number]
-            person.open = ~person.favourable
+            known = candidates.known[person.at]
+            person.favourable = (candidates.states[person.at] == self._first_states[number]) | (known == 1)
+            person.open = ~person.favourable & (known == UNKNOWN)
             person.gain = self._gain(person, candidates.costs[person.at])
 
     def _gain(self, person: _Person, costs: Floats) -> Floats:

@@ -13,6 +13,8 @@ from counterplan.problem.transitions import Floats
 COUNT = 3
 MAX_COUNT = 20
 _DRAWS, _SEED = 256, 20260101
+_RANGES = {"max_ratio": (1.0, 1e6), "min_gain": (0.0, 1.0), "spread": (0.0, 10.0), "time_value": (0.0, 1e6)}
+"""Least and largest values of settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +68,17 @@ class Alternatives:
             raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count!r}")
         if not 1 <= self.count <= MAX_COUNT:
             raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count}")
-        for name, least in (("max_ratio", 1.0), ("min_gain", 0.0), ("spread", 0.0), ("time_value", 0.0)):
+        for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < np.inf:
+            if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
                 raise SettingError(
-                    f"'{name}' of alternatives must be a finite number, at least {least:g}; not {value!r}"
+                    f"'{name}' of alternatives must be a number from {least:g} to {most:g}, not {value!r}"
                 )
         if self.draws is not None:
-            draws = np.asarray(self.draws, float)
+            try:
+                draws = np.asarray(self.draws, float)
+            except (TypeError, ValueError):
+                draws = np.empty(0)
             if draws.ndim != 2 or not len(draws) or not (np.isfinite(draws) & (draws > 0)).all():
                 raise SettingError("'draws' of alternatives must be positive numbers of shape [S, G], one row per draw")
             object.__setattr__(self, "draws", draws)

@@ -117,6 +117,8 @@ class Elicitation:
             raise SettingError(f"'min_gain' must be a share of the cost from 0 to 1, not {min_gain!r}")
         if choice_model is not None and not isinstance(choice_model, ChoiceModel):
             raise SettingError(f"'choice_model' must be a ChoiceModel, not {choice_model!r}")
+        if not callable(getattr(recourse, "planner", None)):
+            raise SettingError(f"'recourse' must be a Recourse, which plans and has the model; not {recourse!r}")
         self.problem = recourse.problem
         self.options, self.seed, self.max_questions, self.min_gain = options, seed, max_questions, float(min_gain)
         self.choice_model = choice_model or ChoiceModel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -71,8 +71,8 @@ class SavedElicitation:
     min_gain: Annotated[float, Field(ge=0, le=1)]
     planner: Annotated[str, Field(max_length=200)] | None
     choice_model: ChoiceModel
-    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)] = ()
-    answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)] = field(default=())
+    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)]
+    answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)]
 
 
 _SAVED: TypeAdapter[SavedElicitation] = TypeAdapter(SavedElicitation)

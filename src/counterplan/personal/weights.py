@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import is_bool_dtype
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
+from counterplan.problem.intake import PeopleTable, as_pandas
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import cut, did_you_mean
 
@@ -36,7 +38,8 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
     weights : mapping, Series, DataFrame, array of shape [B, A] or None
         Factors from 0.01 to 100 on the cost of actions. A mapping or a Series has functions (`"CHANGE_JOB"`) or
         actions (`"CHANGE_JOB=manager"`) as keys, for all people; or index labels of people, each with such a mapping. A
-        DataFrame has the index labels of the people, and functions or actions as columns; an empty cell is 1. The
+        DataFrame has the index labels of the people, and functions or actions as columns; an empty cell is 1. Tables
+        of polars or Arrow, which have no labels, have a row for each person, in the same order. The
         weight of an action takes precedence over that of its function, and actions that are not named have weight 1.
 
     Returns
@@ -52,6 +55,11 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
         return NO_WEIGHTS
     if isinstance(weights, pd.DataFrame):
         found = _of_table(problem, people, weights)
+    elif hasattr(weights, "__arrow_c_stream__") and not isinstance(weights, pd.Series):
+        table = as_pandas(cast(PeopleTable, weights))  # without labels: rows are in the order of the people
+        if len(table) != len(people):
+            raise SettingError(f"'weights' has {len(table):,} rows, and there are {len(people):,} people")
+        found = _of_table(problem, people, table.set_axis(people.table.index))
     elif isinstance(weights, pd.Series):
         if not weights.index.is_unique:
             twice = weights.index[weights.index.duplicated()][0]
@@ -121,6 +129,7 @@ def _of_array(problem: Problem, people: People, array: npt.ArrayLike) -> Floats:
 def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) -> Floats:
     """Weights [B, A] of a mapping by function or action, or of one by person."""
     weights = np.ones((len(people), len(problem.transitions)))
+    mapping = {name: value.to_dict() if isinstance(value, pd.Series) else value for name, value in mapping.items()}
     by_person = [isinstance(value, Mapping) for value in mapping.values()]
     if not any(by_person):
         weights[:] = _by_name(problem, mapping, "")
@@ -177,7 +186,9 @@ def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
     values = np.ones(rows.shape)
     for place, name in enumerate(names):
         column = rows.iloc[:, place]
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+        numbers = np.full(len(column), np.nan)
+        if not is_bool_dtype(column.dtype) and column.dtype.kind not in "mM":
+            numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
         given = column.notna().to_numpy(bool)
         for row in np.flatnonzero(given & ~((numbers >= MIN_WEIGHT) & (numbers <= MAX_WEIGHT)))[:1].tolist():
             raise _out_of_range(column.iloc[row], name, f" of person {labels[row]!r}")

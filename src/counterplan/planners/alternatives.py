@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from counterplan.blackbox import QueryBudgetExceeded
-from counterplan.personal.alternative_search import AlternativeSearch, Chances, Query, QueryLimits, candidate_frontier
+from counterplan.personal.alternative_search import (
+    UNKNOWN,
+    AlternativeSearch,
+    Chances,
+    Codes,
+    Known,
+    Query,
+    QueryLimits,
+    candidate_frontier,
+)
 from counterplan.planners.objective_search import Oracle
 from counterplan.planners.task import PlanningTask
 from counterplan.plans import PlanColumns, RelatedColumns, Status
@@ -32,6 +41,7 @@ def search_alternatives(
     *,
     max_states: int = MAX_STATES,
     max_queries: int | None = None,
+    known: Known | None = None,
 ) -> None:
     """Search for alternatives to the plans of some people, and store them in `columns`.
 
@@ -53,6 +63,8 @@ def search_alternatives(
         Most states enumerated for one person.
     max_queries : int, optional
         Most queries about one person, those for the cheapest plan included; None for no limit.
+    known : callable, optional
+        Answers to queries for the cheapest plan, which are not sent again.
     """
     assert task.alternatives is not None
     rows = rows[[columns.status[row] is Status.FOUND for row in rows.tolist()]]
@@ -72,6 +84,7 @@ def search_alternatives(
             limits,
             max_states=max_states,
             max_queries=np.maximum(most - columns.queries[part], 0),
+            known=known,
         )
         found = search.run()
         columns.queries[part] += search.queries
@@ -116,3 +129,36 @@ def known_answers(oracle: Oracle, states: Floats, rows: Ints) -> tuple[Bools, Bo
         return oracle(states, rows), np.ones(len(rows), bool)
     except QueryBudgetExceeded as stop:
         return stop.answers, stop.known
+
+
+class RecordingOracle:
+    """An oracle that records its answers about each person.
+
+    Parameters
+    ----------
+    oracle : callable
+        Whether states [n, F] of the people `rows` [n] are favourable.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._answers: dict[tuple[int, bytes], bool] = {}
+
+    def __call__(self, states: Floats, rows: Ints) -> Bools:
+        """Query `states` [n, F] of the people `rows` [n]."""
+        answers = self._oracle(states, rows)
+        self.record(states, rows, answers)
+        return answers
+
+    def record(self, states: Floats, rows: Ints, answers: Bools) -> None:
+        """Add answers [n] that are known without a query."""
+        self._answers.update(zip(_keys(states, rows), answers.tolist(), strict=True))
+
+    def known(self, states: Floats, rows: Ints) -> Codes:
+        """What was answered about `states` [n, F] of the people `rows` [n]: 1 favourable, 0 not, -1 unknown."""
+        return np.array([self._answers.get(key, UNKNOWN) for key in _keys(states, rows)], np.int8)
+
+
+def _keys(states: Floats, rows: Ints) -> Iterator[tuple[int, bytes]]:
+    raw, width = np.ascontiguousarray(states + 0.0).tobytes(), states.shape[1] * states.itemsize
+    return ((row, raw[i * width : (i + 1) * width]) for i, row in enumerate(rows.tolist()))

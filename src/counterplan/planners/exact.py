@@ -11,7 +11,7 @@ import numpy as np
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
 from counterplan.personal.alternative_search import NoChances, QueryLimits
-from counterplan.planners.alternatives import MAX_STATES, known_answers, search_alternatives
+from counterplan.planners.alternatives import MAX_STATES, RecordingOracle, known_answers, search_alternatives
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
 from counterplan.planners.front_search import FrontSearch
 from counterplan.planners.objective_search import ObjectiveSearch, Oracle
@@ -105,7 +105,10 @@ class ExactPlanner(Planner):
                 continue
             frontier = open_frontier(self.problem, starts, allowed, weights, task.deadline)
             progress = no_progress if has_stages else task.progress
-            UniformCostSearch(frontier, oracle, rows, max_queries, columns, progress).run()
+            recording = RecordingOracle(oracle)
+            recording.record(starts, rows, np.zeros(len(rows), bool))
+            first_oracle = oracle if task.alternatives is None else recording
+            UniformCostSearch(frontier, first_oracle, rows, max_queries, columns, progress).run()
             if task.goal is not None:
                 self._improve(task, rows, oracle, max_queries, columns)
             if task.alternatives is not None:
@@ -115,6 +118,7 @@ class ExactPlanner(Planner):
                     QueryLimits(),
                     max_states=min(self.state_limit, MAX_STATES),
                     max_queries=max_queries,
+                    known=recording.known,
                 )
             if has_stages:
                 task.progress(len(rows))

@@ -236,7 +236,7 @@ class Plan:
         """Total cost of the steps without the person's weights; NaN if there is no plan."""
         if self.status in (Status.INFEASIBLE, Status.NOT_FOUND):
             return math.nan
-        return total_cost([round(step.cost / step.weight, 9) for step in self.steps])
+        return total_cost([unweighted(step.cost, step.weight) for step in self.steps])
 
     @property
     def alternatives(self) -> tuple[Plan, ...]:
@@ -309,6 +309,18 @@ class Plan:
             `outcome` is "could not be checked".
         """
         return replay(self, problem, box)
+
+
+def unweighted(cost: float, weight: float) -> float:
+    """The cost of a step without its weight: the shortest decimal number that, weighted and rounded, is `cost`.
+
+    Weighted costs are rounded to 9 decimals, so that `cost / weight` is not exact.
+    """
+    for decimals in range(9):
+        candidate = round(cost / weight, decimals)
+        if round(candidate * weight, 9) == cost:
+            return candidate
+    return round(cost / weight, 9)
 
 
 def total_cost(costs: list[float]) -> float:

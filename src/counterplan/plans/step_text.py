@@ -14,6 +14,11 @@ def steps_text(plan: Plan) -> str:
     return "; ".join(_continued(step.text) if number else step.text for number, step in enumerate(plan.steps))
 
 
+def step_number(number: int, plan: Plan) -> str:
+    """The number of a step, as wide as that of the last one: ` 9.`, `10.`."""
+    return f"{number}.".rjust(len(str(len(plan.steps))) + 1)
+
+
 def _continued(text: str) -> str:
     """A sentence as the continuation of another one: its first letter small, unless a capital follows."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

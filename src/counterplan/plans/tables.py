@@ -19,7 +19,7 @@ from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.text import option_facts
-from counterplan.plans.totals import total_costs, total_durations
+from counterplan.plans.totals import total_costs, total_durations, unweighted_costs
 from counterplan.problem.values import describe_target, text_of, visible
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _own_columns(source: PlanSource, weighted: bool) -> tuple[dict[str, Column],
         }
     if weighted:
         factors = np.ones(taken.shape) if columns.weights is None else columns.weights
-        without = np.round(np.where(taken, rounded(source.step_costs / factors), 0.0).sum(axis=1), 9)
+        without = unweighted_costs(source, factors)
         weight = np.full(len(person), np.nan)
         weight[~stepless] = factors[row, t]
         further |= {"unweighted_cost": np.where(stepless, np.nan, without[person]), "weight": weight}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterplan.plans.status import Status
-from counterplan.plans.step_text import effort_text, is_weighted, steps_text
+from counterplan.plans.step_text import effort_text, is_weighted, step_number, steps_text
 from counterplan.plans.survival_text import survival_text
 from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
@@ -36,9 +36,10 @@ def plan_text(plan: Plan) -> str:
     facts = [text for text in (points_text(plan), duration_text(plan)) if text]
     lines = [f"{headline(plan)} ({total_effort(plan)}):", *facts, ""]
     for number, step in enumerate(plan.steps, 1):
-        lines.append(f"  {number}. {step.text:<{width}}effort {step.cost:.1f}")
+        lines.append(f"  {step_number(number, plan)} {step.text:<{width}}effort {step.cost:.1f}")
         if step.reason:
-            lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent="     ", subsequent_indent="     ")
+            indent = " " * (3 + len(step_number(number, plan)))
+            lines += textwrap.wrap(f"because {step.reason}", _WIDTH, initial_indent=indent, subsequent_indent=indent)
     bars = timeline(plan)
     lines += ["", *bars] if bars else []
     faster = [line for text in faster_texts(plan) for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterplan.plans.step_text import effort_text, is_weighted, steps_text
+from counterplan.plans.step_text import effort_text, is_weighted, step_number, steps_text
 from counterplan.problem.parts import format_number
 from counterplan.problem.values import visible
+from counterplan.search.schedule import MAX_REORDERED
 
 if TYPE_CHECKING:
     from counterplan.plans.plan import Plan, Step
@@ -45,7 +46,8 @@ def duration_text(plan: Plan) -> str:
         return ""
     if plan.duration == 0:
         return "Takes no time."
-    takes = f"Takes about {time_text(plan.duration, plan.time_unit)} if you start now"
+    most = "at most " if len(plan.steps) > MAX_REORDERED else ""
+    takes = f"Takes {most}about {time_text(plan.duration, plan.time_unit)} if you start now"
     if len(plan.steps) < 2:
         return f"{takes}."
     parts = [_side_by_side(plan, group) for group in _groups(plan)]
@@ -99,7 +101,7 @@ def timeline(plan: Plan) -> list[str]:
         first = min(round((step.start or 0.0) * scale), width - 1)
         last = max(first + 1, round(_end(step) * scale))
         bar = " " * first + ("█" * (last - first) if step.duration else "|")
-        lines.append(f"  {number}. {bar:<{width}}  {when_text(step, plan.time_unit)}")
+        lines.append(f"  {step_number(number, plan)} {bar:<{width}}  {when_text(step, plan.time_unit)}")
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterplan.plans.distinct import distinct
-from counterplan.plans.plan import total_cost
+from counterplan.plans.plan import total_cost, unweighted
 from counterplan.plans.sources import PlanSource
 from counterplan.plans.status import Status
 from counterplan.problem.transitions import Floats
@@ -28,3 +28,11 @@ def total_costs(source: PlanSource) -> Floats:
     without = (Status.INFEASIBLE, Status.NOT_FOUND)
     total[np.fromiter((status in without for status in columns.status), bool, len(columns))] = np.nan
     return total
+
+
+def unweighted_costs(source: PlanSource, weights: Floats) -> Floats:
+    """[B] total costs without the `weights` [B, T] of steps."""
+    codes, first = distinct(np.zeros(len(weights)), *source.step_costs.T, *weights.T)
+    pairs = zip(source.step_costs[first].tolist(), weights[first].tolist(), strict=True)
+    total = [total_cost([*map(unweighted, costs, own)]) for costs, own in pairs]
+    return np.array(total, float)[codes]

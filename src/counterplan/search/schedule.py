@@ -19,8 +19,10 @@ from counterplan.search.orders import NO_ACTION
 
 Longs = npt.NDArray[np.int64]
 _PER_UNIT = 10**TIME_DECIMALS
-_MAX_REORDERED = 8
+MAX_REORDERED = 8
 """Longest plan whose steps are reordered to finish earlier."""
+_LATEST = 2.0**62
+"""Longest time in units; longer ones are the same, so that sums of them are integers of 64 bits."""
 
 
 class StepSchedule(NamedTuple):
@@ -103,7 +105,7 @@ def _reorder(transitions: Transitions, actions: Ints, begin: Longs, duration: Lo
     if not exchangeable.any():
         return
     functions = transitions.function_of[actions]
-    rows = np.flatnonzero((lengths > 2) & (lengths <= _MAX_REORDERED))
+    rows = np.flatnonzero((lengths > 2) & (lengths <= MAX_REORDERED))
     taken = actions[rows] != NO_ACTION
     pairs = exchangeable[np.where(taken, functions[rows], 0)[:, :, None], np.where(taken, functions[rows], 0)[:, None]]
     rows = rows[(pairs & taken[:, :, None] & taken[:, None]).any(axis=(1, 2))]
@@ -171,5 +173,6 @@ def from_units(time: int | np.int64) -> float:
 
 
 def to_units(durations: Floats | float) -> Longs:
-    """Durations as integer multiples of the unit of times."""
-    return np.asarray(np.rint(np.asarray(durations, float) * _PER_UNIT), np.int64)
+    """Durations as integer multiples of the unit of times; infinite ones as the longest."""
+    units = np.minimum(np.asarray(durations, float), _LATEST / _PER_UNIT) * _PER_UNIT
+    return np.asarray(np.rint(units), np.int64)

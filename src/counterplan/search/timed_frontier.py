@@ -66,8 +66,7 @@ class TimedFrontier(Frontier):
         by_functions: bool = False,
     ) -> None:
         self.step_times = StepTimes(problem.transitions)
-        latest = _LATEST if np.isinf(deadline) else int(to_units(deadline))
-        self.deadline: Longs = np.full(len(starts), latest, np.int64)
+        self.deadline: Longs = np.full(len(starts), to_units(deadline), np.int64)
         self.every_duration = every_duration
         self.closed_times = self.step_times.initial(0)
         super().__init__(problem, starts, allowed, cost_weights, by_functions=by_functions)
