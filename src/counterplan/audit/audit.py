@@ -20,7 +20,7 @@ from counterplan.audit.result import AuditResult
 from counterplan.audit.settings import AuditSettings
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
-from counterplan.planners import AutoPlanner, Planner
+from counterplan.planners import AutoPlanner, AutoSettings, Planner
 from counterplan.planners.registry import Learned, create_planner
 from counterplan.plans import Plans
 from counterplan.plans.progress import reporting
@@ -32,6 +32,8 @@ from counterplan.survival.estimator import SurvivalEstimator
 
 CHUNK = 512
 """People of a part: an interrupt loses the current one only."""
+_AUTO = AutoSettings(batch_size=CHUNK, scores=False)
+"""Nothing is fitted to the answers of an audit, and there are many people."""
 
 
 class Audit:
@@ -215,7 +217,11 @@ class _Runs:
 
     def _planner(self, box: BlackBox, people: int) -> Planner:
         audit = self.audit_of
-        planner = create_planner(audit.settings.planner, audit.problem, box, audit.learned)
+        name = audit.settings.planner
+        if name == "auto":
+            planner: Planner = AutoPlanner(audit.problem, box, learned=audit.learned, settings=_AUTO)
+        else:
+            planner = create_planner(name, audit.problem, box, audit.learned)
         planner.expect(people)
         return planner
 

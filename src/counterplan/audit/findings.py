@@ -36,8 +36,8 @@ def findings(result: AuditResult) -> Iterator[str]:
     if row["unknown"]:
         least, most = row["recourse"] / refused, (row["recourse"] + row["unknown"]) / refused
         yield (
-            f"For {row['unknown']:,} the search ended at a limit, so that between {percent(least)} and {percent(most)} of "
-            "the refused people have recourse."
+            f"For {row['unknown']:,} the search ended at a limit, so that between {percent(least)} and "
+            f"{percent(most)} of the refused people have recourse."
         )
     if not pd.isna(row["cost_q50"]):
         cost = with_interval(row["cost_q50"], row["cost_q50_low"], row["cost_q50_high"], 2)

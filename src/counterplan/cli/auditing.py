@@ -113,7 +113,7 @@ def audit(
             "program": lambda: recourse.program_,
             "card": lambda: recourse.card_,
         },
-        estimator=recourse.survival_,
+        estimator=recourse.survival_ if refit or survival is not None or survival_at_least is not None else None,
     )
     read = inputs.people()
     total = len(read) * (1 if other is None else 2)
