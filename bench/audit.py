@@ -42,9 +42,7 @@ def speed(names: Sequence[str], seeds: Sequence[int], people: int) -> None:
             shares = f"{facts['recourse_share']:6.3f} {facts['none_share']:6.3f} {unknown:8.4f}"
             missed = "" if met else "MISSED"
             queries = box.queries / facts["refused"]
-            print(
-                f"{name:8} {seed:5} {facts['refused']:8} {each:8.1f} {shares} {queries:13,.0f} {'' if met else 'MISSED'}"
-            )
+            print(f"{name:8} {seed:5} {facts['refused']:8} {each:8.1f} {shares} {queries:13,.0f} {missed}")
 
 
 def coverage(repeats: int, seed: int) -> None:

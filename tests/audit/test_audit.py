@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import Audit, AuditSettings, BlackBox, Problem, SettingError, StorageError, benchmarks
+from counterplan import Audit, AuditSettings, BlackBox, NotFittedError, Problem, SettingError, StorageError, benchmarks
 from counterplan.audit import audit as module
 from counterplan.plans import Plan
 from loans import two_ways
@@ -286,6 +286,34 @@ def test_recourse_that_lasts() -> None:
     row = result.groups.iloc[0]
     assert row["lasting"] == (solved["survival"] >= 0.5).sum()
     assert "Recourse that lasts" in result.to_html()
+
+
+def test_expensive_models_are_planned_for_by_the_surrogate_first() -> None:
+    german = benchmarks.load("german")
+    now = [0.0]
+
+    def slow(frame: pd.DataFrame) -> Any:
+        now[0] += len(frame)
+        return german.model.labels(frame)
+
+    def logit(states: np.ndarray) -> np.ndarray:
+        return states[:, german.problem.features[-1].index] - 3.0
+
+    box = BlackBox(slow, clock=lambda: now[0])
+    result = Audit(german.problem, box, learned={"surrogate": lambda: logit}).run(german.test.head(40))
+    assert [*result.about["planners"]] == ["guided"]
+    exact = Audit(german.problem, german.model).run(german.test.head(40)).outcomes["outcome"]
+    found = result.outcomes["outcome"]
+    assert ((found == exact) | (found == "unknown")).all()
+    with pytest.raises(NotFittedError, match="surrogate"):
+        Audit(german.problem, BlackBox(slow, clock=lambda: now[0])).run(german.test.head(40))
+
+
+def test_several_processes_have_the_same_outcomes() -> None:
+    syn = benchmarks.load("syn")
+    people = syn.refused_test.head(160)
+    one, two = (Audit(syn.problem, syn.model).run(people, jobs=jobs).outcomes for jobs in (1, 2))
+    pd.testing.assert_frame_equal(one, two)
 
 
 def test_settings_object_and_benchmark() -> None:

@@ -32,8 +32,8 @@ from counterplan.survival.estimator import SurvivalEstimator
 
 CHUNK = 512
 """People of a part: an interrupt loses the current one only."""
-_AUTO = AutoSettings(batch_size=CHUNK, scores=False)
-"""Nothing is fitted to the answers of an audit, and there are many people."""
+_SHARED_BATCH = 128
+"""People that exact search plans for at the same time in one of several processes."""
 
 
 class Audit:
@@ -219,7 +219,9 @@ class _Runs:
         audit = self.audit_of
         name = audit.settings.planner
         if name == "auto":
-            planner: Planner = AutoPlanner(audit.problem, box, learned=audit.learned, settings=_AUTO)
+            # nothing is fitted to the answers of an audit, and there are many people
+            settings = AutoSettings(batch_size=CHUNK if self.jobs == 1 else _SHARED_BATCH, scores=False)
+            planner: Planner = AutoPlanner(audit.problem, box, learned=audit.learned, settings=settings)
         else:
             planner = create_planner(name, audit.problem, box, audit.learned)
         planner.expect(people)

@@ -208,8 +208,8 @@ def median_difference(
 ) -> tuple[float, float]:
     """Bootstrap interval of the difference of two medians, first minus second.
 
-    Each bootstrap median is drawn from its exact distribution, with one order statistic of slack on either side as in
-    `quantile_interval`.
+    Bootstrap medians are drawn from their exact distribution, as in `quantile_interval`, and the interval is between
+    percentiles of their differences.
 
     Parameters
     ----------
@@ -225,17 +225,18 @@ def median_difference(
     if not len(first) or not len(second):
         return np.nan, np.nan
     rng = rng or np.random.default_rng(0)
-    (low_1, high_1), (low_2, high_2) = (_bootstrap_medians(np.sort(values), rng) for values in (first, second))
+    differences = _bootstrap_medians(first, rng) - _bootstrap_medians(second, rng)
     tail = (1 - level) / 2
-    low = np.quantile(low_1 - high_2, tail, method="lower")
-    return float(low), float(np.quantile(high_1 - low_2, 1 - tail, method="higher"))
+    low, high = np.quantile(differences, tail, method="lower"), np.quantile(differences, 1 - tail, method="higher")
+    return float(low), float(high)
 
 
-def _bootstrap_medians(ordered: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Medians of bootstrap samples of `ordered` [n], with their neighbours below and above."""
-    n = len(ordered)
+def _bootstrap_medians(values: Floats, rng: np.random.Generator) -> Floats:
+    """Medians [RESAMPLES] of bootstrap samples of `values` [n]."""
+    n = len(values)
     place = np.ceil(n * rng.beta((n + 1) / 2, (n + 1) / 2, RESAMPLES)).astype(np.intp) - 1
-    return ordered[np.maximum(place - 1, 0)], ordered[np.minimum(place + 1, n - 1)]
+    medians: Floats = np.sort(values)[place]
+    return medians
 
 
 def mean_interval(values: Floats, level: float = 0.95, rng: np.random.Generator | None = None) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from counterplan.cli.common import (
     recording,
 )
 from counterplan.cli.terminal import echo
-from counterplan.errors import SettingError
+from counterplan.errors import ModelError, SettingError
 from counterplan.inputs import black_box, read_like, resolve
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans.progress import progress_bar
@@ -120,8 +120,10 @@ def audit(
     try:
         with recording(recourse, inputs.workspace), progress_bar("Auditing", total) as bar:
             result = run.run(read, folder=out, resume=resume, force=force, jobs=jobs, progress=bar.advance)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ModelError) as error:
         echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
+        if isinstance(error, ModelError):
+            raise
         raise typer.Exit(130) from None
     echo(str(result))
     echo(f"Wrote {out / 'report.html'}, tables and data.")
