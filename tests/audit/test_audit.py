@@ -266,6 +266,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
         ({"survival": "much"}, "survival"),
         ({"survival": "high"}, "needs an estimate of survival"),
         ({"survival_at_least": 2}, "'survival_at_least'"),
+        ({"survival_at_least": 0.5, "indispensable": True}, "compares least costs"),
         ({"group": ["sex"]}, "no setting 'group'"),
         ({"settings": 3}, "'settings' must be AuditSettings"),
     ],

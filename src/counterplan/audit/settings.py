@@ -84,7 +84,11 @@ class AuditSettings:
             raise SettingError(
                 f"'survival_at_least' must be a number above 0, at most 1; not {self.survival_at_least!r}"
             )
-        read_weight(self.survival)
+        weighs_survival = bool(read_weight(self.survival)) or self.survival_at_least is not None
+        if self.indispensable and weighs_survival:
+            raise SettingError(
+                "'indispensable' compares least costs: leave out 'survival' and 'survival_at_least', and audit twice"
+            )
         if isinstance(self.groups, str):
             object.__setattr__(self, "groups", (self.groups,))
         if self.groups is not None:
