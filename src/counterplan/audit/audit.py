@@ -68,7 +68,7 @@ class Audit:
     >>> german = benchmarks.load("german")
     >>> result = Audit(german.problem, german.model, groups=["sex"]).run(german.test.head(100))
     >>> result.summary["refused"], result.summary["recourse"], result.summary["unknown"]
-    (43, 43, 0)
+    (37, 37, 0)
     >>> result.groups[["group", "refused", "recourse_share"]].to_string(index=False).splitlines()[0].split()
     ['group', 'refused', 'recourse_share']
     """

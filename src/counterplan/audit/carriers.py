@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.audit.groups import Grouping
+from counterplan.audit.groups import Grouping, everybody
 from counterplan.audit.intervals import quantile_interval, wilson
 from counterplan.audit.outcomes import AuditOutcome, planned_frame
 from counterplan.audit.settings import AuditSettings
@@ -110,9 +110,8 @@ def function_table(
     """
     has_plan = outcomes["outcome"].to_numpy(object) == AuditOutcome.RECOURSE
     used = functions_used(problem, outcomes["plan"].tolist())
-    everybody = Grouping("", ("everybody",), np.zeros(len(outcomes), np.intp))
     rows = []
-    for grouping in [everybody, *groupings]:
+    for grouping in [everybody(len(outcomes)), *groupings]:
         for code, label in enumerate(grouping.labels):
             members = has_plan & (grouping.codes == code)
             total = int(members.sum())

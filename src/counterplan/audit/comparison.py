@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.audit.groups import Grouping
+from counterplan.audit.groups import Grouping, everybody
 from counterplan.audit.intervals import quantile_interval, wilson
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.settings import AuditSettings
@@ -58,13 +58,12 @@ def comparison_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], sett
 
         `cost_change` is the median change of cost of the people with a plan for both, with an interval.
     """
-    everybody = Grouping("", ("everybody",), np.zeros(len(outcomes), np.intp))
     first, second = (outcomes[name].to_numpy(object) for name in ("outcome", "other_outcome"))
     changes = _changes(first, second, outcomes["plan_holds"].to_numpy(object))
     both = (first == AuditOutcome.RECOURSE) & (second == AuditOutcome.RECOURSE)
     change_of_cost = outcomes["other_cost"].to_numpy(float) - outcomes["cost"].to_numpy(float)
     rows = []
-    for grouping in [everybody, *groupings]:
+    for grouping in [everybody(len(outcomes)), *groupings]:
         for code, label in enumerate(grouping.labels):
             members = grouping.codes == code
             row: dict[str, Any] = {"grouping": grouping.name, "group": label, "people": int(members.sum())}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.audit.groups import Grouping
+from counterplan.audit.groups import Grouping, everybody
 from counterplan.audit.intervals import (
     fisher,
     holm,
@@ -23,7 +23,6 @@ from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.settings import AuditSettings
 from counterplan.problem.transitions import Bools
 
-EVERYBODY = "everybody"
 QUANTILES = (0.25, 0.5, 0.75, 0.9)
 SHARES = ("refused", "recourse", "none", "unknown")
 """Shares: of people who are refused; of refused people with each outcome."""
@@ -55,9 +54,8 @@ def group_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], settings:
         `recourse_low` and `recourse_high`, quantiles `cost_q50`, `cost_q50_low` and `cost_q50_high`. They are NaN for
         fewer than `settings.min_group` people.
     """
-    everybody = np.ones(len(outcomes), bool)
-    rows = [{"grouping": "", "group": EVERYBODY} | _statistics(outcomes, everybody, settings)]
-    for grouping in groupings:
+    rows = []
+    for grouping in [everybody(len(outcomes)), *groupings]:
         for code, label in enumerate(grouping.labels):
             members = grouping.codes == code
             rows.append({"grouping": grouping.name, "group": label} | _statistics(outcomes, members, settings))

@@ -19,6 +19,7 @@ from counterplan.problem.parts import format_number
 from counterplan.problem.transitions import Floats, Ints
 from counterplan.problem.values import did_you_mean, is_missing, text_of
 
+EVERYBODY = "everybody"
 MISSING = "missing"
 BINS = 4
 """Groups by quantiles of a number whose feature has no bins."""
@@ -44,6 +45,11 @@ class Grouping:
     name: str
     labels: tuple[str, ...]
     codes: Ints
+
+
+def everybody(count: int) -> Grouping:
+    """All of `count` people as one group, whose grouping has no name."""
+    return Grouping("", (EVERYBODY,), np.zeros(count, np.intp))
 
 
 def read_groups(problem: Problem, people: People, wanted: Sequence[GroupName] | None = None) -> list[Grouping]:

@@ -23,7 +23,7 @@ from counterplan.audit.section import Section
 from counterplan.audit.settings import AuditSettings
 from counterplan.audit.text import audit_text
 from counterplan.plans.sources import labels_of
-from counterplan.plans.tables import cell
+from counterplan.plans.tables import frame_csv
 from counterplan.problem import People, Problem
 from counterplan.storage.files import make_writable, write_inside
 
@@ -176,9 +176,9 @@ class AuditResult:
         for grouping in self.groupings:
             if grouping.name not in outcomes:
                 outcomes[grouping.name] = np.array(grouping.labels, object)[grouping.codes]
-        write_inside(path, "outcomes.csv", table_csv(outcomes), private=True)
+        write_inside(path, "outcomes.csv", frame_csv(outcomes), private=True)
         for name, table in self._tables().items():
-            write_inside(path, f"{name}.csv", table_csv(table))
+            write_inside(path, f"{name}.csv", frame_csv(table))
         write_inside(path, "audit.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
         write_inside(path, "report.html", self.to_html())
         return path / "report.html"
@@ -195,19 +195,6 @@ class AuditResult:
         from html import escape
 
         return f'<pre style="line-height:1.4">{escape(str(self))}</pre>'
-
-
-def table_csv(table: pd.DataFrame) -> str:
-    """A table as CSV: missing values are empty, and text that a spreadsheet would run is marked as text."""
-    lines = [[cell(str(name)) for name in table.columns]]
-    lines += [[_csv_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
-    return "".join(f"{','.join(line)}\n" for line in lines)
-
-
-def _csv_cell(value: Any) -> str:
-    if isinstance(value, float) and math.isnan(value):
-        return ""
-    return cell(value)
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
