@@ -54,12 +54,13 @@ ALLOWED: dict[str, set[str]] = {
     "distillation": {*_PLANNING, "planners"},
     "explanation": {*_METERED, "plans", "surrogate", "survival", "program"},
     "figures": {*_WORLD, "storage", "surrogate", "agent"},
+    "audit": {*_METERED, "models", "plans", "survival", "planners"},
     "recourse": {*_ALL},
     "benchmarks": {*_METERED, "models", "plans", "planners", "plugins"},
     "inputs": {*_ALL, "recourse", "benchmarks"},
-    "counterplan": {*_ALL, "recourse", "benchmarks", "inputs"},
-    "experiments": {*_ALL, "recourse", "benchmarks", "inputs", "counterplan"},
-    "cli": {*_ALL, "recourse", "benchmarks", "inputs", "counterplan", "experiments"},
+    "counterplan": {*_ALL, "audit", "recourse", "benchmarks", "inputs"},
+    "experiments": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "counterplan"},
+    "cli": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "counterplan", "experiments"},
     "__main__": {"cli"},
 }
 """The packages and modules that each package or module may import, from the bottom up.

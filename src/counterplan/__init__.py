@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterplan import benchmarks
     from counterplan.agent.training import TrainingSettings
+    from counterplan.audit import Audit, AuditOutcome, AuditResult, AuditSettings
     from counterplan.blackbox import BlackBox, QueryBudgetExceeded
     from counterplan.errors import (
         CounterplanError,
@@ -70,6 +71,10 @@ logging.getLogger("counterplan").addHandler(logging.NullHandler())
 __all__ = [
     "Agreement",
     "Alternatives",
+    "Audit",
+    "AuditOutcome",
+    "AuditResult",
+    "AuditSettings",
     "AutoPlanner",
     "AutoSettings",
     "BlackBox",
@@ -124,6 +129,7 @@ __all__ = [
 
 _MODULES = {
     "agent.training": ("TrainingSettings",),
+    "audit": ("Audit", "AuditOutcome", "AuditResult", "AuditSettings"),
     "storage.answer_cache": ("LabelledStates",),
     "storage.workspace": ("Workspace",),
     "blackbox": ("BlackBox", "QueryBudgetExceeded"),

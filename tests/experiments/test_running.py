@@ -18,10 +18,11 @@ from counterplan import CounterplanError, SettingError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell
 from counterplan.experiments.context import CellRecord, Context
-from counterplan.experiments.folder import begin, locked, options_in
+from counterplan.experiments.folder import begin, options_in
 from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.running import ExperimentProgress, ExperimentRun
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
+from counterplan.storage.locks import locked
 
 OPTIONS = ExperimentOptions(("german", "syn"), (3, 4))
 

@@ -75,6 +75,23 @@ def test_fast_models_are_planned_for_by_exact_search() -> None:
     assert unchecked(plans) == unchecked(exact)
 
 
+def test_larger_batches_and_no_scores_have_the_same_plans() -> None:
+    people = GERMAN.refused_train.head(150)
+    boxes = TimedModel(1e-6).box(), TimedModel(1e-6).box()
+    plans = auto(boxes[0], learned={}).plan(people)
+    planner = auto(boxes[1], learned={}, batch_size=512, scores=False)
+    assert unchecked(planner.plan(people)) == unchecked(plans)
+    assert not planner.uses_scores
+    assert planner.exact().batch_size == 512
+    assert boxes[0].queries == boxes[1].queries
+    huge = auto(TimedModel(1e-6).box(), learned={}, batch_size=10**9)
+    huge.plan(REFUSED)
+    assert huge.exact().batch_size == 64, "their states would not fit into memory"
+    for wrong in ({"batch_size": 0}, {"scores": 1}):
+        with pytest.raises(SettingError, match="'batch_size'"):
+            AutoSettings(**wrong)
+
+
 def test_slow_models_are_planned_for_by_the_surrogate_and_people_without_a_plan_by_some_exact_search() -> None:
     model = TimedModel(0.5, lambda frame: ["bad"] * len(frame))
     box = model.box()

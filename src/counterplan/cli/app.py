@@ -33,6 +33,7 @@ COMMANDS = {
     "recommend": Command("recommending", "recommend", "Compute plans: which actions would overturn the decision."),
     "ask": Command("asking", "ask", "Ask a person which plans would be easier, and plan with the answers."),
     "survival": Command("surviving", "survival", "Check plans with retrained models: which of them still hold."),
+    "audit": Command("auditing", "audit", "Audit a model: who has recourse, at what cost, and who provably has none."),
     "distil": Command("programs", "distil", "Distil a program: rules that people can read, and that need no model."),
     "show": Command("programs", "show", "Print a program, rule by rule, and its model card."),
     "export": Command("programs", "export", "Write a program as a page, a module, a drawing or a file; draw a trace."),

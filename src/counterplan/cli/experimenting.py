@@ -15,6 +15,7 @@ from counterplan.cli.common import count
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.plans.progress import progress_bar
+from counterplan.storage.locks import locked
 
 if TYPE_CHECKING:
     from counterplan.experiments.running import ExperimentProgress, ProgressCallback
@@ -68,7 +69,7 @@ def experiment(
         ) from None
     if report_only:
         ExperimentRows.read(out)  # raises if there are none, before anything is written
-        with folder.locked(out):
+        with locked(out):
             report.write(out, ExperimentRows.read(out))
         echo(f"Wrote {out / report.FILE} and the tables and figures beside it.")
         return
@@ -86,7 +87,7 @@ def experiment(
         quick or default.quick,
         _words(planners) or default.planners,
     )
-    with folder.locked(out):
+    with locked(out):
         folder.begin(out, options, resume=resume, force=force)
         with _progress() as show:
             run = running.ExperimentRun(options, out, ExperimentSettings.of(options), jobs or _cores(), show)

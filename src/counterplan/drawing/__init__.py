@@ -6,7 +6,7 @@ May import: errors.
 """
 
 from counterplan.drawing.layout import Layout, layout
-from counterplan.drawing.sheet import Sheet, image_tag, palette
+from counterplan.drawing.sheet import Sheet, image_tag, page_style, palette
 from counterplan.drawing.texts import escaped, text_width, wrapped
 
-__all__ = ["Layout", "Sheet", "escaped", "image_tag", "layout", "palette", "text_width", "wrapped"]
+__all__ = ["Layout", "Sheet", "escaped", "image_tag", "layout", "page_style", "palette", "text_width", "wrapped"]

@@ -20,6 +20,11 @@ def palette() -> str:
     return _css("palette.css")
 
 
+def page_style() -> str:
+    """The style of reports as pages, light and dark: sections as cards, tables, figures."""
+    return _css("page.css")
+
+
 def _css(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 

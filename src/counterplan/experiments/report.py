@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from counterplan.drawing import image_tag
+from counterplan.drawing import image_tag, page_style
 from counterplan.errors import StorageError
 from counterplan.experiments.context import trace_file
 from counterplan.experiments.drawing import INK, ReportFigure
@@ -175,7 +174,7 @@ def page(
 ) -> str:
     """The whole page; `traces` are drawings of one person's trace by benchmark."""
     options = about["options"]
-    css = files("counterplan.experiments").joinpath("report.css").read_text()
+    css = page_style()
     contents = "".join(f'<li><a href="#{part.key}">{escape(part.title)}</a></li>' for part in SECTIONS)
     body = "".join(
         _section(

@@ -14,7 +14,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import NotFittedError, SettingError
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
 from counterplan.planners.cascade import CascadePlanner, counting_repeats
-from counterplan.planners.exact import STATE_LIMIT, ExactPlanner
+from counterplan.planners.exact import BATCH_SIZE, STATE_LIMIT, ExactPlanner
 from counterplan.planners.registry import HOW_TO_FIT, Learned, create_planner
 from counterplan.planners.task import no_progress
 from counterplan.plans import Status
@@ -35,6 +35,8 @@ _MOST_STATES = 25_000
 """States of one person beyond which a space is not enumerated further."""
 _CHUNK = 128
 """People planned for at a time."""
+_BATCH_STATES = 5_000_000
+"""Most states of the people that exact search plans for at the same time in larger batches."""
 
 _log = logging.getLogger("counterplan")
 
@@ -58,6 +60,11 @@ class AutoSettings:
         Queries of this search that are allowed even if they take longer; 0 for none.
     sample : int, default=20
         Most people whose states are counted.
+    batch_size : int, default=64
+        People that exact search plans for at the same time, if the states of so many people fit into memory; 64
+        otherwise. More people are faster, and have the same plans.
+    scores : bool, default=True
+        Whether to obtain scores even if there is no surrogate yet, so that a later `fit` can learn from the answers.
 
     Raises
     ------
@@ -76,6 +83,8 @@ class AutoSettings:
     proof_seconds: float = 1.0
     proof_queries: int = 50
     sample: int = 20
+    batch_size: int = BATCH_SIZE
+    scores: bool = True
 
     def __post_init__(self) -> None:
         if self.prefer not in (None, "exact", "guided"):
@@ -88,6 +97,11 @@ class AutoSettings:
             raise SettingError(
                 "'proof_queries' and 'sample' must be integers, at least 0 and 1; not "
                 f"{self.proof_queries!r} and {self.sample!r}"
+            )
+        if not is_whole(self.batch_size, 1) or not isinstance(self.scores, bool):
+            raise SettingError(
+                "'batch_size' must be an integer, 1 or more, and 'scores' True or False; not "
+                f"{self.batch_size!r} and {self.scores!r}"
             )
 
 
@@ -195,7 +209,7 @@ class AutoPlanner(Planner):
     def uses_scores(self) -> bool:
         """Whether scores are obtained: for the surrogate, or for one that may be fitted to the same answers later."""
         if not self._has("surrogate"):
-            return True
+            return self.settings.scores
         return create_planner("guided", self.problem, self.box, self.learned).uses_scores
 
     def expect(self, people: int) -> None:
@@ -234,7 +248,7 @@ class AutoPlanner(Planner):
         run = _Stages(self.box, task, self.problem.max_actions)
         timed = self._time_queries(run)
         self._decided(self._decide(task, len(task)))
-        staged = _StagedPlanner(self.problem, self.box, self._chosen())
+        staged = _StagedPlanner(self.problem, self.box, self._chosen(), max(_CHUNK, self._batch_size))
         first = np.arange(min(_CHUNK, len(task)) if timed else 0)
         if timed:
             run.plan_in_stages(staged.planners, first)
@@ -265,7 +279,19 @@ class AutoPlanner(Planner):
 
     def exact(self, state_limit: int = STATE_LIMIT) -> ExactPlanner:
         """Exact search with at most `state_limit` queries about one person."""
-        return ExactPlanner(self.problem, self.box, state_limit=state_limit, scores=self.uses_scores)
+        batch_size = self._batch_size
+        return ExactPlanner(
+            self.problem, self.box, state_limit=state_limit, batch_size=batch_size, scores=self.uses_scores
+        )
+
+    @property
+    def _batch_size(self) -> int:
+        """People that exact search plans for at the same time: those of the settings, if all their states are few."""
+        decision, wanted = self.decision_, self.settings.batch_size
+        counted = decision is not None and decision.states is not None and decision.complete
+        if wanted <= BATCH_SIZE or (counted and decision.states * wanted <= _BATCH_STATES):  # type: ignore[union-attr,operator]
+            return wanted
+        return BATCH_SIZE
 
     def _parts(self, name: str) -> list[Planner]:
         """The planner `name`; those of a cascade one by one."""
@@ -382,20 +408,21 @@ class _StagedPlanner(Planner):
     name: ClassVar[str] = "staged"
     uses_deadline: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, box: BlackBox, planners: Sequence[Planner]) -> None:
+    def __init__(self, problem: Problem, box: BlackBox, planners: Sequence[Planner], chunk_size: int = _CHUNK) -> None:
         super().__init__(problem, box)
         self.planners = tuple(planners)
+        self._chunk_size = chunk_size
 
     @property
     def chunk_size(self) -> int:
         """See `Planner.chunk_size`."""
-        return _CHUNK
+        return self._chunk_size
 
     def search(self, task: PlanningTask) -> PlanColumns:
         """See `Planner.search`."""
         run = _Stages(self.box, task, self.problem.max_actions)
-        for first in range(0, len(task), _CHUNK):
-            rows = np.arange(first, min(first + _CHUNK, len(task)))
+        for first in range(0, len(task), self._chunk_size):
+            rows = np.arange(first, min(first + self._chunk_size, len(task)))
             run.plan_in_stages(self.planners, rows)
             task.progress(len(rows))
         return run.columns

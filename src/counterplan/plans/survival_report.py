@@ -31,7 +31,7 @@ from counterplan.plans.replay import DOES_NOT_HOLD, UNCHECKED
 from counterplan.plans.replay import HOLDS as HOLDS_TEXT
 from counterplan.plans.robustness import Check, RobustnessColumns, SurvivalBasis
 from counterplan.plans.status import Status
-from counterplan.plans.tables import cell
+from counterplan.plans.tables import frame_csv
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.problem.values import cut, visible
@@ -165,10 +165,7 @@ class SurvivalReport:
         str
             A text that a spreadsheet would run as a formula is written with a leading apostrophe.
         """
-        frame = self.to_frame()
-        lines = [[cell(name) for name in frame.columns]]
-        lines += [[_csv_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-        return "".join(f"{','.join(line)}\n" for line in lines)
+        return frame_csv(self.to_frame())
 
     def to_json(self) -> str:
         """The report as JSON, without the plans.
@@ -274,10 +271,6 @@ class SurvivalReport:
             some = f" for {model.used:,} of them" if model.used < len(codes) else ""
             parts.append(f"{USED}{some}")
         return f"{model.name}: {'; '.join(parts) or 'nobody to check'}"
-
-
-def _csv_cell(value: Any) -> str:
-    return "" if isinstance(value, float) and value != value else cell(value)
 
 
 def require_report_file(path: str | Path) -> None:

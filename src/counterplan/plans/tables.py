@@ -276,3 +276,14 @@ def cell(value: Any) -> str:
         return str(value)
     text = visible(f"'{value}" if value.startswith(_FORMULA) else value)
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+
+def frame_csv(frame: pd.DataFrame) -> str:
+    """A table as CSV: missing values are empty, and text that a spreadsheet would run is marked as text."""
+    lines = [[cell(str(name)) for name in frame.columns]]
+    lines += [[_known_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    return "".join(f"{','.join(line)}\n" for line in lines)
+
+
+def _known_cell(value: Any) -> str:
+    return "" if isinstance(value, float) and value != value else cell(value)

@@ -1,0 +1,89 @@
+"""The findings of an audit as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from counterplan.audit.formatting import number, percent, share_with_interval, with_interval
+
+if TYPE_CHECKING:
+    from counterplan.audit.result import AuditResult
+
+MOST_DIFFERENCES = 6
+
+
+def findings(result: AuditResult) -> Iterator[str]:
+    """Sentences about everybody, about groups that differ, about functions and about the other model.
+
+    Yields
+    ------
+    str
+    """
+    row = result.groups.iloc[0]
+    refused = int(row["refused"])
+    if not refused:
+        return
+    if not pd.isna(row["recourse_share"]):
+        share = share_with_interval(row["recourse_share"], row["recourse_low"], row["recourse_high"])
+        yield f"{row['recourse']:,} of {refused:,} refused people have a verified plan: {share}."
+    else:
+        yield f"{row['recourse']:,} of {refused:,} refused people have a verified plan."
+    if row["none"]:
+        yield f"{row['none']:,} provably have none: no legal sequence of actions changes the decision."
+    if row["unknown"]:
+        least, most = row["recourse"] / refused, (row["recourse"] + row["unknown"]) / refused
+        yield (
+            f"For {row['unknown']:,} the search ended at a limit, so that between {percent(least)} and "
+            f"{percent(most)} of the refused people have recourse."
+        )
+    if not pd.isna(row["cost_q50"]):
+        cost = with_interval(row["cost_q50"], row["cost_q50_low"], row["cost_q50_high"], 2)
+        steps = with_interval(row["steps_q50"], row["steps_q50_low"], row["steps_q50_high"])
+        yield f"The median cost of a plan is {cost}, and its median number of steps {steps}."
+    yield from _differences(result)
+    yield from _functions(result)
+    if result.comparison is not None:
+        change = result.comparison.iloc[0]
+        yield (
+            f"With {result.about['against_name']}, {change['newly_refused']:,} more people are refused and "
+            f"{change['newly_favourable']:,} are no longer; of {change['gains_of']:,} people whom both refuse, "
+            f"{change['gains']:,} gain recourse and {change['loses']:,} lose it; {change['fails']:,} of "
+            f"{change['fails_of']:,} plans no longer hold."
+        )
+
+
+def _differences(result: AuditResult) -> Iterator[str]:
+    table = result.differences
+    if not len(table):
+        return
+    differing = table[table["differs"]].sort_values("p_holm")
+    if not len(differing):
+        yield f"No group differs from the others beyond chance, in {len(table):,} comparisons."
+    for row in differing.head(MOST_DIFFERENCES).to_dict("records"):
+        if row["measure"] == "recourse":
+            yield (
+                f"{row['grouping']}: {row['group']}: {percent(row['value'])} of the refused people have a plan, "
+                f"{percent(row['others'])} of the others."
+            )
+        else:
+            yield (
+                f"{row['grouping']}: {row['group']}: the median cost is {number(row['value'], 2)}, that of the others "
+                f"{number(row['others'], 2)}."
+            )
+    if len(differing) > MOST_DIFFERENCES:
+        yield f"{len(differing) - MOST_DIFFERENCES:,} more differences are in the table."
+
+
+def _functions(result: AuditResult) -> Iterator[str]:
+    own = result.functions[result.functions["grouping"] == ""]
+    used = own[own["used"] > 0].sort_values("used", ascending=False, kind="stable")
+    if not len(used):
+        return
+    first = used.iloc[0]
+    yield f"{first['function']} is in {first['used']:,} of {first['plans']:,} plans."
+    if "indispensable" in own and own["indispensable"].sum():
+        most = own.sort_values("indispensable", ascending=False, kind="stable").iloc[0]
+        yield f"{most['indispensable']:,} people have no plan without {most['function']}."

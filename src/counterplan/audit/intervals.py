@@ -1,0 +1,276 @@
+"""Confidence intervals of shares, quantiles and differences, and tests corrected for the number of comparisons.
+
+All functions are pure. Those of shares are vectorised over groups [G].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, gammaln, ndtr, ndtri
+
+from counterplan.problem.transitions import Floats
+
+RESAMPLES = 4_000
+"""Bootstrap samples of intervals that have no closed form."""
+_CHUNK = 2_000_000
+"""Most numbers that are drawn at a time."""
+
+
+def wilson(successes: npt.ArrayLike, trials: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Wilson score interval of a share.
+
+    Parameters
+    ----------
+    successes, trials : array-like of shape [G]
+    level : float, default=0.95
+
+    Returns
+    -------
+    low, high : arrays of shape [G]
+        NaN where there are no trials.
+
+    Examples
+    --------
+    >>> low, high = wilson([8], [10])
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.49, 0.943)
+    """
+    count, total = np.asarray(successes, float), np.asarray(trials, float)
+    z = float(ndtri(0.5 + level / 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = count / total
+        middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+        half = z * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)) / (1 + z**2 / total)
+        low = np.where(count == 0, 0.0, middle - half)
+        high = np.where(count == total, 1.0, middle + half)
+    known = total > 0
+    return np.where(known, np.maximum(low, 0), np.nan), np.where(known, np.minimum(high, 1), np.nan)
+
+
+def newcombe(
+    first: tuple[npt.ArrayLike, npt.ArrayLike], second: tuple[npt.ArrayLike, npt.ArrayLike], level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Newcombe's hybrid score interval of the difference of two independent shares, first minus second.
+
+    Parameters
+    ----------
+    first, second : tuple of (successes, trials)
+        Array-like of shape [G].
+    level : float, default=0.95
+
+    Returns
+    -------
+    low, high : arrays of shape [G]
+        NaN where a group has no trials.
+
+    Examples
+    --------
+    >>> low, high = newcombe(([56], [70]), ([48], [80]))
+    >>> round(float(low[0]), 4), round(float(high[0]), 4)
+    (0.0524, 0.3339)
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = [np.asarray(count, float) / np.asarray(total, float) for count, total in (first, second)]
+    (low_1, high_1), (low_2, high_2) = wilson(*first, level), wilson(*second, level)
+    share_1, share_2 = shares
+    difference = share_1 - share_2
+    low = difference - np.sqrt((share_1 - low_1) ** 2 + (high_2 - share_2) ** 2)
+    high = difference + np.sqrt((high_1 - share_1) ** 2 + (share_2 - low_2) ** 2)
+    return low, high
+
+
+def fisher(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Two-sided p-value of Fisher's exact test that two shares are equal.
+
+    Parameters
+    ----------
+    first, second : tuple of (successes, trials)
+
+    Returns
+    -------
+    float
+        NaN if a group is empty.
+
+    Examples
+    --------
+    >>> round(fisher((8, 10), (1, 6)), 4)
+    0.035
+    """
+    (a, n), (c, m) = first, second
+    if not n or not m:
+        return np.nan
+    successes = a + c
+    counts = np.arange(max(0, successes - m), min(n, successes) + 1)
+    log_chance = _log_choose(n, counts) + _log_choose(m, successes - counts)
+    chance = np.exp(log_chance - log_chance.max())
+    observed = chance[a - counts[0]]
+    return float(min(1.0, chance[chance <= observed * (1 + 1e-7)].sum() / chance.sum()))
+
+
+def _log_choose(total: int, chosen: npt.NDArray[np.integer]) -> Floats:
+    result: Floats = gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1)
+    return result
+
+
+def mann_whitney(first: Floats, second: Floats) -> float:
+    """Two-sided p-value of the Mann–Whitney test, by its normal approximation with corrections for ties and continuity.
+
+    Parameters
+    ----------
+    first, second : arrays of shape [n] and [m]
+
+    Returns
+    -------
+    float
+        NaN if a sample is empty.
+    """
+    n, m = len(first), len(second)
+    if not n or not m:
+        return np.nan
+    _, place, counts = np.unique(np.concatenate([first, second]), return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks = (ends - (counts - 1) / 2)[place]
+    statistic = ranks[:n].sum() - n * (n + 1) / 2
+    total = n + m
+    ties = float((counts.astype(float) ** 3 - counts).sum()) / (total * (total - 1)) if total > 1 else 0.0
+    variance = n * m / 12 * (total + 1 - ties)
+    if variance <= 0:
+        return 1.0
+    score = max(0.0, abs(statistic - n * m / 2) - 0.5) / np.sqrt(variance)
+    return float(min(1.0, 2 * ndtr(-score)))
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Holm's adjusted p-values; NaN is not a comparison.
+
+    Parameters
+    ----------
+    p_values : array-like of shape [m]
+
+    Returns
+    -------
+    array of shape [m]
+        Those of at most 1 - level control the chance of any false difference.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p_values, float)
+    adjusted = np.full(given.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given[known], kind="stable")]
+    factors = len(known) - np.arange(len(known))
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(given[order] * factors))
+    return adjusted
+
+
+def quantile_interval(values: Floats, quantile: float, level: float = 0.95) -> tuple[float, float]:
+    """Bootstrap interval of a quantile, computed exactly instead of by resampling.
+
+    A quantile of a bootstrap sample is an order statistic of the sample, whose position follows a beta distribution.
+    The interval is between the percentiles of this distribution, each moved outwards by one order statistic, because
+    the percentiles alone cover too rarely in small samples.
+
+    Parameters
+    ----------
+    values : array of shape [n]
+    quantile : float
+        Above 0 and below 1.
+    level : float, default=0.95
+
+    Returns
+    -------
+    low, high : float
+        Infinite on a side where so few values give no bound; NaN without values.
+
+    Examples
+    --------
+    >>> quantile_interval(np.arange(1.0, 101.0), 0.5)
+    (40.0, 61.0)
+    """
+    n, tail = len(values), (1 - level) / 2
+    if not n:
+        return np.nan, np.nan
+    ordered = np.sort(values)
+    place = n * quantile + 0.5
+    first, last = (int(np.ceil(n * betaincinv(place, n + 1 - place, chance))) for chance in (tail, 1 - tail))
+    first, last = first - 1, last + 1
+    low = -np.inf if first < 1 or (1 - quantile) ** n > tail else float(ordered[first - 1])
+    high = np.inf if last > n or quantile**n > tail else float(ordered[last - 1])
+    return low, high
+
+
+def median_difference(
+    first: Floats, second: Floats, level: float = 0.95, rng: np.random.Generator | None = None
+) -> tuple[float, float]:
+    """Bootstrap interval of the difference of two medians, first minus second.
+
+    Bootstrap medians are drawn from their exact distribution, as in `quantile_interval`, and the interval is between
+    percentiles of their differences.
+
+    Parameters
+    ----------
+    first, second : arrays of shape [n] and [m]
+    level : float, default=0.95
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    low, high : float
+        NaN if a sample is empty.
+    """
+    if not len(first) or not len(second):
+        return np.nan, np.nan
+    rng = rng or np.random.default_rng(0)
+    differences = _bootstrap_medians(first, rng) - _bootstrap_medians(second, rng)
+    tail = (1 - level) / 2
+    low, high = np.quantile(differences, tail, method="lower"), np.quantile(differences, 1 - tail, method="higher")
+    return float(low), float(high)
+
+
+def _bootstrap_medians(values: Floats, rng: np.random.Generator) -> Floats:
+    """Medians [RESAMPLES] of bootstrap samples of `values` [n]."""
+    n = len(values)
+    place = np.ceil(n * rng.beta((n + 1) / 2, (n + 1) / 2, RESAMPLES)).astype(np.intp) - 1
+    medians: Floats = np.sort(values)[place]
+    return medians
+
+
+def mean_interval(values: Floats, level: float = 0.95, rng: np.random.Generator | None = None) -> tuple[float, float]:
+    """Bootstrap interval of a mean: percentiles of the studentised bootstrap.
+
+    Parameters
+    ----------
+    values : array of shape [n]
+    level : float, default=0.95
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    low, high : float
+        NaN with fewer than two values.
+    """
+    n = len(values)
+    if n < 2:
+        return np.nan, np.nan
+    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    if spread == 0:
+        return mean, mean
+    rng = rng or np.random.default_rng(0)
+    scores = []
+    for count in _portions(n):
+        drawn = values[rng.integers(0, n, (count, n))]
+        error = drawn.std(axis=1, ddof=1) / np.sqrt(n)
+        scores.append((drawn.mean(axis=1) - mean)[error > 0] / error[error > 0])
+    tail, error_of_mean = (1 - level) / 2, spread / np.sqrt(n)
+    low, high = np.quantile(np.concatenate(scores), [1 - tail, tail])
+    return mean - float(low) * error_of_mean, mean - float(high) * error_of_mean
+
+
+def _portions(n: int) -> list[int]:
+    """Numbers of bootstrap samples of `n` values to draw at a time."""
+    most = max(1, _CHUNK // n)
+    return [most] * (RESAMPLES // most) + ([RESAMPLES % most] if RESAMPLES % most else [])

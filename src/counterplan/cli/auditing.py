@@ -1,0 +1,129 @@
+"""The command `audit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from counterplan.audit import Audit, AuditSettings
+from counterplan.benchmarks import NAMES
+from counterplan.cli.common import (
+    Jobs,
+    Like,
+    ModelName,
+    ProblemName,
+    RefitNames,
+    SurvivalWeight,
+    Threshold,
+    load_recourse,
+    read_survival_option,
+    recording,
+)
+from counterplan.cli.terminal import echo
+from counterplan.errors import ModelError, SettingError
+from counterplan.inputs import black_box, read_like, resolve
+from counterplan.planners.registry import NAMES as PLANNERS
+from counterplan.plans.progress import progress_bar
+from counterplan.recourse import Recourse
+
+
+def audit(
+    problem: ProblemName,
+    out: Annotated[Path, typer.Option(help="The folder to write everything to: report, tables, finished parts.")],
+    people: Annotated[
+        Path | None,
+        typer.Option(help="The people, refused or not: CSV or Parquet (a benchmark brings its test people)."),
+    ] = None,
+    model: ModelName = None,
+    threshold: Threshold = None,
+    like: Like = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="A column to group people by, or A*B for pairs; repeatable (default: protected features)."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Another model, in the forms of --model: who gains and loses recourse, which plans hold."),
+    ] = None,
+    refit: RefitNames = None,
+    survival: SurvivalWeight = None,
+    survival_at_least: Annotated[
+        float | None,
+        typer.Option(help="The least chance, above 0 and at most 1, of recourse that counts as lasting."),
+    ] = None,
+    indispensable: Annotated[
+        bool,
+        typer.Option("--indispensable", help="Also plan without each function in use: for whom is it indispensable?"),
+    ] = False,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Most queries about a refused person; who needs more is unknown.")
+    ] = None,
+    planner: Annotated[
+        str,
+        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (auto: exact where it can, else guided first)."),
+    ] = "auto",
+    limit: Annotated[int | None, typer.Option(min=1, help="Audit the first people only, at most this many.")] = None,
+    min_group: Annotated[int, typer.Option(min=1, help="Give no figure for fewer people than this.")] = 10,
+    level: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark, and of bootstrap intervals.")] = 0,
+    jobs: Jobs = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the audit in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the audit in the folder.")] = False,
+) -> None:
+    """Audit a model: who has recourse, at what cost, and who provably has none, by group."""
+    if str(out) in NAMES:
+        raise SettingError(f"--out {out}: that is a benchmark's name; choose another folder")
+    if resume and force:
+        raise SettingError("--resume continues an audit, and --force replaces it: use one of them")
+    settings = AuditSettings(
+        planner=planner,
+        budget=budget,
+        groups=group or None,
+        survival=read_survival_option(survival),
+        survival_at_least=survival_at_least,
+        indispensable=indispensable,
+        min_group=min_group,
+        level=level,
+        seed=seed,
+    )
+    inputs = resolve(
+        problem,
+        people,
+        model,
+        threshold=threshold,
+        seed=seed,
+        split="test",
+        like=like,
+        refits=refit or (),
+    ).take(limit=limit)
+    other = None if against is None else black_box(against, threshold, None if like is None else read_like(like))
+    recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
+    if inputs.workspace is not None:
+        recourse = load_recourse(inputs.workspace, inputs.box, refits=inputs.refits or None)
+    run = Audit(
+        inputs.problem,
+        recourse.box,
+        against=other,
+        settings=settings,
+        learned={
+            "surrogate": lambda: recourse.surrogate_,
+            "agent": lambda: recourse.agent_,
+            "program": lambda: recourse.program_,
+            "card": lambda: recourse.card_,
+        },
+        estimator=recourse.survival_ if refit or survival is not None or survival_at_least is not None else None,
+    )
+    read = inputs.people()
+    total = len(read) * (1 if other is None else 2)
+    try:
+        with recording(recourse, inputs.workspace), progress_bar("Auditing", total) as bar:
+            result = run.run(read, folder=out, resume=resume, force=force, jobs=jobs, progress=bar.advance)
+    except (KeyboardInterrupt, ModelError) as error:
+        echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
+        if isinstance(error, ModelError):
+            raise
+        raise typer.Exit(130) from None
+    echo(str(result))
+    echo(f"Wrote {out / 'report.html'}, tables and data.")

@@ -1,0 +1,106 @@
+"""Intervals against the literature, against scipy, and in simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from counterplan.audit.intervals import (
+    fisher,
+    holm,
+    mann_whitney,
+    mean_interval,
+    median_difference,
+    newcombe,
+    quantile_interval,
+    wilson,
+)
+
+COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(COUNTS.filter(lambda pair: pair[1] > 0), st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_is_that_of_scipy(pair: tuple[int, int], level: float) -> None:
+    low, high = wilson([pair[0]], [pair[1]], level)
+    expected = stats.binomtest(*pair).proportion_ci(level, method="wilson")
+    assert (low[0], high[0]) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_nobody_has_no_interval() -> None:
+    assert np.isnan(wilson([0], [0])).all()
+    assert np.isnan(newcombe(([0], [0]), ([1], [2]))).all()
+    assert np.isnan(quantile_interval(np.array([]), 0.5)).all()
+    assert np.isnan(median_difference(np.array([]), np.array([1.0]))).all()
+    assert np.isnan(mean_interval(np.array([1.0]))).all()
+    assert np.isnan(fisher((0, 0), (1, 2)))
+    assert np.isnan(mann_whitney(np.array([]), np.array([1.0])))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((56, 70), (48, 80), (0.0524, 0.3339)),
+        ((9, 10), (3, 10), (0.1705, 0.8090)),
+        ((10, 10), (0, 20), (0.6791, 1.0)),
+    ],
+)
+def test_newcombe_is_that_of_the_paper(
+    first: tuple[int, int], second: tuple[int, int], expected: tuple[float, float]
+) -> None:
+    """Newcombe 1998, Statistics in Medicine 17, table II, method 10."""
+    low, high = newcombe(([first[0]], [first[1]]), ([second[0]], [second[1]]))
+    assert (low[0], high[0]) == pytest.approx(expected, abs=6e-5)
+
+
+@given(COUNTS.filter(lambda pair: pair[1] > 0), COUNTS.filter(lambda pair: pair[1] > 0))
+def test_fisher_is_that_of_scipy(first: tuple[int, int], second: tuple[int, int]) -> None:
+    table = [[first[0], first[1] - first[0]], [second[0], second[1] - second[0]]]
+    assert fisher(first, second) == pytest.approx(stats.fisher_exact(table).pvalue, abs=1e-9)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=20), st.lists(st.integers(0, 6), min_size=1, max_size=20))
+def test_mann_whitney_is_that_of_scipy(first: list[int], second: list[int]) -> None:
+    if len({*first, *second}) == 1:
+        assert mann_whitney(np.array(first, float), np.array(second, float)) == 1
+        return
+    expected = stats.mannwhitneyu(first, second, method="asymptotic").pvalue
+    assert mann_whitney(np.array(first, float), np.array(second, float)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_holm_corrects_for_the_comparisons_that_were_made() -> None:
+    assert holm([0.01, np.nan, 0.04, 0.03])[[0, 2, 3]] == pytest.approx([0.03, 0.06, 0.06])
+    assert np.isnan(holm([np.nan])[0])
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+
+
+def test_a_quantile_without_a_bound_is_open() -> None:
+    few = np.arange(10.0)
+    low, high = quantile_interval(few, 0.9)
+    assert np.isfinite(low)
+    assert high == np.inf
+    assert quantile_interval(few, 0.25)[0] == -np.inf
+    assert np.isfinite(quantile_interval(few, 0.5)).all()
+
+
+def test_intervals_cover() -> None:
+    rng = np.random.default_rng(1)
+    inside, repeats = {"quantile": 0, "difference": 0, "mean": 0}, 400
+    for _ in range(repeats):
+        first, second = rng.lognormal(1, 1, 24), rng.lognormal(1, 1, 60)
+        low, high = quantile_interval(first, 0.75)
+        inside["quantile"] += low <= np.exp(1 + 0.6744898) <= high
+        low, high = median_difference(first, second, rng=rng)
+        inside["difference"] += low <= 0 <= high
+    for _ in range(repeats // 4):
+        low, high = mean_interval(rng.beta(4, 2, 30), rng=rng)
+        inside["mean"] += 4 * (low <= 4 / 6 <= high)
+    assert min(inside.values()) / repeats >= 0.91, inside
+
+
+def test_constant_values_have_intervals_of_one_point() -> None:
+    assert quantile_interval(np.full(50, 3.0), 0.5) == (3.0, 3.0)
+    assert median_difference(np.full(20, 3.0), np.full(20, 1.0)) == (2.0, 2.0)
+    assert mean_interval(np.full(20, 0.5)) == (0.5, 0.5)
