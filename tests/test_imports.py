@@ -54,6 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "distillation": {*_PLANNING, "planners"},
     "explanation": {*_METERED, "plans", "surrogate", "survival", "program"},
     "figures": {*_WORLD, "storage", "surrogate", "agent"},
+    "audit": {*_PLANNING, "planners"},
     "recourse": {*_ALL},
     "benchmarks": {*_METERED, "models", "plans", "planners", "plugins"},
     "inputs": {*_ALL, "recourse", "benchmarks"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,16 +10,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from counterplan.audit.relaxation_reach import HELPED, UNKNOWN
+from counterplan.audit.relaxation_reach import HELPED, NOT_HELPED, UNKNOWN
 from counterplan.audit.relaxations import Relaxation, SkippedRelaxation
 from counterplan.errors import SettingError
 from counterplan.plans import PlanColumns, Plans, Status
 from counterplan.problem import People
-from counterplan.problem.transitions import Ints
+from counterplan.problem.transitions import Bools, Ints
 from counterplan.problem.values import did_you_mean
 
 CONFIDENCE = 0.95
-OUTCOMES = {-1: "unknown", 0: "not helped", 1: "helped"}
+OUTCOMES = {UNKNOWN: "unknown", NOT_HELPED: "not helped", HELPED: "helped"}
 """The outcome of a relaxation for a person, by its code."""
 COLUMNS = ("kind", "relaxation", "description", "people", "helped", "share", "low", "high", "unknown")
 
@@ -145,12 +144,16 @@ class RelaxationReport:
     @cached_property
     def helped_by_none(self) -> pd.Index[Any]:
         """The labels of the people for whom it is proved that none of the relaxations helps."""
-        return self.people.table.index[(self.outcomes == 0).all(axis=1)]
+        return self._labels((self.outcomes == NOT_HELPED).all(axis=1))
 
     @cached_property
     def undecided(self) -> pd.Index[Any]:
         """The labels of the people whom no relaxation is known to help, and for whom some outcome is unknown."""
-        return self.people.table.index[~(self.outcomes == HELPED).any(axis=1) & (self.outcomes == UNKNOWN).any(axis=1)]
+        return self._labels(~(self.outcomes == HELPED).any(axis=1) & (self.outcomes == UNKNOWN).any(axis=1))
+
+    def _labels(self, mask: Bools) -> pd.Index[Any]:
+        labels: pd.Index[Any] = self.people.table.index[mask]
+        return labels
 
     def plans(self, name: str) -> Plans:
         """The plans that a relaxation makes possible.
@@ -208,7 +211,7 @@ class RelaxationReport:
             lines.append(f"  … and {len(helpful) - most} more")
         useless = len(self.table) - len(helpful)
         lines.append(f"{_counted(useless, 'relaxation helps', 'relaxations help')} nobody for certain.")
-        undecided = f", and {len(self.undecided):,} are undecided" if len(self.undecided) else ""
+        undecided = f"; undecided: {len(self.undecided):,}" if len(self.undecided) else ""
         lines.append(f"None of them helps {len(self.helped_by_none):,} of {count:,} people{undecided}.")
         return "\n".join(lines)
 
@@ -219,7 +222,7 @@ class RelaxationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Serialize the report to plain data, without the people."""
-        rows: Sequence[dict[str, Any]] = self.table.to_dict("records")
+        rows = self.table.to_dict("records")
         return {
             "stuck": self.stuck,
             "examined": len(self.people),

@@ -14,11 +14,14 @@ from counterplan.audit.relaxations import KINDS, Relaxation, propose
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
 from counterplan.planners import ExactPlanner
+from counterplan.planners.task import is_whole
 from counterplan.plans.progress import reporting
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools, Ints
 
 STATE_LIMIT = 100_000
+FEWEST_PEOPLE = 20
+"""People whose values are taken for those that people have."""
 FIRST_BATCH = 8
 LARGEST_BATCH = 128
 """People searched for at the same time."""
@@ -59,7 +62,8 @@ def find_relaxations(
     stuck : bool array of shape [B], optional
         Which of them are proved to have no recourse. By default, exact search decides that.
     reference : DataFrame or People, optional
-        The people whose values new functions set, for instance those who were accepted. By default `people`.
+        The people whose values new functions set, for instance those who were accepted. By default `people`, or if
+        these are fewer than 20, the values and cut points of the problem file.
     kinds : collection of {"precondition", "argument", "actions", "function"}
         The kinds of relaxations. By default all.
     exclude : collection of str
@@ -91,11 +95,11 @@ def find_relaxations(
     --------
     counterplan.audit.relaxations.relaxations_of : The relaxations of a problem.
     """
-    _check(sample=sample, budget=budget, state_limit=state_limit)
+    _check(sample, budget, state_limit)
     box = box if isinstance(box, BlackBox) else BlackBox(box)
     read = problem.read(people)
-    values = read if reference is None else problem.read(reference)
-    relaxations, skipped = propose(problem, values if len(values) else None)
+    values = None if reference is None and len(read) < FEWEST_PEOPLE else read
+    relaxations, skipped = propose(problem, values if reference is None else problem.read(reference))
     relaxations = _chosen(problem, relaxations, kinds, exclude)
     before = box.queries
     with _within(box, budget):
@@ -157,9 +161,7 @@ class _Batches:
         return most
 
 
-def _stuck(
-    problem: Problem, box: BlackBox, people: People, stuck: npt.ArrayLike | None, state_limit: int
-) -> Bools:
+def _stuck(problem: Problem, box: BlackBox, people: People, stuck: npt.ArrayLike | None, state_limit: int) -> Bools:
     """Which people [B] are proved to have no recourse."""
     if stuck is None:
         return np.asarray(ExactPlanner(problem, box, state_limit=state_limit).plan(people).statuses == "infeasible")
@@ -180,16 +182,12 @@ def _chosen(
     if isinstance(exclude, str) or not {*exclude} <= names:
         unknown = exclude if isinstance(exclude, str) else ", ".join(sorted({*exclude} - names))
         raise SettingError(f"'exclude' must be a list of names of relaxations or functions; not {unknown}")
-    return [
-        one for one in relaxations if one.kind in kinds and one.name not in exclude and one.function not in exclude
-    ]
+    return [one for one in relaxations if one.kind in kinds and one.name not in exclude and one.function not in exclude]
 
 
-def _check(**numbers: int | None) -> None:
-    for name, number in numbers.items():
-        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-        least = 0 if name == "budget" else 1
-        if not (number is None and name != "state_limit") and not (whole and number >= least):
+def _check(sample: int | None, budget: int | None, state_limit: int) -> None:
+    for name, number, least in (("sample", sample, 1), ("budget", budget, 0), ("state_limit", state_limit, 1)):
+        if not is_whole(number, least) and (number is not None or name == "state_limit"):
             raise SettingError(f"'{name}' must be an integer, {least} or more; not {number!r}")
 
 

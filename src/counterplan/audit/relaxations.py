@@ -206,7 +206,8 @@ class _Proposer:
                 name = f"{function.name}={text_of(native)}"
                 before = text_of(function.natives[nearest])
                 description = f"let {function.name} go one step further: {before} → {text_of(native)}"
-                changes = self.changed_function(function, **_with_argument(function, native, nearest))
+                has_duration = "duration" in self.data["functions"][function.name]
+                changes = self.changed_function(function, **_with_argument(function, native, nearest, has_duration))
                 yield _Draft("argument", name, description, changes, function.name)
 
     def further(self, function: Function, feature: Feature) -> Iterator[tuple[int, float]]:
@@ -366,7 +367,7 @@ def _spread(numbers: Floats) -> Floats:
     return np.unique(np.quantile(numbers, shares, method="nearest"))
 
 
-def _with_argument(function: Function, native: Native, nearest: int) -> dict[str, Any]:
+def _with_argument(function: Function, native: Native, nearest: int, has_duration: bool) -> dict[str, Any]:
     """Keys of a function's data with one argument more, which costs and takes as much as the one at `nearest`."""
 
     def extended(amounts: Floats) -> list[float]:
@@ -376,7 +377,7 @@ def _with_argument(function: Function, native: Native, nearest: int) -> dict[str
         "arguments": [*function.natives, native],
         "cost": {"base": extended(function.base), "surcharge": extended(function.surcharge)},
     }
-    if function.duration_base.any() or function.duration_surcharge.any():
+    if has_duration:
         changes["duration"] = {
             "base": extended(function.duration_base),
             "surcharge": extended(function.duration_surcharge),

@@ -1,6 +1,6 @@
 """The command line. Importing it is cheap: each command's module is imported when the command is used.
 
-May import: everything.
+May import: everything but audit.
 """
 
 from __future__ import annotations
