@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import worlds
 from counterplan import BlackBox, ExactPlanner, Problem, SettingError
 from counterplan.audit import relaxation_reach
+from counterplan.audit.relaxation_kinds import KINDS, propose
 from counterplan.audit.relaxation_preconditions import without_one
 from counterplan.audit.relaxation_report import RelaxationReport, Wilson
-from counterplan.audit.relaxation_search import find_relaxations
-from counterplan.audit.relaxations import KINDS, Relaxation, propose, relaxations_of
+from counterplan.audit.relaxations import Relaxation, find_relaxations, relaxations_of
 from counterplan.problem.conditions import parse
 from counterplan.search.orders import rollout
 from planners.brute_force import brute_force
@@ -79,13 +79,18 @@ def test_one_action_more() -> None:
 
 
 def test_one_precondition_less() -> None:
-    problem = loan({"EARN": EARN, "WORK": WORK})
+    join = {"set": "job", "arguments": ["clerk"], "when": "argument != 'clerk' or sex == 'm'", "cost": 1}
+    problem = loan({"EARN": EARN, "WORK": WORK, "JOIN": join})
     (one,) = named(problem, "precondition").values()
     assert one.description == "drop the precondition `age >= 18` of EARN"
     assert one.problem.to_dict()["functions"]["EARN"]["when"] == "income + argument <= 5000"
     assert one.function == "EARN"
     skipped = {one.name for one in propose(problem)[1] if one.kind == "precondition"}
-    assert skipped == {"EARN without income + argument <= 5000", "WORK without argument > job"}
+    assert skipped == {
+        "EARN without income + argument <= 5000",
+        "WORK without argument > job",
+        "JOIN without argument != 'clerk' or sex == 'm'",
+    }
 
 
 @pytest.mark.parametrize(
@@ -178,6 +183,10 @@ def test_one_function_more() -> None:
     new = {one.name: one for one in relaxations_of(problem, people)}
     assert new["CHANGE_INCOME"].problem.transitions.functions[-1].natives == tuple(range(100, 1000, 100))
     assert new["CHANGE_CITY"].problem.transitions.functions[-1].natives == ("Bonn",)
+    mostly = problem.read(pd.DataFrame([ANN | {"income": max(0, 10 * i - 800)} for i in range(101)]))
+    (income,) = (one for one in relaxations_of(problem, mostly) if one.name == "CHANGE_INCOME")
+    values = income.problem.transitions.functions[-1].natives
+    assert values == (0, 30, 50, 80, 100, 110, 130, 160, 180), "quantiles of the others, too, where most have one value"
     reasons = {one.name: one.reason for one in propose(problem)[1] if one.kind == "function"}
     assert reasons["CHANGE_AGE"] == "age: its name says that it is a protected attribute"
     assert reasons["CHANGE_SEX"] == "sex: it is protected"
@@ -332,6 +341,7 @@ def test_who_is_helped_by_what() -> None:
     first, second, *_, last = report.to_text().splitlines()
     assert first == "4 people without recourse. What would help:"
     assert second == "  2 (50%): let EARN go one step further: 200 → 300"
+    assert "2 relaxations help nobody." in report.to_text()
     assert last == "None of them helps 1 of 4 people."
     assert [plan.actions for plan in report.plans("EARN=300")] == [["EARN=300", "EARN=300"], ["EARN=200", "EARN=300"]]
     assert json.loads(json.dumps(report.to_dict()))["best"][0]["in_all"] == 2

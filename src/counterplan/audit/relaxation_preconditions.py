@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from counterplan.problem.conditions import Node, literal_text
@@ -55,14 +55,16 @@ def conjuncts(condition: Node) -> list[Node]:
     return [part for operand in condition.args for part in conjuncts(operand)]
 
 
-def limits_the_value(part: Node, target: str) -> bool:
+def limits_the_value(part: Node, target: str, protected: Collection[str] = ()) -> bool:
     """Whether a part of a precondition only says which values the changed feature may take.
 
-    Such parts compare `argument` with the feature `target` itself, as `argument != job`, `argument > job` or `hours +
+    Such parts mention `argument` and the feature `target` itself, as `argument != job`, `argument > job` or `hours +
     argument <= 80` do: they exclude actions without effect, fix the direction of the change, or keep the feature within
-    bounds.
+    bounds. Or they mention `argument` and `protected` features, as `argument != 'husband' or sex == 'male'` does: they
+    exclude combinations that do not exist.
     """
-    return part.uses("argument") and part.names() == {target}
+    names = part.names()
+    return part.uses("argument") and bool(names) and names <= {target, *protected}
 
 
 def direction(condition: Node, target: str) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from counterplan.audit.relaxation_kinds import Relaxation, SkippedRelaxation
 from counterplan.audit.relaxation_reach import HELPED, NOT_HELPED, UNKNOWN
-from counterplan.audit.relaxations import Relaxation, SkippedRelaxation
 from counterplan.errors import SettingError
 from counterplan.plans import PlanColumns, Plans, Status
 from counterplan.problem import People
@@ -209,8 +209,10 @@ class RelaxationReport:
         lines += [self._line(row) for row in helpful.head(most).itertuples()]
         if len(helpful) > most:
             lines.append(f"  … and {len(helpful) - most} more")
-        useless = len(self.table) - len(helpful)
-        lines.append(f"{_counted(useless, 'relaxation helps', 'relaxations help')} nobody for certain.")
+        nobody = self.table[(self.table["helped"] == 0) & (self.table["unknown"] == 0)]
+        lines.append(f"{_counted(len(nobody), 'relaxation helps', 'relaxations help')} nobody.")
+        if open_ := len(self.table) - len(helpful) - len(nobody):
+            lines.append(f"{_counted(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
         undecided = f"; undecided: {len(self.undecided):,}" if len(self.undecided) else ""
         lines.append(f"None of them helps {len(self.helped_by_none):,} of {count:,} people{undecided}.")
         return "\n".join(lines)
