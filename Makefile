@@ -70,6 +70,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/transitions.py
 	$(BIN)/python bench/exact.py
+	$(BIN)/python bench/relaxations.py
 	$(BIN)/python bench/search_speed.py
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/guided.py

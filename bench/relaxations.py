@@ -62,7 +62,10 @@ def measure(name: str, seed: int, count: int, check: bool) -> None:
     print(report.to_text(most=12))
     print(report.best.to_string(index=False))
     if check:
-        print(f"{compare(box, report):,} of {report.outcomes.size:,} outcomes differ from exact search")
+        started = time.process_time()
+        wrong = compare(box, report)
+        spent = 1000 * (time.process_time() - started) / pairs
+        print(f"{wrong:,} of {pairs:,} outcomes differ from exact search, which takes {spent:.2f} ms each")
 
 
 def compare(box: BlackBox, report: RelaxationReport) -> int:

@@ -406,6 +406,18 @@ def test_a_budget_is_kept_and_nothing_is_claimed_beyond_it(seed: int, budget: in
     assert part.table["unknown"].sum() == known.eq("unknown").to_numpy().sum()
 
 
+def test_people_are_not_called_stuck_without_a_proof() -> None:
+    problem, box = loan({"EARN": EARN, "WORK": WORK}), accepts(income=600)
+    nothing = find_relaxations(problem, box, TABLE, budget=0)
+    assert (nothing.stuck, nothing.unproved, nothing.queries) == (0, 6, 0)
+    assert nothing.to_text().endswith("Neither a plan nor a proof: 6 refused people.")
+    little = find_relaxations(problem, box, TABLE, budget=10)
+    assert little.stuck + little.unproved >= 4
+    assert little.unproved > 0
+    unasked = find_relaxations(problem, accepts(income=600), TABLE.iloc[[0]], stuck=[True], budget=0)
+    assert unasked.to_text() == "1 person without recourse, none of them examined: the budget was spent before."
+
+
 def test_a_state_limit_leaves_outcomes_unknown() -> None:
     functions = {"EARN": EARN | {"when": "true"}, "WORK": WORK}
     features = {"region": {"kind": "category", "values": ["north", "east", "south", "west"]}}
@@ -433,7 +445,7 @@ def test_nobody_is_stuck(table: pd.DataFrame, least: int) -> None:
     assert (report.table["people"] == 0).all()
     assert report.best.empty
     assert report.helped_by_none.empty
-    assert report.to_text() == "Nobody is without recourse."
+    assert report.to_text() == "Nobody is proved to have no recourse."
     assert json.loads(json.dumps(report.to_dict()))["relaxations"][0]["share"] is None
 
 

@@ -75,6 +75,9 @@ class RelaxationReport:
         What was not relaxed, and why.
     queries : int
         Rows sent to the black box.
+    unproved : int
+        The number of refused people for whom exact search ended without a plan and without a proof that there is none.
+        They are not examined.
     """
 
     relaxations: list[Relaxation]
@@ -84,6 +87,7 @@ class RelaxationReport:
     stuck: int
     skipped: list[SkippedRelaxation] = field(repr=False, default_factory=list)
     queries: int = 0
+    unproved: int = 0
 
     @property
     def is_sample(self) -> bool:
@@ -201,8 +205,12 @@ class RelaxationReport:
         str
         """
         count = len(self.people)
+        unproved = "" if not self.unproved else f"\nNeither a plan nor a proof: {self.unproved:,} refused people."
+        if not self.stuck:
+            return f"Nobody is proved to have no recourse.{unproved}"
         if not count:
-            return "Nobody is without recourse." if not self.stuck else "Nobody was examined: the budget was too small."
+            people = _counted(self.stuck, "person", "people")
+            return f"{people} without recourse, none of them examined: the budget was spent before.{unproved}"
         sample = f" (a sample of {self.stuck:,})" if self.is_sample else ""
         lines = [f"{_counted(count, 'person', 'people')} without recourse{sample}. What would help:"]
         helpful = self.table[self.table["helped"] > 0]
@@ -215,7 +223,7 @@ class RelaxationReport:
             lines.append(f"{_counted(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
         undecided = f"; undecided: {len(self.undecided):,}" if len(self.undecided) else ""
         lines.append(f"None of them helps {len(self.helped_by_none):,} of {count:,} people{undecided}.")
-        return "\n".join(lines)
+        return "\n".join(lines) + unproved
 
     def _line(self, row: Any) -> str:
         interval = f", {row.low:.0%} to {row.high:.0%}" if row.low < row.high else ""
@@ -228,6 +236,7 @@ class RelaxationReport:
         return {
             "stuck": self.stuck,
             "examined": len(self.people),
+            "unproved": self.unproved,
             "queries": self.queries,
             "relaxations": [{key: None if pd.isna(value) else value for key, value in row.items()} for row in rows],
             "best": self.best.to_dict("records"),

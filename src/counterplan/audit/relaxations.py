@@ -105,7 +105,8 @@ def find_relaxations(
     relaxations = _chosen(problem, relaxations, kinds, exclude)
     before = box.queries
     with _within(box, budget):
-        rows = np.flatnonzero(_stuck(problem, box, read, stuck, state_limit))
+        is_stuck, unproved = _stuck(problem, box, read, stuck, state_limit)
+        rows = np.flatnonzero(is_stuck)
         order = np.random.default_rng(seed).permutation(rows)[: len(rows) if sample is None else sample]
         search = _Batches(problem, box, read, relaxations, state_limit)
         with reporting(progress, "Relaxing", len(order), display=lambda bar: bar.advance) as done:
@@ -118,6 +119,7 @@ def find_relaxations(
         len(rows),
         [one for one in skipped if one.kind in kinds],
         box.queries - before,
+        unproved,
     )
 
 
@@ -163,15 +165,18 @@ class _Batches:
         return most
 
 
-def _stuck(problem: Problem, box: BlackBox, people: People, stuck: npt.ArrayLike | None, state_limit: int) -> Bools:
-    """Which people [B] are proved to have no recourse."""
+def _stuck(
+    problem: Problem, box: BlackBox, people: People, stuck: npt.ArrayLike | None, state_limit: int
+) -> tuple[Bools, int]:
+    """Which people [B] are proved to have no recourse, and for how many neither a plan nor a proof was found."""
     if stuck is None:
-        return np.asarray(ExactPlanner(problem, box, state_limit=state_limit).plan(people).statuses == "infeasible")
+        statuses = ExactPlanner(problem, box, state_limit=state_limit).plan(people).statuses
+        return np.asarray(statuses == "infeasible"), int((statuses == "not_found").sum())
     given = np.asarray(stuck)
     if given.dtype != bool or given.shape != (len(people),):
         shape = f"{given.dtype} of shape {given.shape}"
         raise SettingError(f"'stuck' must be a bool array of shape ({len(people)},), one for each person; not {shape}")
-    return given
+    return given, 0
 
 
 def _chosen(
