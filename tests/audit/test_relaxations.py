@@ -467,7 +467,7 @@ def test_kinds_and_names_are_chosen() -> None:
     problem, box = loan({"EARN": EARN, "WORK": WORK}), accepts(income=600)
     report = find_relaxations(problem, box, TABLE, kinds=["argument", "actions"], exclude=["WORK"])
     assert [one.name for one in report.relaxations] == ["EARN=300", "max_actions=3"]
-    report = find_relaxations(problem, box, TABLE, exclude=["EARN=300", "max_actions=3"])
+    report = find_relaxations(problem, box, TABLE, exclude=["EARN=300", "max_actions=3", "CHANGE_AGE"])
     assert not {"EARN=300", "max_actions=3"} & {*report.by_person}
 
 
@@ -479,12 +479,23 @@ def test_kinds_and_names_are_chosen() -> None:
         ({"sample": 0}, "'sample' must be an integer, 1 or more; not 0"),
         ({"budget": -1}, "'budget' must be an integer, 0 or more"),
         ({"state_limit": None}, "'state_limit' must be an integer, 1 or more"),
+        ({"seed": -1}, "'seed' must be an integer, 0 or more; not -1"),
         ({"stuck": [True]}, "'stuck' must be a bool array of shape"),
     ],
 )
 def test_settings_are_checked(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=re.escape(message)):
         find_relaxations(loan({"EARN": EARN}), accepts(income=600), TABLE, **parameters)
+
+
+def test_extra_columns_and_dtypes_reach_the_model() -> None:
+    def decide(frame: pd.DataFrame) -> np.ndarray:
+        assert isinstance(frame["city"].dtype, pd.CategoricalDtype)
+        return np.where(frame["income"] >= frame["needed"], "yes", "no")
+
+    table = TABLE.assign(needed=[600, 5000, 5000, 0, 600, 5000]).astype({"city": "category"})
+    report = find_relaxations(loan({"EARN": EARN, "WORK": WORK}), decide, table, kinds=["actions"])
+    assert report.by_person["max_actions=3"].to_dict() == {"short": True, "young": False, "near": False, "far": False}
 
 
 def test_progress_counts_people() -> None:

@@ -97,12 +97,14 @@ def find_relaxations(
     --------
     relaxations_of : The relaxations of a problem.
     """
-    _check(sample, budget, state_limit)
+    _check(sample=sample, budget=budget, state_limit=state_limit, seed=seed)
     box = box if isinstance(box, BlackBox) else BlackBox(box)
     read = problem.read(people)
     values = None if reference is None and len(read) < FEWEST_PEOPLE else read
     relaxations, skipped = propose(problem, values if reference is None else problem.read(reference))
-    relaxations = _chosen(problem, relaxations, kinds, exclude)
+    functions = {function.name for function in problem.transitions.functions}
+    known = functions | {one.name for one in relaxations} | {one.name for one in skipped}
+    relaxations = _chosen(relaxations, kinds, exclude, known)
     before = box.queries
     with _within(box, budget):
         is_stuck, unproved = _stuck(problem, box, read, stuck, state_limit)
@@ -180,21 +182,22 @@ def _stuck(
 
 
 def _chosen(
-    problem: Problem, relaxations: Sequence[Relaxation], kinds: Collection[str], exclude: Collection[str]
+    relaxations: Sequence[Relaxation], kinds: Collection[str], exclude: Collection[str], names: set[str]
 ) -> list[Relaxation]:
-    """The relaxations of these kinds that are not excluded by their name or function."""
+    """The relaxations of these kinds that are not excluded by their name or function; `names` may be excluded."""
     if isinstance(kinds, str) or not {*kinds} <= {*KINDS}:
         raise SettingError(f"'kinds' must be some of {', '.join(KINDS)}; not {kinds!r}")
-    names = {one.name for one in relaxations} | {function.name for function in problem.transitions.functions}
     if isinstance(exclude, str) or not {*exclude} <= names:
         unknown = exclude if isinstance(exclude, str) else ", ".join(sorted({*exclude} - names))
         raise SettingError(f"'exclude' must be a list of names of relaxations or functions; not {unknown}")
     return [one for one in relaxations if one.kind in kinds and one.name not in exclude and one.function not in exclude]
 
 
-def _check(sample: int | None, budget: int | None, state_limit: int) -> None:
-    for name, number, least in (("sample", sample, 1), ("budget", budget, 0), ("state_limit", state_limit, 1)):
-        if not is_whole(number, least) and (number is not None or name == "state_limit"):
+def _check(**numbers: int | None) -> None:
+    """Validate parameters: two may be None, and two may be 0."""
+    for name, number in numbers.items():
+        least = 0 if name in ("budget", "seed") else 1
+        if not is_whole(number, least) and (number is not None or name in ("state_limit", "seed")):
             raise SettingError(f"'{name}' must be an integer, {least} or more; not {number!r}")
 
 
