@@ -71,6 +71,7 @@ bench: $(READY)
 	$(BIN)/python bench/transitions.py
 	$(BIN)/python bench/exact.py
 	$(BIN)/python bench/audit.py
+	$(BIN)/python bench/relaxations.py
 	$(BIN)/python bench/search_speed.py
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/guided.py

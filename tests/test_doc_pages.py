@@ -34,6 +34,7 @@ PAGES = (
     "plans-that-last.md",
     "personal-plans.md",
     "audit.md",
+    "relaxations.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 

@@ -15,7 +15,8 @@ from counterplan.audit.carriers import WITHOUT_COLUMNS, plan_without
 from counterplan.audit.comparison import plans_hold
 from counterplan.audit.folder import AuditFolder, AuditPart, Manifest, people_fingerprint
 from counterplan.audit.groups import read_groups
-from counterplan.audit.outcomes import COLUMNS, decisions, favourable_frame, planned_frame
+from counterplan.audit.outcomes import COLUMNS, AuditOutcome, decisions, favourable_frame, planned_frame
+from counterplan.audit.relaxation_section import audit_relaxations, relaxation_section
 from counterplan.audit.result import AuditResult
 from counterplan.audit.settings import AuditSettings
 from counterplan.blackbox import BlackBox
@@ -163,9 +164,30 @@ class Audit:
                     parts.append(part)
             about = self._about(read) | {"planners": _planner_counts(parts)}
             result = AuditResult(self.problem, read, self._collect(parts, read), groupings, self.settings, about)
+            self._relax(result, store)
             if store is not None:
                 result.save(store.path)
         return result
+
+    def _relax(self, result: AuditResult, store: AuditFolder | None) -> None:
+        """Add what single relaxations of the problem would do for people without recourse."""
+        stuck = np.asarray(result.outcomes["outcome"] == AuditOutcome.NO_RECOURSE, bool)
+        settings = self.settings
+        if not settings.relaxations or not stuck.any():
+            return
+        facts = {"sample": settings.relaxations, "seed": settings.seed, "budget": settings.budget}
+        data = None if store is None else store.read_relaxations(facts)
+        if data is None:
+            data = audit_relaxations(self.problem, self.box, result.people, stuck, settings)
+            if store is not None:
+                store.write_relaxations(facts, data)
+        try:
+            section = relaxation_section(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a file that was altered
+            assert store is not None
+            raise store.damaged_relaxations(error) from None
+        result.relaxations = data
+        result.add_section(section)
 
     def manifest(self, people: People) -> Manifest:
         """What the audit of `people` depends on."""

@@ -26,7 +26,8 @@ VERSION = 1
 MANIFEST = "manifest.json"
 PARTS = "parts"
 FILES = ("report.html", "audit.json", "outcomes.csv", "groups.csv", "differences.csv", "functions.csv")
-OPTIONAL_FILES = ("comparison.csv", "transitions.csv")
+OPTIONAL_FILES = ("comparison.csv", "transitions.csv", "relaxations.csv")
+RELAXATIONS = "relaxations.json"
 MAX_PART = 50_000_000
 """Most bytes of a part."""
 MAX_TEXT = 100_000
@@ -214,6 +215,31 @@ class AuditFolder:
             return AuditPart(outcomes, other, without, str(content["planner"]))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise StorageError(f"{path}: damaged ({error!r}); remove the file, and run with --resume again") from None
+
+    def write_relaxations(self, facts: dict[str, Any], data: dict[str, Any]) -> None:
+        """Write what relaxations were found to do, with the settings that it depends on."""
+        write_inside(self.parts, RELAXATIONS, json.dumps({"facts": facts, "data": data}, allow_nan=False))
+
+    def read_relaxations(self, facts: dict[str, Any]) -> dict[str, Any] | None:
+        """What `write_relaxations` wrote; None if there is nothing, or it is of other settings.
+
+        Raises
+        ------
+        StorageError
+            If it is damaged.
+        """
+        try:
+            content = parse_json(read_inside(self.parts, RELAXATIONS, MAX_PART), str(self.parts / RELAXATIONS))
+        except MissingFileError:
+            return None
+        if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
+            raise self.damaged_relaxations("no data")
+        return content["data"] if content.get("facts") == facts else None
+
+    def damaged_relaxations(self, reason: object) -> StorageError:
+        """The error of a file of relaxations that cannot be used."""
+        path = self.parts / RELAXATIONS
+        return StorageError(f"{path}: damaged ({reason!r}); remove the file, and run with --resume again")
 
 
 def _name(number: int) -> str:

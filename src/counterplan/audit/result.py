@@ -46,6 +46,8 @@ class AuditResult:
     settings : AuditSettings
     about : dict
         Names and fingerprints of problem, models and people, date, and planners.
+    relaxations : dict, optional
+        What single relaxations of the problem would do for people without recourse, as `RelaxationReport.to_dict`.
     extra : list of Section
         Further sections of the report, which `add_section` adds.
     """
@@ -57,6 +59,7 @@ class AuditResult:
     settings: AuditSettings
     about: dict[str, Any]
     extra: list[Section] = field(default_factory=list)
+    relaxations: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.outcomes)

@@ -36,12 +36,15 @@ class AuditSettings:
     indispensable : bool, default=False
         Whether to plan again without each function that a plan uses, to see for whom it is indispensable. This takes
         about twice as long.
+    relaxations : int, default=200
+        Most people without recourse for whom single relaxations of the problem are tried: a random sample if there are
+        more. 0 for none.
     min_group : int, default=10
         Fewest people that a share, a quantile or a difference is computed for.
     level : float, default=0.95
         Confidence level of intervals.
     seed : int, default=0
-        Seed of bootstrap intervals.
+        Seed of bootstrap intervals and of the sample for relaxations.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class AuditSettings:
     survival: SurvivalLike | None = None
     survival_at_least: float | None = None
     indispensable: bool = False
+    relaxations: int = 200
     min_group: int = 10
     level: float = 0.95
     seed: int = 0
@@ -74,6 +78,8 @@ class AuditSettings:
             )
         if not is_whole(self.min_group, 1):
             raise SettingError(f"'min_group' must be an integer, 1 or more, not {self.min_group!r}")
+        if not is_whole(self.relaxations):
+            raise SettingError(f"'relaxations' must be an integer, zero or more, not {self.relaxations!r}")
         if not is_whole(self.seed):
             raise SettingError(f"'seed' must be an integer, zero or more, not {self.seed!r}")
         if not _is_number(self.level) or not 0.5 <= self.level < 1:

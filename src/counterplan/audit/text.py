@@ -22,6 +22,8 @@ def audit_text(result: AuditResult) -> str:
     against = f" against {about['against_name']}" if about.get("against_name") else ""
     lines = [f"Audit of {about['model_name']}{against} on {about['name']}: {len(result):,} people."]
     lines += [*findings(result)] or ["The model refuses none of these people."]
+    if result.relaxations is not None:
+        lines += ["", *map(str, result.relaxations["text"])]
     if result.summary["refused"]:
         lines += ["", *group_lines(result.groups, result.settings.min_group)]
         level = f"{100 * result.settings.level:g}"

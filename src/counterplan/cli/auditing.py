@@ -57,6 +57,10 @@ def audit(
         bool,
         typer.Option("--indispensable", help="Also plan without each function in use: for whom is it indispensable?"),
     ] = False,
+    relaxations: Annotated[
+        int,
+        typer.Option(min=0, help="Most people without recourse for whom relaxations of the problem are tried."),
+    ] = 200,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Most queries about a refused person; who needs more is unknown.")
     ] = None,
@@ -84,6 +88,7 @@ def audit(
         survival=read_survival_option(survival),
         survival_at_least=survival_at_least,
         indispensable=indispensable,
+        relaxations=relaxations,
         min_group=min_group,
         level=level,
         seed=seed,

@@ -131,7 +131,7 @@ def known_answers(oracle: Oracle, states: Floats, rows: Ints) -> tuple[Bools, Bo
         return stop.answers, stop.known
 
 
-class RecordingOracle:
+class OracleRecord:
     """An oracle that records its answers about each person.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
 from counterplan.personal.alternative_search import NoChances, QueryLimits
-from counterplan.planners.alternatives import MAX_STATES, RecordingOracle, known_answers, search_alternatives
+from counterplan.planners.alternatives import MAX_STATES, OracleRecord, known_answers, search_alternatives
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask, is_whole
 from counterplan.planners.front_search import FrontSearch
 from counterplan.planners.objective_search import ObjectiveSearch, Oracle
@@ -105,7 +105,7 @@ class ExactPlanner(Planner):
                 continue
             frontier = open_frontier(self.problem, starts, allowed, weights, task.deadline)
             progress = no_progress if has_stages else task.progress
-            recording = RecordingOracle(oracle)
+            recording = OracleRecord(oracle)
             recording.record(starts, rows, np.zeros(len(rows), bool))
             first_oracle = oracle if task.alternatives is None else recording
             UniformCostSearch(frontier, first_oracle, rows, max_queries, columns, progress).run()

@@ -254,7 +254,7 @@ class _Draft:
 
     @property
     def protected(self) -> bool:
-        return _mentions(_PROTECTED, self.name)
+        return looks_protected(self.name)
 
     def lines(self) -> list[str]:
         lines = [f"  {_scalar(self.name)}:"]
@@ -333,7 +333,7 @@ def _few_and_frequent(numbers: Floats) -> bool:
 
 def _holds_codes(name: str) -> bool:
     """Whether the whole numbers in a column of this name are likely codes rather than amounts."""
-    return (_mentions(_CODED, name) or _mentions(_PROTECTED, name)) and not _mentions(_COUNTED, name)
+    return (_mentions(_CODED, name) or looks_protected(name)) and not _mentions(_COUNTED, name)
 
 
 def _missing_codes(numbers: Floats) -> list[tuple[float, int]]:
@@ -377,7 +377,7 @@ def _examples(drafts: Sequence[_Draft]) -> list[str]:
     lines = ["# What people can do. Take away the # before an example and change it, or write your own.", "functions:"]
     if category is not None:
         lines += _commented(
-            f"CHANGE_{_constant_case(category.name)}:",
+            f"CHANGE_{constant_case(category.name)}:",
             f"set: {_scalar(category.name)}",
             "arguments: all",
             f"when: {_scalar(f'argument != {_in_condition(category.name)}')}",
@@ -389,7 +389,7 @@ def _examples(drafts: Sequence[_Draft]) -> list[str]:
         step = float(f"{(high - low) / 10:.0e}") or high - low
         step = max(step, 1.0) if number.integer else step
         lines += _commented(
-            f"RAISE_{_constant_case(number.name)}:",
+            f"RAISE_{constant_case(number.name)}:",
             f"add: {_scalar(number.name)}",
             f"arguments: [{', '.join(_number(float(f'{times * step:.2g}')) for times in (1, 2, 5))}]",
             f"when: {_scalar(f'{_in_condition(number.name)} + argument <= {_number(high)}')}",
@@ -410,6 +410,11 @@ def _examples(drafts: Sequence[_Draft]) -> list[str]:
 
 def _commented(first: str, *more: str) -> list[str]:
     return [f"  # {first}", *(f"  #   {line}" for line in more)]
+
+
+def looks_protected(name: str) -> bool:
+    """Whether a word in the name of a column says that it is a protected attribute, such as sex, age or race."""
+    return _mentions(_PROTECTED, name)
 
 
 def _mentions(pattern: re.Pattern[str], text: str) -> bool:
@@ -458,7 +463,8 @@ def _in_condition(name: str) -> str:
     return str(Node("name", (name,)))
 
 
-def _constant_case(name: str) -> str:
+def constant_case(name: str) -> str:
+    """The name of a feature as part of a function's name: `hours per week` as `HOURS_PER_WEEK`."""
     return re.sub(r"\W+", "_", name).strip("_").upper()[:40] or "IT"
 
 

@@ -1,0 +1,100 @@
+"""Relaxations in an audit: whom they help, as plain data that is saved, and as a section of the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from counterplan.audit.relaxations import find_relaxations
+from counterplan.audit.section import Section, paragraph, table_html
+from counterplan.audit.settings import AuditSettings
+from counterplan.blackbox import BlackBox
+from counterplan.planners import AutoSettings
+from counterplan.problem import People, Problem
+from counterplan.problem.transitions import Bools
+
+KEY = "relaxations"
+_MOST_LINES = 5
+_HEADS = {
+    "description": "relaxation",
+    "helped": "people helped",
+    "share": "share",
+    "low": "at least",
+    "high": "at most",
+    "unknown": "unknown",
+}
+
+
+def audit_relaxations(
+    problem: Problem, box: BlackBox, people: People, stuck: Bools, settings: AuditSettings
+) -> dict[str, Any]:
+    """Try single relaxations of a problem for people without recourse.
+
+    Parameters
+    ----------
+    problem : Problem
+    box : BlackBox
+    people : People
+        B people, whose values new functions set.
+    stuck : bool array of shape [B]
+        Who is proved to have no recourse.
+    settings : AuditSettings
+
+    Returns
+    -------
+    dict
+        Plain data, of which `relaxation_section` makes a section.
+    """
+    budget = None
+    examined = min(int(stuck.sum()), settings.relaxations)
+    if settings.budget is not None:
+        budget = settings.budget * examined
+    if box.marginal_seconds:
+        affordable = int(AutoSettings().affordable_seconds / box.marginal_seconds)
+        budget = affordable if budget is None else min(budget, affordable)
+    report = find_relaxations(
+        problem, box, people, stuck=stuck, sample=settings.relaxations, budget=budget, seed=settings.seed
+    )
+    return report.to_dict() | {"text": report.to_text(_MOST_LINES).splitlines()}
+
+
+def relaxation_section(data: dict[str, Any]) -> Section:
+    """A section of the report.
+
+    Parameters
+    ----------
+    data : dict
+        From `audit_relaxations`.
+
+    Returns
+    -------
+    Section
+    """
+    table, best = pd.DataFrame(data["relaxations"]), pd.DataFrame(data["best"])
+    sample = f", a random sample of {data['stuck']:,}" if data["examined"] < data["stuck"] else ""
+    words = (
+        f"{data['examined']:,} people who are proved to have no recourse{sample}. Each relaxation changes the problem in "
+        "one place: one precondition less, one argument further, one action more, or one function more. A person is "
+        "helped if the model confirms a plan in the relaxed problem. Whether a relaxation makes sense is for those who "
+        "know the problem to judge."
+    )
+    parts = [paragraph(words)]
+    if len(table):
+        shown = table[(table["helped"] > 0) | (table["unknown"] > 0)]
+        nobody = len(table) - len(shown)
+        parts.append(table_html(shown[[*_HEADS]], "Whom each relaxation helps", [*_HEADS.values()], _cell))
+        parts.append(paragraph(f"{nobody:,} relaxations help nobody." if nobody else ""))
+    if len(best):
+        heads = ["relaxation", "helps further", "in all", "share"]
+        chosen = best[["description", "helped", "in_all", "share"]]
+        parts.append(table_html(chosen, "Relaxations one after the other, each for the most people left", heads, _cell))
+    parts.append(paragraph(f"None of them helps {data['helped_by_none']:,} people; undecided: {data['undecided']:,}."))
+    return Section(KEY, "Why people have no recourse", parts, (table,) if len(table) else ())
+
+
+def _cell(name: str, value: Any) -> str:
+    """Shares and their bounds as percentages."""
+    if name in ("share", "low", "high"):
+        return "–" if value is None or value != value else f"{100 * value:.1f} %"
+    return f"{value:,}" if isinstance(value, int) else str(value)
