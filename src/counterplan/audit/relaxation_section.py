@@ -74,8 +74,8 @@ def relaxation_section(data: dict[str, Any]) -> Section:
     table, best = pd.DataFrame(data["relaxations"]), pd.DataFrame(data["best"])
     sample = f", a random sample of {data['stuck']:,}" if data["examined"] < data["stuck"] else ""
     words = (
-        f"{data['examined']:,} people who are proved to have no recourse{sample}. Each relaxation changes the problem in "
-        "one place: one precondition less, one argument further, one action more, or one function more. A person is "
+        f"{data['examined']:,} people who are proved to have no recourse{sample}. Each relaxation changes the problem "
+        "in one place: one precondition less, one argument further, one action more, or one function more. A person is "
         "helped if the model confirms a plan in the relaxed problem. Whether a relaxation makes sense is for those who "
         "know the problem to judge."
     )
