@@ -154,7 +154,9 @@ def checked(text, path):
         path.write_text(version, encoding="utf-8", newline="")
         problem, findings = check(path)
         assert [finding.text("") for finding in findings if finding.severity == "error"] == []
-    assert problem.transitions.functions or all(len(feature.values) == 1 for feature in problem.features)
+    free = [feature for feature in problem.features if not feature.protected]
+    assert problem.transitions.functions or all(len(feature.values) == 1 for feature in free)
+    assert not any(problem.features[function.target].protected for function in problem.transitions.functions)
     path.write_text(text, encoding="utf-8", newline="")
     return Problem.load(path)
 
