@@ -124,7 +124,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "transitions",
             "values",
         },
-        "histories": {"frames", "parts", "problem", "tables", "transitions", "values"},
+        "histories": {"frames", "problem", "tables", "transitions", "values"},
         "draft": {
             "column_words",
             "draft_features",

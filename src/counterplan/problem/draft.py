@@ -283,7 +283,12 @@ class _Drafted:
             lines += ["", "# Columns left out:", *(f"#   {line}" for line in shown)]
         if self.proposal is None:
             return "\n".join([*lines, "", *_examples(self.features), ""])
-        return "\n".join([*lines, "", *self.proposal.lines(self._learned(self.proposal)), ""])
+        notes = []
+        if self.costs is not None:
+            notes = [f"Costs are learned from the histories of {self.costs.people:,} people, with intervals."]
+            if self.costs.unmatched:
+                notes.append(f"Changes that no action explains, which were left out: {self.costs.unmatched:,}.")
+        return "\n".join([*lines, "", *self.proposal.lines(self._learned(self.proposal), notes), ""])
 
     def _learned(self, proposal: Proposal) -> list[list[tuple[float, str]] | None] | None:
         """The learned costs of each function with remarks, one for each argument; None where nothing was learned."""

@@ -1,9 +1,10 @@
 """Learn the costs of actions from histories: values of the same people before and after some time.
 
 Rarely made changes are costly. For each feature, a person chooses between the legal actions that change it and none of
-them, by a conditional logit model: the odds of an action against no change are exp(−cost). The cost in a file is
-−log of the share of people who take the action rather than change nothing, which is never negative, in units such that
-the median is that of the costs it replaces.
+them, by a conditional logit model: the odds of an action against no change are exp(−cost). If nearly nobody changes
+several features, the choice is one between the actions of all features. The cost in a file is −log of the share of
+people who take the action rather than change nothing, which is never negative, in units such that the median is that of
+the costs it replaces.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ import pandas as pd
 
 from counterplan.errors import PeopleError
 from counterplan.problem.frames import read_people
-from counterplan.problem.parts import Feature
 from counterplan.problem.problem import Problem
 from counterplan.problem.tables import read_table
-from counterplan.problem.transitions import Bools, Floats, Ints
+from counterplan.problem.transitions import Bools, Floats, Ints, Transitions
 from counterplan.problem.values import did_you_mean, listed, text_of
 
 AFTER = "_after"
@@ -30,6 +30,8 @@ PRIOR = 0.5
 """Pseudo-observations of each action, and of no change instead of it: Jeffreys' prior of one action by itself."""
 DEVIATIONS = 1.959963984540054
 MOST_ITERATIONS = 100
+MOST_TWICE = 0.01
+"""If a smaller share of the people who change something change several features, they choose one change in all."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class LearnedCosts:
         Changes that no action explains, which were left out.
     people : int
         The people in the table.
+    unit : float
+        The cost of a share that is smaller by the factor e.
     """
 
     cost: Floats
@@ -55,6 +59,7 @@ class LearnedCosts:
     exposed: Ints
     unmatched: int
     people: int
+    unit: float = 1.0
 
     @property
     def learned(self) -> Bools:
@@ -63,7 +68,8 @@ class LearnedCosts:
 
     def scaled(self, factor: float) -> LearnedCosts:
         """The costs in another unit."""
-        return replace(self, cost=self.cost * factor, low=self.low * factor, high=self.high * factor)
+        cost, low, high = (costs * factor for costs in (self.cost, self.low, self.high))
+        return replace(self, cost=cost, low=low, high=high, unit=self.unit * factor)
 
 
 def read_histories(path: str | Path, problem: Problem) -> pd.DataFrame:
@@ -99,34 +105,35 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     count = len(transitions) - 1
     cost, error = np.full(count, np.nan), np.full(count, np.nan)
     taken, exposed = np.zeros(count, np.intp), np.zeros(count, np.intp)
-    unmatched = 0
     legal = transitions.legal(before)[:, :count]
-    for feature in np.flatnonzero(seen).tolist():
-        spans = [span for f, span in zip(transitions.functions, transitions.spans, strict=True) if f.target == feature]
-        actions = np.concatenate([np.arange(span.start, span.stop) for span in spans])
-        known = np.flatnonzero(~np.isnan(before[:, feature]) & ~np.isnan(after[:, feature]))
-        now, later, possible = before[known, feature], after[known, feature], legal[np.ix_(known, actions)]
-        results = np.stack(
-            [transitions.apply(before[known], np.full(len(known), action))[:, feature] for action in actions], axis=1
-        )
-        choice = _choices(problem.features[feature], now, later, results, possible)
-        used = (choice >= -1) & possible.any(axis=1)
-        unmatched += int((choice == _UNMATCHED).sum())
+    features = np.flatnonzero(seen).tolist()
+    actions_of = {feature: _actions(transitions, feature) for feature in features}
+    choices = {feature: _choices(problem, feature, (before, after), legal) for feature in features}
+    changes = np.sum([choice >= 0 for choice in choices.values()], axis=0)
+    single = bool((changes > 1).sum() <= MOST_TWICE * (changes > 0).sum())
+    for feature, choice in choices.items():
+        actions = actions_of[feature]
+        used = (choice >= _NONE) & legal[:, actions].any(axis=1)
+        if single:  # whoever changed another feature did not choose between this one and no change
+            used &= (changes == 0) | (choice >= 0)
         taken[actions] = np.bincount(choice[used & (choice >= 0)], minlength=len(actions))
-        exposed[actions] = possible[used].sum(axis=0)
-        cost[actions], error[actions] = fit_choices(possible[used], taken[actions])
+        exposed[actions] = legal[np.ix_(used, actions)].sum(axis=0)
+        cost[actions], error[actions] = fit_choices(legal[np.ix_(used, actions)], taken[actions])
+    unmatched = int(sum((choice == _UNMATCHED).sum() for choice in choices.values()))
     never = exposed == 0
     cost[never] = error[never] = np.nan
     if never.all():
         raise PeopleError("nobody in the histories could take any action of the problem")
     ends = (cost, cost - DEVIATIONS * error, cost + DEVIATIONS * error)
-    middle, low, high = (np.logaddexp(0.0, end) for end in ends)  # −log(e^−c / (1 + e^−c))
+    with np.errstate(invalid="ignore"):
+        middle, low, high = (np.logaddexp(0.0, end) for end in ends)  # −log(e^−c / (1 + e^−c))
     present = np.concatenate([function.base + function.surcharge for function in transitions.functions])
     factor = float(np.median(present[~never]) / np.median(middle[~never])) or 1.0
     return LearnedCosts(middle, low, high, taken, exposed, unmatched, len(before)).scaled(factor)
 
 
-_UNMATCHED = -2
+_NONE, _UNMATCHED, _UNKNOWN = -1, -2, -3
+"""No change, a change that no action explains, and a missing value."""
 
 
 def _states(problem: Problem, histories: pd.DataFrame) -> tuple[Floats, Floats, Bools]:
@@ -161,23 +168,35 @@ def _states(problem: Problem, histories: pd.DataFrame) -> tuple[Floats, Floats, 
     return states[0], states[1], seen
 
 
-def _choices(feature: Feature, now: Floats, later: Floats, results: Floats, legal: Bools) -> Ints:
-    """The action [n] of each person that explains the change from `now` to `later` [n]; -1 for no change.
+def _actions(transitions: Transitions, feature: int) -> Ints:
+    """The actions that set or add to a feature, whose consequences aside."""
+    targets = np.array([function.target for function in transitions.functions])
+    return np.flatnonzero(targets[transitions.function_of[:-1]] == feature)
 
-    `results` [n, K] is the feature after each action, `legal` [n, K]. A category has to become the value itself. A
-    number chooses the nearest result in its direction, or no change if that is nearer.
+
+def _choices(problem: Problem, feature: int, states: tuple[Floats, Floats], legal: Bools) -> Ints:
+    """For each person [B], which of the actions on `feature` explains the change between two `states` [B, F].
+
+    A category has to become the value itself. A number chooses the nearest result in its direction, or no change
+    if that is nearer. `legal` is [B, A]; people whose value is missing are not known.
     """
-    changed = now != later
-    if feature.is_number:
+    before, after = states
+    actions = _actions(problem.transitions, feature)
+    now, later, possible = before[:, feature], after[:, feature], legal[:, actions]
+    results = np.stack(
+        [problem.transitions.apply(before, np.full(len(before), action))[:, feature] for action in actions], axis=1
+    )
+    if problem.features[feature].is_number:
         same_way = np.sign(results - now[:, None]) == np.sign(later - now)[:, None]
-        distance = np.where(legal & same_way, np.abs(results - later[:, None]), np.inf)
+        distance = np.where(possible & same_way, np.abs(results - later[:, None]), np.inf)
         nearest = distance.argmin(axis=1)
         least = distance[np.arange(len(now)), nearest]
-        chosen = np.where(np.isinf(least), _UNMATCHED, np.where(least <= np.abs(later - now), nearest, -1))
+        chosen = np.where(np.isinf(least), _UNMATCHED, np.where(least <= np.abs(later - now), nearest, _NONE))
     else:
-        reaches = legal & (results == later[:, None])
+        reaches = possible & (results == later[:, None])
         chosen = np.where(reaches.any(axis=1), reaches.argmax(axis=1), _UNMATCHED)
-    return np.where(changed, chosen, -1).astype(np.intp)
+    chosen = np.where(now != later, chosen, _NONE)
+    return np.where(np.isnan(now) | np.isnan(later), _UNKNOWN, chosen).astype(np.intp)
 
 
 def fit_choices(legal: Bools, taken: Sequence[int] | Ints) -> tuple[Floats, Floats]:

@@ -84,15 +84,18 @@ class Proposal:
         """The length of plans: one step for each feature, up to `LONGEST_PLAN`."""
         return min(LONGEST_PLAN, len({function.feature.name for function in self.functions}))
 
-    def lines(self, learned: Sequence[Sequence[tuple[float, str]] | None] | None = None) -> list[str]:
-        """The functions and causes as lines of YAML."""
-        remarks = [None] * len(self.functions) if learned is None else learned
+    def lines(
+        self, learned: Sequence[Sequence[tuple[float, str]] | None] | None = None, remarks: Sequence[str] = ()
+    ) -> list[str]:
+        """The functions and causes as lines of YAML, with learned costs by function and general `remarks`."""
+        costs = [None] * len(self.functions) if learned is None else learned
         lines = ["# What people can do, as guessed from the table: functions, arguments, preconditions and costs."]
+        lines += [f"# {remark}" for remark in remarks]
         if self.excluded:
             lines += ["# No function is proposed for these features; add one where a person can act:"]
             lines += [f"#   {line}" for line in self.excluded]
         lines.append("functions:")
-        for function, own in zip(self.functions, remarks, strict=True):
+        for function, own in zip(self.functions, costs, strict=True):
             lines += [*function.lines(own), ""]
         lines += [
             "# What makes a change easier (below 1) or harder, and what follows from it. No scale is guessed: a table",
