@@ -41,6 +41,8 @@ from counterplan.problem.value_order import guess_order
 from counterplan.problem.values import did_you_mean, listed, text_of
 
 MOST_OUTCOMES = 20
+LARGEST_WHOLE = 1e15
+"""Longer whole numbers are texts in YAML."""
 LARGEST_DRAFT = 500_000
 """Bytes of all features; a draft must be short enough for review."""
 
@@ -130,6 +132,7 @@ def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.
             right = bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
             if column.nunique() <= 2:  # a category if whole, whose values are read as they are written
                 right = right and column.nunique() == len(texts) and all(map(_READS_BACK.fullmatch, texts))
+                right = right and bool(column.astype(float).abs().max() < LARGEST_WHOLE)
         if right:
             table[name] = column
     return table
