@@ -267,6 +267,16 @@ def test_examples_are_made_of_the_tables_own_columns(loans):
     assert "  # - from: income\n  #   to: job\n" in examples
 
 
+def test_no_example_changes_a_protected_feature(tmp_path):
+    text = draft(pd.DataFrame({"sex": ["f", "m"] * 9, "income": range(18), "y": [0, 1] * 9}), "y", "p")
+    checked(text, tmp_path / "p.yaml")
+    assert "CHANGE_SEX" not in text
+    assert "RAISE_INCOME" in text
+    alone = draft(pd.DataFrame({"sex": ["f", "m"], "y": [0, 1]}), "y", "p")
+    checked(alone, tmp_path / "p.yaml")
+    assert "set:" not in alone
+
+
 def test_nothing_but_functions_is_missing(loans, tmp_path):
     _, findings = check(tmp_path / "loans.yaml")
     assert [finding.message for finding in findings] == ["there are no functions yet, so there are no plans"]
@@ -466,6 +476,7 @@ def test_a_very_wide_table_still_gives_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "protected"),
     [
+        *((name, True) for name in ("marriage", "Marital-Status", "spouse", "relationship", "foreignWorker", "origin")),
         *((name, True) for name in ("Sex", "applicant_gender", "RACE", "personAge", "DAYS_BIRTH", "country of birth")),
         *(
             (name, True)
@@ -473,7 +484,16 @@ def test_a_very_wide_table_still_gives_a_file(tmp_path):
         ),
         *(
             (name, False)
-            for name in ("package", "mortgage", "percentage", "Essex", "income", "embrace", "national_insurance")
+            for name in (
+                "package",
+                "mortgage",
+                "percentage",
+                "Essex",
+                "income",
+                "embrace",
+                "national_insurance",
+                "original_amount",
+            )
         ),
     ],
 )

@@ -34,7 +34,7 @@ from counterplan.problem.frames import MAX_EXACT_INTEGER, read_people
 from counterplan.problem.histories import LearnedCosts, learn_costs, read_histories, remarks
 from counterplan.problem.parts import Feature
 from counterplan.problem.problem import Problem
-from counterplan.problem.proposal import Proposal, number_of_values, propose
+from counterplan.problem.proposal import Proposal, number_of_values, numbers_by_count, propose
 from counterplan.problem.tables import read_table
 from counterplan.problem.transitions import Floats
 from counterplan.problem.value_order import guess_order
@@ -237,30 +237,15 @@ class _Drafted:
             codes = [code for code, _ in draft.absent]
             if draft.numbers is not None:
                 states[np.isin(states[:, index], codes), index] = np.nan
+        by_count = numbers_by_count(self.features)
         for index, draft in enumerate(self.features):
-            self.features[index] = self._ranked(draft, index, states)
+            same = [(self.features[other].name, states[:, other]) for other in by_count.get(len(draft.values), ())]
+            self.features[index] = _ranked(draft, states[:, index], same)
             new = [self.features[index].values.index(value) for value in draft.values]
             known = ~np.isnan(states[:, index])
             if new:
                 states[known, index] = np.array(new, float)[states[known, index].astype(np.intp)]
         self.proposal = propose(self.features, states, _favourable_decisions(problem, self.decisions))
-
-    def _ranked(self, draft: FeatureDraft, index: int, states: Floats) -> FeatureDraft:
-        """`draft` with its values in the likely order: by their words, or by a number that belongs to each."""
-        if draft.numbers is not None or len(draft.values) < 2 or draft.codes:
-            return draft
-        order = guess_order(draft.values)
-        if order is not None:
-            return replace(draft, values=order.values, order=order.reason)
-        for other, numbers in zip(self.features, states.T, strict=True):
-            if other.numbers is None or len(draft.values) < 3:
-                continue
-            table = number_of_values(len(draft.values), states[:, index], numbers)
-            if table is not None:
-                values = [draft.values[value] for value in np.argsort(table)]
-                reason = f"the order of {shortened(other.name)}, which is the same for all people with a value"
-                return replace(draft, values=values, order=reason)
-        return draft
 
     def problem(self) -> Problem:
         """The problem that the draft defines so far."""
@@ -308,6 +293,25 @@ class _Drafted:
                 [pair if known else (cost, guessed) for pair, cost, known in pairs] if learned.any() else None
             )
         return result
+
+
+def _ranked(draft: FeatureDraft, column: Floats, numbers: Sequence[tuple[str, Floats]]) -> FeatureDraft:
+    """`draft` with its values in the likely order: by their words, or by one of `numbers` that belongs to each.
+
+    `column` [B] has the indices of the values, and `numbers` are names and columns [B].
+    """
+    if draft.numbers is not None or len(draft.values) < 2 or draft.codes:
+        return draft
+    order = guess_order(draft.values)
+    if order is not None:
+        return replace(draft, values=order.values, order=order.reason)
+    for name, other in numbers:
+        table = number_of_values(len(draft.values), column, other)
+        if table is not None:
+            values = [draft.values[value] for value in np.argsort(table)]
+            reason = f"the order of {shortened(name)}, which is the same for all people with a value"
+            return replace(draft, values=values, order=reason)
+    return draft
 
 
 def _favourable_decisions(problem: Problem, decisions: pd.Series[Any]) -> Floats:

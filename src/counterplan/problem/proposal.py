@@ -212,18 +212,28 @@ def _consequences(
     drafts: Sequence[FeatureDraft], states: Floats
 ) -> Iterator[tuple[FeatureDraft, FeatureDraft, Mapping[str, float]]]:
     """Numbers that belong one to one to the three or more values of a category, in every row of the table."""
-    found: set[str] = set()
+    found: set[int] = set()
+    by_count = numbers_by_count(drafts)
     for source, column in zip(drafts, states.T, strict=True):
-        if source.numbers is not None or len(source.values) < 3 or source.empty or source.protected:
+        if source.numbers is not None or source.protected:
             continue
-        for target, numbers in zip(drafts, states.T, strict=True):
-            if target.numbers is None or target.empty or target.name in found or target.protected:
+        for index in by_count.get(len(source.values), ()):
+            if index in found or drafts[index].protected:
                 continue
-            table = number_of_values(len(source.values), column, numbers)
+            table = number_of_values(len(source.values), column, states[:, index])
             if table is not None:
-                found.add(target.name)
-                yield source, target, dict(zip(source.values, table.tolist(), strict=True))
+                found.add(index)
+                yield source, drafts[index], dict(zip(source.values, table.tolist(), strict=True))
                 break
+
+
+def numbers_by_count(drafts: Sequence[FeatureDraft]) -> dict[int, list[int]]:
+    """The numbers without missing values that have three or more different values, by how many."""
+    result: dict[int, list[int]] = {}
+    for index, draft in enumerate(drafts):
+        if draft.numbers is not None and not draft.empty and not draft.absent:
+            result.setdefault(len(np.unique(draft.numbers)), []).append(index)
+    return {count: found for count, found in result.items() if count >= 3}
 
 
 def number_of_values(count: int, column: Floats, numbers: Floats) -> Floats | None:
