@@ -63,8 +63,9 @@ class FeatureDraft:
         lines = [f"  {yaml_scalar(self.name)}:"]
         if self.numbers is not None:
             few = np.unique(self.numbers)
-            hint = f"; kind: category with values: [{', '.join(map(number_text, few))}], if they are codes"
-            hint = hint if self.integer and _few_and_frequent(self.numbers) else ""
+            hint = ""
+            if self.integer and _few_and_frequent(self.numbers):
+                hint = f"; kind: category with values: [{', '.join(map(number_text, few))}], if they are codes"
             seen = f"seen: {number_text(few[0])} to {number_text(few[-1])}"
             lines.append(f"    kind: number  # {seen}{hint}")
             lines += ["    integer: true"] * self.integer

@@ -284,6 +284,7 @@ def _moves(candidate: _Candidate, raises: bool, reason: str, names: set[str]) ->
     """
     draft = candidate.draft
     known = candidate.column[~np.isnan(candidate.column)]
+    positions = _Positions(known)
     targets, targets_reason = _targets(known, draft.integer)
     name, verb = name_in_condition(draft.name), "Raise" if raises else "Lower"
     sign = "<" if raises else ">"
@@ -303,7 +304,7 @@ def _moves(candidate: _Candidate, raises: bool, reason: str, names: set[str]) ->
         arguments = [target for target, share in zip(possible, shares, strict=True) if share >= LEAST_SHARE]
         if not arguments:
             continue
-        passed = [_passed(known, rows & _passes(known, target, raises), target) for target in arguments]
+        passed = [positions.passed(rows & _passes(known, target, raises), target) for target in arguments]
         reasons = [reason, targets_reason]
         if suffix:
             reasons = [f"as {verb.upper()}_{constant_case(draft.name)}, for people already at the median or {side}"]
@@ -354,16 +355,23 @@ def _passes(known: Floats, target: float, raises: bool) -> Bools:
     return passes
 
 
-def _passed(known: Floats, rows: Bools, target: float) -> tuple[float, float, float]:
-    """The share of people passed on the way to `target` by those in `rows` [n]: mean, smallest, largest."""
-    ordered = np.sort(known)
+class _Positions:
+    """The positions of people among each other, from 0 to 1, by the numbers [n] of a feature."""
 
-    def position(numbers: Floats) -> Floats:
-        below, upto = np.searchsorted(ordered, numbers, "left"), np.searchsorted(ordered, numbers, "right")
-        return (below + upto) / (2 * len(ordered))
+    def __init__(self, known: Floats) -> None:
+        self.ordered = np.sort(known)
+        self.own = self.of(known)
 
-    shares = np.abs(position(np.array([target])) - position(known[rows]))
-    return float(shares.mean()), float(shares.min()), float(shares.max())
+    def of(self, numbers: Floats | float) -> Floats:
+        """The share of people below each number, half of those with the same number included."""
+        below, upto = (np.searchsorted(self.ordered, numbers, side) for side in ("left", "right"))
+        positions: Floats = (below + upto) / (2 * len(self.ordered))
+        return positions
+
+    def passed(self, rows: Bools, target: float) -> tuple[float, float, float]:
+        """The share of people passed on the way to `target` by those in `rows` [n]: mean, smallest, largest."""
+        shares = np.abs(self.of(target) - self.own[rows])
+        return float(shares.mean()), float(shares.min()), float(shares.max())
 
 
 def _rank_step(candidate: _Candidate, raises: bool, reason: str, names: set[str]) -> FunctionDraft | None:
@@ -378,7 +386,8 @@ def _rank_step(candidate: _Candidate, raises: bool, reason: str, names: set[str]
         return None
     every = len(reachable) >= len(draft.values) - 1
     ranks = [*range(len(draft.values))] if every else reachable
-    passed = {rank: _passed(known, _passes(known, rank, raises), rank) for rank in reachable}
+    positions = _Positions(known)
+    passed = {rank: positions.passed(_passes(known, rank, raises), rank) for rank in reachable}
     costs = {rank: _cost(share) for rank, (share, _, _) in passed.items()}
     name, verb = name_in_condition(draft.name), "Raise" if raises else "Lower"
     reasons = [reason]
