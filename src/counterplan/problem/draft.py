@@ -173,9 +173,10 @@ def draft(
     >>> import pandas as pd
     >>> from counterplan import Problem
     >>> from counterplan.problem.draft import draft
-    >>> people = pd.DataFrame({"savings": ["low", "high"] * 50, "loan": ["refused", "granted"] * 50})
-    >>> print(draft(people, "loan", "loans").splitlines()[5])
-    name: loans
+    >>> people = pd.DataFrame({"savings": ["low", "high", "high"] * 20, "loan": ["refused", "granted", "refused"] * 20})
+    >>> problem = Problem.from_yaml(draft(people, "loan", "loans", propose=True))
+    >>> [str(action) for action in problem.transitions.actions]
+    ['RAISE_SAVINGS=low', 'RAISE_SAVINGS=high', 'STOP']
     """
     drafted = _Drafted.of(table, outcome, name)
     drafted.propose(propose or histories is not None)

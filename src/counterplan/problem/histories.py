@@ -99,6 +99,22 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     PeopleError
         If the table has no feature with both columns that a function changes, lacks people, or has other values than
         the problem.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterplan import Problem
+    >>> from counterplan.problem.histories import learn_costs
+    >>> problem = Problem.from_dict({
+    ...     "counterplan": 1, "name": "loan", "max_actions": 1,
+    ...     "outcome": {"column": "loan", "values": ["granted", "refused"], "favourable": "granted"},
+    ...     "features": {"job": {"kind": "category", "values": ["none", "clerk", "pilot"]}},
+    ...     "functions": {"WORK": {"set": "job", "arguments": ["clerk", "pilot"], "cost": 10}},
+    ... })
+    >>> later = ["clerk"] * 20 + ["pilot"] * 2 + ["none"] * 78
+    >>> learned = learn_costs(problem, pd.DataFrame({"job": "none", "job_after": later}))
+    >>> learned.cost.round(1).tolist(), learned.taken.tolist()
+    ([5.9, 14.1], [20, 2])
     """
     before, after, seen = _states(problem, histories)
     transitions = problem.transitions
