@@ -2,7 +2,8 @@
 
 For each benchmark and seed, the training people are written to a CSV file with their outcome, `counterplan init
 --propose` drafts a problem file from it, `counterplan check` checks it, and plans are made, with the file as it is, for
-the first refused test people by exact search with a limit on states. Printed are the shares of people with a plan that
+the first refused test people by exact search with a limit on states, or with `--budget` by the guided planner after
+learning from so many queries. Printed are the shares of people with a plan that
 the benchmark's model confirms, of people for whom exact search proves that there is none, the mean number of steps, and
 the error of the proposed costs: the mean absolute difference to the share of people that a person really passes, over
 people and their legal actions on numbers, in percentage points.
@@ -18,6 +19,7 @@ import json
 import re
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,12 @@ import pandas as pd
 from scipy.stats import spearmanr
 from typer.testing import CliRunner
 
-from counterplan import BlackBox, ExactPlanner, Problem, benchmarks
+from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Problem, benchmarks
 from counterplan.cli.app import app
+from counterplan.planners.base import Planner
 from counterplan.problem.histories import AFTER, learn_costs, read_histories
 from counterplan.problem.values import text_of
+from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
 PEOPLE = 120
 HISTORIES = 5_000
@@ -52,7 +56,7 @@ def init(table: Path, outcome: str, *options: str) -> Path:
     return out
 
 
-def plan(name: str, seed: int, folder: Path) -> dict[str, Any]:
+def plan(name: str, seed: int, folder: Path, budget: int | None = None) -> dict[str, Any]:
     """Measures of plans with a proposed file."""
     benchmark = benchmarks.load(name, seed)
     table = folder / f"{name}.csv"
@@ -60,7 +64,13 @@ def plan(name: str, seed: int, folder: Path) -> dict[str, Any]:
     problem = Problem.load(init(table, benchmark.problem.outcome.column, "--propose"))
     people = readable(problem, benchmark.refused_test).head(PEOPLE)
     started = time.process_time()
-    plans = ExactPlanner(problem, BlackBox(benchmark.model), state_limit=STATE_LIMIT).plan(people, refused=True)
+    if budget is None:
+        planner: Planner = ExactPlanner(problem, BlackBox(benchmark.model), state_limit=STATE_LIMIT)
+    else:
+        train = problem.read(readable(problem, benchmark.train))
+        learner = ActiveLearner(problem, train, BlackBox(benchmark.model), LearningSettings(budget=budget), seed)
+        planner = GuidedPlanner(problem, BlackBox(benchmark.model), learner.run())
+    plans = planner.plan(people, refused=True)
     status = np.array([str(plan.status) for plan in plans])
     held = np.array([plan.status == "found" and plan.replay(problem, BlackBox(benchmark.model)).ok for plan in plans])
     return {
@@ -174,10 +184,11 @@ def main() -> None:
     parser.add_argument("--benchmarks", nargs="+", default=list(common.BENCHMARKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[60, 61, 62], help="settings were chosen on 0 and 1")
     parser.add_argument("--histories", action="store_true", help="learn costs from simulated histories instead")
+    parser.add_argument("--budget", type=int, help="plan by the guided planner after learning from so many queries")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    measure, first = (learn, "spearman") if options.histories else (plan, "with_plan")
+    measure, first = (learn, "spearman") if options.histories else (partial(plan, budget=options.budget), "with_plan")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.benchmarks:
             group = [measure(name, seed, Path(folder)) for seed in options.seeds]

@@ -114,7 +114,7 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     >>> later = ["clerk"] * 20 + ["pilot"] * 2 + ["none"] * 78
     >>> learned = learn_costs(problem, pd.DataFrame({"job": "none", "job_after": later}))
     >>> learned.cost.round(1).tolist(), learned.taken.tolist()
-    ([5.9, 14.1], [20, 2])
+    ([6.2, 13.8], [20, 2])
     """
     before, after, seen = _states(problem, histories)
     transitions = problem.transitions
