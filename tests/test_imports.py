@@ -113,7 +113,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "column_words": set(),
         "draft_text": {"conditions", "scalars", "values"},
         "draft_features": {"column_words", "draft_text", "encoding", "frames", "transitions", "values"},
-        "value_order": {"column_words"},
+        "value_order": {"column_words", "draft_text"},
         "association": {"transitions"},
         "proposal": {
             "association",

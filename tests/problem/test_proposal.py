@@ -188,6 +188,14 @@ def test_names_that_give_the_same_function(tmp_path):
     assert [one.name for one in problem.transitions.functions] == ["CHANGE_A_B", "CHANGE_A_B_2"]
 
 
+@pytest.mark.parametrize("unknown", ["unknown\n", "", "\tN/A", "#?", "?"])
+def test_remarks_stay_in_their_lines(tmp_path, unknown):
+    table = pd.DataFrame({"a\nb": ["low", "high", "medium", unknown] * 21, "y": [0, 1, 1] * 28})
+    _, problem = proposed(table, tmp_path, "y")
+    assert unknown in problem.features[0].values
+    assert len(problem.transitions.functions) >= 1
+
+
 def test_nothing_to_propose():
     table = pd.DataFrame({"sex": ["f", "m"] * 20, "constant": ["a"] * 40, "y": [0, 1] * 20})
     with pytest.raises(

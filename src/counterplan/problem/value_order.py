@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from counterplan.problem.column_words import UNKNOWN, words_of
+from counterplan.problem.draft_text import shortened
 
 _SCALES: dict[str, tuple[str, ...]] = {
     "words of degree": (
@@ -91,7 +92,7 @@ def guess_order(values: Sequence[str]) -> Order | None:
     unknown = [value for value in values if value not in known]
     if len(known) < 2 or len(unknown) > 1 or any(len(value) > _LONGEST for value in values):
         return None
-    first = f"; {unknown[0]} comes first, and every known value is above it" if unknown else ""
+    first = f"; {shortened(unknown[0])} comes first, and every known value is above it" if unknown else ""
     guesses: list[tuple[str, Callable[[Sequence[str]], list[float] | None]]] = [
         *((scale, _on_scale(scale)) for scale in _SCALES),
         ("ranges", _of_ranges),
