@@ -154,7 +154,9 @@ def checked(text, path):
         path.write_text(version, encoding="utf-8", newline="")
         problem, findings = check(path)
         assert [finding.text("") for finding in findings if finding.severity == "error"] == []
-    assert problem.transitions.functions or all(len(feature.values) == 1 for feature in problem.features)
+    free = [feature for feature in problem.features if not feature.protected]
+    assert problem.transitions.functions or all(len(feature.values) == 1 for feature in free)
+    assert not any(problem.features[function.target].protected for function in problem.transitions.functions)
     path.write_text(text, encoding="utf-8", newline="")
     return Problem.load(path)
 
@@ -263,6 +265,16 @@ def test_examples_are_made_of_the_tables_own_columns(loans):
         "  #   add: income\n  #   arguments: [5000, 10000, 25000]\n  #   when: income + argument <= 64000\n" in examples
     )
     assert "  # - from: income\n  #   to: job\n" in examples
+
+
+def test_no_example_changes_a_protected_feature(tmp_path):
+    text = draft(pd.DataFrame({"sex": ["f", "m"] * 9, "income": range(18), "y": [0, 1] * 9}), "y", "p")
+    checked(text, tmp_path / "p.yaml")
+    assert "CHANGE_SEX" not in text
+    assert "RAISE_INCOME" in text
+    alone = draft(pd.DataFrame({"sex": ["f", "m"], "y": [0, 1]}), "y", "p")
+    checked(alone, tmp_path / "p.yaml")
+    assert "set:" not in alone
 
 
 def test_nothing_but_functions_is_missing(loans, tmp_path):
@@ -464,6 +476,7 @@ def test_a_very_wide_table_still_gives_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "protected"),
     [
+        *((name, True) for name in ("marriage", "Marital-Status", "spouse", "relationship", "foreignWorker", "origin")),
         *((name, True) for name in ("Sex", "applicant_gender", "RACE", "personAge", "DAYS_BIRTH", "country of birth")),
         *(
             (name, True)
@@ -471,7 +484,16 @@ def test_a_very_wide_table_still_gives_a_file(tmp_path):
         ),
         *(
             (name, False)
-            for name in ("package", "mortgage", "percentage", "Essex", "income", "embrace", "national_insurance")
+            for name in (
+                "package",
+                "mortgage",
+                "percentage",
+                "Essex",
+                "income",
+                "embrace",
+                "national_insurance",
+                "original_amount",
+            )
         ),
     ],
 )

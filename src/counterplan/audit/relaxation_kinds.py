@@ -17,7 +17,8 @@ import numpy as np
 from counterplan.audit.relaxation_preconditions import direction, limits_the_value, without_one
 from counterplan.errors import ProblemError
 from counterplan.problem import Feature, Function, People, Problem
-from counterplan.problem.draft import constant_case, looks_protected
+from counterplan.problem.column_words import PROTECTED, mentions
+from counterplan.problem.draft_text import constant_case
 from counterplan.problem.limits import MAX_PLAN_LENGTH
 from counterplan.problem.parts import Cause
 from counterplan.problem.transitions import Floats, rounded
@@ -280,7 +281,7 @@ class _Proposer:
         """Why no function may change a feature; None if one may."""
         if feature.protected:
             return "it is protected"
-        if looks_protected(feature.name):
+        if mentions(PROTECTED, feature.name):
             return "its name says that it is a protected attribute"
         followers = {feature.index}
         for cause in self.transitions.causes:

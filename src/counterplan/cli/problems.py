@@ -107,16 +107,25 @@ def init(
     data: Annotated[Path, typer.Argument(help="A table of people: CSV or Parquet.")],
     outcome: Annotated[str, typer.Option(help="The column that holds the decision.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the file (default: beside the table).")] = None,
+    propose: Annotated[
+        bool,
+        typer.Option("--propose", help="Propose functions, with arguments and costs, for features one can change."),
+    ] = False,
+    histories: Annotated[
+        Path | None,
+        typer.Option(help="Values before and after (columns x and x_after) of the same people: learn costs from them."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented problem file to start from, inferred from a table of people."""
-    text = draft_from(data, outcome)
+    text = draft_from(data, outcome, propose=propose, histories=histories)
     name = data.name.split(".")[0]
     target = out if out is not None else data.parent / f"{name}.yaml"
     if target.exists() and not force:
         raise StorageError(f"{target}: is already there; choose another name with --out, or overwrite it with --force")
     write_whole(target, text)
-    echo(f"Wrote {target}. Choose the functions in it, then run: counterplan check {target}")
+    task = "Read the guesses" if propose or histories is not None else "Choose the functions"
+    echo(f"Wrote {target}. {task} in it, then run: counterplan check {target}")
 
 
 def schema(

@@ -1,15 +1,12 @@
-"""Draft a problem file from a table: features and outcome are inferred with comments, functions are examples."""
+"""Draft a problem file from a table: features and outcome with remarks, functions as examples or as guesses."""
 
 from __future__ import annotations
 
-import datetime
-import json
 import re
-import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,74 +15,41 @@ import pandas as pd
 
 from counterplan.errors import PeopleError
 from counterplan.problem import limits
-from counterplan.problem.conditions import Node
-from counterplan.problem.encoding import quantile_cuts
-from counterplan.problem.frames import MAX_EXACT_INTEGER
+from counterplan.problem.column_words import NEGATIVE, NO, NOT, POSITIVE, mentions
+from counterplan.problem.draft_features import MOST_VALUES, SCALARS, FeatureDraft, infer_feature, is_number
+from counterplan.problem.draft_text import (
+    commented,
+    constant_case,
+    is_writable,
+    name_in_condition,
+    number_text,
+    plain_words,
+    shortened,
+    sorted_values,
+    values_lines,
+    yaml_quoted,
+    yaml_scalar,
+)
+from counterplan.problem.frames import MAX_EXACT_INTEGER, read_people
+from counterplan.problem.histories import LearnedCosts, learn_costs, read_histories, remarks
 from counterplan.problem.parts import Feature
-from counterplan.problem.scalars import scalar
+from counterplan.problem.problem import Problem
+from counterplan.problem.proposal import Proposal, number_of_values, numbers_by_count, propose
 from counterplan.problem.tables import read_table
 from counterplan.problem.transitions import Floats
+from counterplan.problem.value_order import guess_order
 from counterplan.problem.values import did_you_mean, listed, text_of
 
-MOST_VALUES = 50
 MOST_OUTCOMES = 20
-ENOUGH_ROWS = 20
-"""From this many rows on, a column of distinct values is taken for an identifier."""
-MOST_CODES = 15
-"""Columns with more whole numbers than this are not taken for codes."""
-LONGEST_TEXT = 1_000
-"""The limit of YAML keys is slightly above."""
+LARGEST_WHOLE = 1e15
+"""Longer whole numbers are texts in YAML."""
 LARGEST_DRAFT = 500_000
 """Bytes of all features; a draft must be short enough for review."""
 
-_SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
 _NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
 _READS_BACK = re.compile(r" *[-+]?(0|[1-9][0-9]*)(\.[0-9]*)? *")
 """Numbers that are read as such from a CSV, also in a category."""
 _TRUTHS = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
-_PLAIN = re.compile(r"[-+.<]?\w([\w .+/<>=%€$()&'!`-]*[\w.+/<>=%€$)'`-])?")
-_RANKED = re.compile(
-    r"(?!\d+$)[<>≤≥]?=?\s*\d.*|(.*\W)?(low|little|small|few|poor|junior|never|rarely|medium|middle|moderate|average|some"
-    r"|sometimes|high|large|big|many|rich|senior|often|always|primary|secondary|bachelors?|masters?|phd)(\W.*)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_PROTECTED = re.compile(
-    "sex|gender|race|age|colou?r|skin|dob|orientation|sexuality|caste|married|native|foreign|alter|rasse|herkunft"
-    "|konfession|familienstand|sexe|genre|couleur|handicap|enceinte|sexo|genero|edad|raza|sesso|genere|eta|razza|civile?"
-    "|(ethni|etni|racial|nationalit|citizen|birth|religi|disab|marital|pregnan|maternity|geschlecht|staatsang|geburt"
-    "|behinder|schwanger|naissance|matrimonial|nacionalid|nacimiento|discapac|embaraz|nazionalit|cittadin|nascita).*"
-)
-_CODED = re.compile(
-    "codes?|types?|kind|class|categor.*|group|status|edu|educ(ation)?|school(ing)?|degree|marriage|job|occupation|employment"
-    "|employer|industry|sector|housing|house|purpose|property|product|channel|reason|region|state|area|country|branch"
-    "|department|district|city|beruf|bildung|wohnen|zweck|branche|land|emploi|logement|educacion|empleo|vivienda"
-)
-"""Words in the names of columns whose whole numbers are codes; protected ones are, too, unless they are ages."""
-_COUNTED = re.compile(
-    "ages?|alter|eta|edad|count|number|num|n|nr|no|times|amount|amt|sum|total|years?|months?|weeks?|days?|hours?|since"
-    "|duration|age|size|rate|score|points|anzahl|jahre|monate|dob|birth.*|geburt.*"
-)
-_MISSING_CODES = (-7.0, -8.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
-_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|UTC|[-+][0-9]{2}:?[0-9]{2}))?)?"
-_DATE = re.compile(
-    rf"((19|20)[0-9]{{2}}([-/.])[0-9]{{1,2}}\3[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\4([0-9]{{2}}|[0-9]{{4}})){_TIME}"
-    rf"|(19|20)[0-9]{{2}}-(0[1-9]|1[0-2])|([0-9]{{1,2}}[- ])?{_MONTH},?[- ]([0-9]{{1,2}},? )?([0-9]{{2}}|[0-9]{{4}})",
-    re.IGNORECASE,
-)
-_DATED = re.compile("dates?|datum|fecha|data|day|tag|jour|since|dob|birth.*|geburt.*")
-_IDENTIFIER = re.compile("ids?|uuid|guid|key|index|unnamed")
-_POSITIVE = re.compile(
-    "good|yes|y|true|approv(ed?|al)|grant(ed)?|accept(ed)?|hired?|(re)?paid|favou?rable|positive|pass(ed)?|eligible"
-    "|admit(ted)?|success(ful)?|qualified|offer(ed)?|gut|ja|genehmigt|bewilligt|bon|oui|accepte|accorde|bueno|si"
-    "|aprobado|concedido|buono|approvato|concesso"
-)
-_NEGATIVE = re.compile(
-    "default(ed)?|bad|refus(ed?|al)?|reject(ed)?|den(y|ied|ial)|declined?|churn(ed)?|fraud|delinquen(t|cy)|arrears"
-    "|recid(ivism|ivist)?|dropout|fired|ausfall|abgelehnt|rechazado|rifiutato"
-)
-_NOT = re.compile("not|no|non|never|nicht|kein|pas")
-_NO = re.compile("0|no|n|false|nein|non", re.IGNORECASE)
 _HEADER = """\
 # A first draft, guessed from a table of {rows:,} people. What to do next:
 #   1. Read it through: the outcome, what kind each feature is, its values (sorted), what is protected.
@@ -95,9 +59,20 @@ counterplan: 1
 name: {name}
 max_actions: 4  # the longest plan
 """
+_PROPOSAL_HEADER = """\
+# A proposal, guessed from a table of {rows:,} people. Plans can be made with it as it is; every guess is marked.
+#   1. Read it through: the outcome, what kind each feature is, its values, what is protected.
+#   2. Delete functions for what people cannot or should not do; correct arguments, conditions and costs. {costs}
+#   3. Run `counterplan check` on this file; then plan with `counterplan recommend`.
+counterplan: 1
+name: {name}
+max_actions: {steps}  # guess: the longest plan
+"""
+_SHARES = "Costs\n#      are the share of people that one passes, in %."
+_LEARNED = "Costs\n#      are learned from histories where a remark says so: the rarer a change is made, the higher."
 
 
-def draft_from(path: str | Path, outcome: str) -> str:
+def draft_from(path: str | Path, outcome: str, *, propose: bool = False, histories: str | Path | None = None) -> str:
     """Draft a problem file from a table file.
 
     Parameters
@@ -106,6 +81,11 @@ def draft_from(path: str | Path, outcome: str) -> str:
         A CSV (also compressed) or Parquet file.
     outcome : str
         The column with the decision.
+    propose : bool, default=False
+        Whether to propose functions with arguments and costs; by default, there are commented examples only.
+    histories : str or Path, optional
+        A table file with values of the same people before and after, from which costs are learned; see
+        `counterplan.problem.histories.learn_costs`. Implies `propose`.
 
     Returns
     -------
@@ -115,7 +95,7 @@ def draft_from(path: str | Path, outcome: str) -> str:
     Raises
     ------
     PeopleError
-        If the table cannot be read, or `outcome` is no column of it or not a decision.
+        If a table cannot be read, `outcome` is no column of it or not a decision, or there is nothing to propose.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
@@ -125,9 +105,17 @@ def draft_from(path: str | Path, outcome: str) -> str:
             if not table.index.equals(pd.RangeIndex(len(table))):  # pandas used the first cells as an index
                 raise PeopleError("its rows have more cells than its first line has names")
             table = _as_read_later(path, table, outcome)
-        return draft(table, outcome, Path(path).name.split(".")[0] or "problem")
+        drafted = _Drafted.of(table, outcome, Path(path).name.split(".")[0] or "problem")
+        drafted.propose(propose or histories is not None)
     except PeopleError as error:
         raise PeopleError(f"{path}: {error}") from None
+    if histories is not None:
+        read = read_histories(histories, drafted.problem())
+        try:
+            drafted.learn(read)
+        except PeopleError as error:
+            raise PeopleError(f"{histories}: {error}") from None
+    return drafted.text()
 
 
 def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.DataFrame:
@@ -144,12 +132,15 @@ def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.
             right = bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
             if column.nunique() <= 2:  # a category if whole, whose values are read as they are written
                 right = right and column.nunique() == len(texts) and all(map(_READS_BACK.fullmatch, texts))
+                right = right and bool(column.astype(float).abs().max() < LARGEST_WHOLE)
         if right:
             table[name] = column
     return table
 
 
-def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
+def draft(
+    table: pd.DataFrame, outcome: str, name: str, *, propose: bool = False, histories: pd.DataFrame | None = None
+) -> str:
     """Draft a problem file.
 
     Parameters
@@ -160,6 +151,11 @@ def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
         The column with the decision.
     name : str
         The name of the problem.
+    propose : bool, default=False
+        Whether to propose functions with arguments and costs; by default, there are commented examples only.
+    histories : pandas.DataFrame, optional
+        Values of the same people before and after, from which costs are learned; see
+        `counterplan.problem.histories.learn_costs`. Implies `propose`.
 
     Returns
     -------
@@ -169,304 +165,239 @@ def draft(table: pd.DataFrame, outcome: str, name: str) -> str:
     Raises
     ------
     PeopleError
-        If `outcome` is no column of the table or not a decision, or no column can be a feature.
+        If `outcome` is no column of the table or not a decision, no column can be a feature, there is nothing to
+        propose, or the histories do not match the proposal.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterplan import Problem
+    >>> from counterplan.problem.draft import draft
+    >>> people = pd.DataFrame({"savings": ["low", "high", "high"] * 20, "loan": ["refused", "granted", "refused"] * 20})
+    >>> problem = Problem.from_yaml(draft(people, "loan", "loans", propose=True))
+    >>> [str(action) for action in problem.transitions.actions]
+    ['RAISE_SAVINGS=low', 'RAISE_SAVINGS=high', 'STOP']
     """
-    columns = {str(column): table.iloc[:, i] for i, column in enumerate(table.columns)}
-    if len(columns) < len(table.columns):
-        twice = [column for column, count in Counter(map(str, table.columns)).items() if count > 1]
-        raise PeopleError(f"the table has more than one column called {listed(map(repr, twice))}")
-    if outcome not in columns:
-        hint = did_you_mean(outcome, columns) or f"; there are {listed(columns)}"
-        raise PeopleError(f"there is no column '{outcome}' for the outcome{hint}")
-    lines = _HEADER.format(rows=len(table), name=_scalar(name.encode(errors="replace").decode())).splitlines()
-    lines += ["", "outcome:", *_outcome_lines(outcome, columns.pop(outcome)), "", "features:"]
-    drafts: list[_Draft] = []
-    left_out: list[str] = []
-    room = LARGEST_DRAFT
-    for feature, column in columns.items():
-        draft = _draft(feature, column)
-        if isinstance(draft, _Draft):
-            written = draft.lines()
-            room -= len("\n".join(written).encode())
-            if room > 0 and len(drafts) < limits.MAX_FEATURES:
-                drafts.append(draft)
-                lines += written
-                continue
-            full = f"a problem has at most {limits.MAX_FEATURES:,} features"
-            draft = "the file would become too long" if room <= 0 else full
-        left_out.append(f"{_short(feature)}: {draft}")
-    if not drafts:
-        raise PeopleError(f"no column can be a feature ({listed(left_out) or 'there is none but the outcome'})")
-    if len(left_out) > MOST_VALUES:
-        left_out[MOST_VALUES:] = [f"… and {len(left_out) - MOST_VALUES:,} more"]
-    if left_out:
-        lines += ["", "# Columns left out:", *(f"#   {line}" for line in left_out)]
-    return "\n".join([*lines, "", *_examples(drafts), ""])
+    drafted = _Drafted.of(table, outcome, name)
+    drafted.propose(propose or histories is not None)
+    if histories is not None:
+        drafted.learn(histories)
+    return drafted.text()
+
+
+class _Drafted:
+    """The parts of a drafted problem file."""
+
+    def __init__(self, name: str, outcome: list[str], table: pd.DataFrame, decisions: pd.Series[Any]) -> None:
+        self.name = name
+        self.outcome = outcome
+        self.table = table
+        self.decisions = decisions
+        self.features: list[FeatureDraft] = []
+        self.left_out: list[str] = []
+        self.proposal: Proposal | None = None
+        self.costs: LearnedCosts | None = None
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, outcome: str, name: str) -> _Drafted:
+        """Infer outcome and features from a table."""
+        columns = {str(column): table.iloc[:, i] for i, column in enumerate(table.columns)}
+        if len(columns) < len(table.columns):
+            twice = [column for column, count in Counter(map(str, table.columns)).items() if count > 1]
+            raise PeopleError(f"the table has more than one column called {listed(map(repr, twice))}")
+        if outcome not in columns:
+            hint = did_you_mean(outcome, columns) or f"; there are {listed(columns)}"
+            raise PeopleError(f"there is no column '{outcome}' for the outcome{hint}")
+        decisions = columns.pop(outcome)
+        name = yaml_scalar(name.encode(errors="replace").decode())
+        drafted = cls(name, _outcome_lines(outcome, decisions), pd.DataFrame(columns), decisions)
+        room = LARGEST_DRAFT
+        for feature, column in columns.items():
+            draft = infer_feature(feature, column)
+            if isinstance(draft, FeatureDraft):
+                room -= len("\n".join(draft.lines()).encode())
+                if room > 0 and len(drafted.features) < limits.MAX_FEATURES:
+                    drafted.features.append(draft)
+                    continue
+                full = f"a problem has at most {limits.MAX_FEATURES:,} features"
+                draft = "the file would become too long" if room <= 0 else full
+            drafted.left_out.append(f"{shortened(feature)}: {draft}")
+        if not drafted.features:
+            reasons = listed(drafted.left_out) or "there is none but the outcome"
+            raise PeopleError(f"no column can be a feature ({reasons})")
+        return drafted
+
+    def propose(self, wanted: bool) -> None:
+        """Guess the order of categories and propose functions, if they are `wanted`."""
+        if not wanted:
+            return
+        problem = self.problem()
+        columns = [feature.name for feature in problem.features]
+        states = read_people(problem.features, self.table[columns]).states
+        for index, draft in enumerate(self.features):
+            codes = [code for code, _ in draft.absent]
+            if draft.numbers is not None:
+                states[np.isin(states[:, index], codes), index] = np.nan
+        by_count = numbers_by_count(self.features)
+        for index, draft in enumerate(self.features):
+            same = [(self.features[other].name, states[:, other]) for other in by_count.get(len(draft.values), ())]
+            self.features[index] = _ranked(draft, states[:, index], same)
+            new = [self.features[index].values.index(value) for value in draft.values]
+            known = ~np.isnan(states[:, index])
+            if new:
+                states[known, index] = np.array(new, float)[states[known, index].astype(np.intp)]
+        self.proposal = propose(self.features, states, _favourable_decisions(problem, self.decisions))
+
+    def problem(self) -> Problem:
+        """The problem that the draft defines so far."""
+        return Problem.from_yaml(self.text(), "draft")
+
+    def learn(self, histories: pd.DataFrame) -> None:
+        """Replace the costs of the proposal by those learned from `histories`."""
+        self.costs = learn_costs(self.problem(), histories)
+
+    def text(self) -> str:
+        """The text of the file."""
+        header, more = _HEADER, {}
+        if self.proposal is not None:
+            header = _PROPOSAL_HEADER
+            more = {"steps": self.proposal.max_actions, "costs": _SHARES if self.costs is None else _LEARNED}
+        lines = header.format(rows=len(self.table), name=self.name, **more).splitlines()
+        lines += ["", "outcome:", *self.outcome, "", "features:"]
+        lines += [line for feature in self.features for line in feature.lines()]
+        if self.left_out:
+            shown = self.left_out[:MOST_VALUES]
+            if len(shown) < len(self.left_out):
+                shown.append(f"… and {len(self.left_out) - len(shown):,} more")
+            lines += ["", "# Columns left out:", *(f"#   {line}" for line in shown)]
+        if self.proposal is None:
+            return "\n".join([*lines, "", *_examples(self.features), ""])
+        notes = []
+        if self.costs is not None:
+            notes = [f"Costs are learned from the histories of {self.costs.people:,} people, with intervals."]
+            if self.costs.unmatched:
+                notes.append(f"Changes that no action explains, which were left out: {self.costs.unmatched:,}.")
+        return "\n".join([*lines, "", *self.proposal.lines(self._learned(self.proposal), notes), ""])
+
+    def _learned(self, proposal: Proposal) -> list[list[tuple[float, str]] | None] | None:
+        """The learned costs of each function with remarks, one for each argument; None where nothing was learned."""
+        if self.costs is None:
+            return None
+        result: list[list[tuple[float, str]] | None] = []
+        first = 0
+        for function in proposal.functions:
+            actions = slice(first, first := first + len(function.arguments))
+            learned = self.costs.learned[actions]
+            pairs = zip(remarks(self.costs, actions), function.costs, learned, strict=True)
+            guessed = "guess: nobody in the histories could"
+            result.append(
+                [pair if known else (cost, guessed) for pair, cost, known in pairs] if learned.any() else None
+            )
+        return result
+
+
+def _ranked(draft: FeatureDraft, column: Floats, numbers: Sequence[tuple[str, Floats]]) -> FeatureDraft:
+    """`draft` with its values in the likely order: by their words, or by one of `numbers` that belongs to each.
+
+    `column` [B] has the indices of the values, and `numbers` are names and columns [B].
+    """
+    if draft.numbers is not None or len(draft.values) < 2 or draft.codes:
+        return draft
+    order = guess_order(draft.values)
+    if order is not None:
+        return replace(draft, values=order.values, order=order.reason)
+    for name, other in numbers:
+        table = number_of_values(len(draft.values), column, other)
+        if table is not None:
+            values = [draft.values[value] for value in np.argsort(table)]
+            reason = f"the order of {shortened(name)}, which is the same for all people with a value"
+            return replace(draft, values=values, order=reason)
+    return draft
+
+
+def _favourable_decisions(problem: Problem, decisions: pd.Series[Any]) -> Floats:
+    """Whether each decision is favourable [B]: 1 or 0, NaN if it is missing."""
+    score = problem.outcome.score
+    known = decisions.notna().to_numpy()
+    result = np.full(len(decisions), np.nan)
+    if score is not None:
+        numbers = decisions[known].astype(float).to_numpy()
+        result[known] = numbers <= score.limit if score.at_most else numbers >= score.limit
+    else:
+        result[known] = [text_of(value) in problem.outcome.favourable for value in decisions[known]]
+    return result
 
 
 def _outcome_lines(name: str, column: pd.Series[Any]) -> list[str]:
     known = column.dropna()
     counts = Counter(map(text_of, known))
-    if len(counts) > MOST_OUTCOMES and all(map(_is_number, known)) and _writable(name):
-        middle = _number(float(known.astype(float).median()))
+    if len(counts) > MOST_OUTCOMES and all(map(is_number, known)) and is_writable(name):
+        middle = number_text(float(known.astype(float).median()))
         check = "# check: the scores that people hope for; or at_most. This is the median"
-        return [f"  column: {_scalar(name)}", f"  favourable: {{at_least: {middle}}}  {check}"]
+        return [f"  column: {yaml_scalar(name)}", f"  favourable: {{at_least: {middle}}}  {check}"]
     if not 2 <= len(counts) <= MOST_OUTCOMES:
         content = f"{len(counts):,} different values, and a decision has at most {MOST_OUTCOMES}"
-        content = content if len(counts) > 1 else f"only {_short(*counts)}" if counts else "nothing"
+        content = content if len(counts) > 1 else f"only {shortened(*counts)}" if counts else "nothing"
         raise PeopleError(f"column '{name}' cannot be the outcome: it holds {content}")
-    if not all(isinstance(value, _SCALARS) for value in known) or not all(map(_writable, [name, *counts])):
-        raise PeopleError(f"column {_short(name)} cannot be the outcome: a text is too long, or it is no text at all")
-    values = _sorted(counts)
-    favourable = [_scalar(value) for value in _favourable(name, values) or [min(values, key=counts.__getitem__)]]
+    if not all(isinstance(value, SCALARS) for value in known) or not all(map(is_writable, [name, *counts])):
+        raise PeopleError(
+            f"column {shortened(name)} cannot be the outcome: a text is too long, or it is no text at all"
+        )
+    values = sorted_values(counts)
+    favourable = [yaml_scalar(value) for value in _favourable(name, values) or [min(values, key=counts.__getitem__)]]
     written = favourable[0] if len(favourable) == 1 else f"[{', '.join(favourable)}]"
     check = "# check: is this the outcome that people hope for?"
-    return [f"  column: {_scalar(name)}", *_values_lines(values, "  "), f"  favourable: {written}  {check}"]
+    return [f"  column: {yaml_scalar(name)}", *values_lines(values, "  "), f"  favourable: {written}  {check}"]
 
 
 def _favourable(name: str, values: Sequence[str]) -> list[str]:
     """The favourable outcomes, inferred from words: positive ones, the negation of a negative `name`, or the other one
     of two if one is negative; empty if the words are not conclusive."""
-    chosen = [value for value in values if _NO.fullmatch(value)] if _mentions(_NEGATIVE, name) else []
+    chosen = [value for value in values if NO.fullmatch(value)] if mentions(NEGATIVE, name) else []
     for value in values if not chosen else ():
-        positive = _mentions(_POSITIVE, value) and not _mentions(_NOT, value)
+        positive = mentions(POSITIVE, value) and not mentions(NOT, value)
         if positive or value.lstrip().startswith(">") or (value == "1" and len(values) == 2):
             chosen.append(value)
-    negative = [value for value in values if _mentions(_NEGATIVE, value) and not _mentions(_NOT, value)]
+    negative = [value for value in values if mentions(NEGATIVE, value) and not mentions(NOT, value)]
     if not chosen and len(values) == 2 and len(negative) == 1:
         chosen = [value for value in values if value not in negative]
     return chosen if len(chosen) < len(values) else []
 
 
-@dataclass(frozen=True)
-class _Draft:
-    """A feature inferred from a column: a number if it has `numbers`, otherwise a category."""
-
-    name: str
-    values: Sequence[str] = ()
-    numbers: Floats | None = None
-    integer: bool = False
-    empty: int = 0
-    codes: bool = False
-    """Whether the values are whole numbers that are likely codes."""
-    absent: Sequence[tuple[float, int]] = ()
-    """Numbers that are likely codes of missing values, and how many people have each."""
-
-    @property
-    def protected(self) -> bool:
-        return looks_protected(self.name)
-
-    def lines(self) -> list[str]:
-        lines = [f"  {_scalar(self.name)}:"]
-        if self.numbers is not None:
-            few = np.unique(self.numbers)
-            hint = f"; kind: category with values: [{', '.join(map(_number, few))}], if they are codes"
-            hint = hint if self.integer and _few_and_frequent(self.numbers) else ""
-            seen = f"seen: {_number(few[0])} to {_number(few[-1])}"
-            lines.append(f"    kind: number  # {seen}{hint}")
-            lines += ["    integer: true"] * self.integer
-            lines.append(
-                f"    bins: [{', '.join(['-.inf', *map(_number, quantile_cuts(self.numbers, self.integer)[1:])])}]"
-            )
-        else:
-            ranked = len(self.values) > 2 and len([value for value in self.values if _RANKED.fullmatch(value)]) > 1
-            hint = "  # ordered, if rank matters; then list the lowest first" if ranked else ""
-            hint = "  # the only value seen" if len(self.values) == 1 else hint
-            hint = "  # whole numbers, likely codes; if they are amounts: kind: number" if self.codes else hint
-            lines += [f"    kind: category{hint}", *_values_lines(self.values, "    ")]
-        lines += ["    protected: true  # check: is it something by which nobody may be treated?"] * self.protected
-        lines += [f"    missing: true  # {self.empty:,} empty"] * (self.empty > 0)
-        if self.absent:
-            codes = ", ".join(f"{_number(code)} ({count:,} people)" for code, count in self.absent)
-            lines.append(f"    # likely codes of missing values: {codes}; empty these cells, and allow missing: true")
-        return lines
-
-
-def _draft(name: str, column: pd.Series[Any]) -> _Draft | str:
-    """The feature inferred from a column, or the reason to leave it out."""
-    if not name.strip() or "`" in name or name == "argument" or not _writable(name):
-        return "no feature can have this name; rename the column to use it"
-    known = column.dropna()
-    try:
-        seen = list(known.unique())
-    except TypeError:  # lists and the like are not hashable
-        seen = [known.iloc[0]]
-    if not seen:
-        return "it is empty"
-    types = [type(value).__name__ for value in seen if not isinstance(value, _SCALARS)]
-    if _are_dates(name, seen):
-        return "dates; to use them, add a number to the table, such as the days since then"
-    if types:
-        return f"it holds {types[0]} values, neither texts nor numbers"
-    empty, unique = len(column) - len(known), len(seen) == len(known) > 1
-    identifier = unique and _mentions(_IDENTIFIER, name)
-    numeric = all(map(_is_number, seen))
-    if numeric and len(seen) == 1 and not float(seen[0]).is_integer():
-        return "the same number for everybody"
-    if numeric and (len(seen) > 2 or not all(float(value).is_integer() for value in seen)):
-        numbers = known.to_numpy(dtype=float)
-        absent = _missing_codes(numbers)
-        numbers = numbers[~np.isin(numbers, [code for code, _ in absent])]
-        integer = bool((numbers == np.round(numbers)).all())
-        counts_up = len(numbers) >= ENOUGH_ROWS and bool((np.diff(numbers) == 1).all())
-        if counts_up or (identifier and integer):
-            return "a different number for everybody, like an identifier"
-        if integer and _few_and_frequent(numbers) and _holds_codes(name):
-            values = [_number(number) for number in np.unique(known.to_numpy(dtype=float))]
-            return _Draft(name, values, empty=empty, codes=True, absent=absent)
-        return _Draft(name, numbers=numbers, integer=integer, empty=empty, absent=absent)
-    if identifier or (unique and len(seen) >= ENOUGH_ROWS):
-        return "a different value for everybody, like an identifier"
-    values = _sorted(set(map(text_of, seen)))
-    if len(values) > MOST_VALUES:
-        return f"{len(values):,} different texts, too many for a category"
-    if not all(map(_writable, values)):
-        return "a text in it is too long, or not valid"
-    return _Draft(name, values, empty=empty)
-
-
-def _few_and_frequent(numbers: Floats) -> bool:
-    """Whether numbers are few different ones, each of which many people have."""
-    few = np.unique(numbers)
-    return 2 < len(few) <= MOST_CODES and len(numbers) >= max(ENOUGH_ROWS, 5 * len(few))
-
-
-def _holds_codes(name: str) -> bool:
-    """Whether the whole numbers in a column of this name are likely codes rather than amounts."""
-    return (_mentions(_CODED, name) or looks_protected(name)) and not _mentions(_COUNTED, name)
-
-
-def _missing_codes(numbers: Floats) -> list[tuple[float, int]]:
-    """Numbers that are likely codes of missing values, with their counts.
-
-    Negative ones are if no other number is negative, large ones if they are further from the smaller numbers than these
-    are from each other.
-    """
-    codes = [code for code in _MISSING_CODES if (numbers == code).sum() > 1]
-    negative = numbers[numbers < 0]
-    found = [code for code in codes if code < 0] if np.isin(negative, codes).all() else []
-    for code in (code for code in codes if code > 0):
-        smaller = numbers[(numbers >= 0) & (numbers < code)]
-        if len(np.unique(smaller)) > 1 and (numbers <= code).all() and code - smaller.max() > np.ptp(smaller):
-            found.append(code)
-    others = numbers[~np.isin(numbers, found)]
-    return [(code, int((numbers == code).sum())) for code in sorted(found)] if len(np.unique(others)) > 1 else []
-
-
-def _are_dates(name: str, seen: Sequence[Any]) -> bool:
-    if all(isinstance(value, (datetime.date, np.datetime64)) for value in seen):  # a Timestamp is one, too
-        return True
-    if all(isinstance(value, str) for value in seen):
-        return all(_DATE.fullmatch(value.strip()) for value in seen)
-    if not _mentions(_DATED, name) or not all(map(_is_number, seen)):
-        return False
-    return len(seen) > 2 and all(re.fullmatch("(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]", _number(v)) for v in seen)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, (bool, str, np.bool_)):
-        return False
-    return abs(value if isinstance(value, int) else float(value)) <= MAX_EXACT_INTEGER
-
-
-def _examples(drafts: Sequence[_Draft]) -> list[str]:
+def _examples(drafts: Sequence[FeatureDraft]) -> list[str]:
     """Examples of functions and a cause, commented out, that are valid for this table."""
-    free = sorted(drafts, key=lambda draft: draft.protected)
+    free = [draft for draft in drafts if not draft.protected]
     category = next((draft for draft in free if len(draft.values) > 1), None)
     number = next((draft for draft in free if draft.numbers is not None), None)
     lines = ["# What people can do. Take away the # before an example and change it, or write your own.", "functions:"]
     if category is not None:
-        lines += _commented(
+        lines += commented(
             f"CHANGE_{constant_case(category.name)}:",
-            f"set: {_scalar(category.name)}",
+            f"set: {yaml_scalar(category.name)}",
             "arguments: all",
-            f"when: {_scalar(f'argument != {_in_condition(category.name)}')}",
+            f"when: {yaml_scalar(f'argument != {name_in_condition(category.name)}')}",
             "cost: 10",
-            f"phrase: {_quoted(f'Change {_words(category.name)} from {{before}} to {{argument}}')}",
+            f"phrase: {yaml_quoted(f'Change {plain_words(category.name)} from {{before}} to {{argument}}')}",
         )
     if number is not None and number.numbers is not None:
         low, high = float(number.numbers.min()), float(number.numbers.max())
         step = float(f"{(high - low) / 10:.0e}") or high - low
         step = max(step, 1.0) if number.integer else step
-        lines += _commented(
+        lines += commented(
             f"RAISE_{constant_case(number.name)}:",
-            f"add: {_scalar(number.name)}",
-            f"arguments: [{', '.join(_number(float(f'{times * step:.2g}')) for times in (1, 2, 5))}]",
-            f"when: {_scalar(f'{_in_condition(number.name)} + argument <= {_number(high)}')}",
+            f"add: {yaml_scalar(number.name)}",
+            f"arguments: [{', '.join(number_text(float(f'{times * step:.2g}')) for times in (1, 2, 5))}]",
+            f"when: {yaml_scalar(f'{name_in_condition(number.name)} + argument <= {number_text(high)}')}",
             "cost: {base: 10, surcharge: [0, 1, 2]}",
-            f"phrase: {_quoted(f'Raise {_words(number.name)} by {{amount}}')}",
+            f"phrase: {yaml_quoted(f'Raise {plain_words(number.name)} by {{amount}}')}",
         )
-    target = category or number or drafts[0]
+    target = category or number or next(iter(free), None)
     source = next((draft for draft in [number, *drafts] if draft is not None and draft is not target), None)
-    if source is not None:
+    if source is not None and target is not None:
         if source.numbers is None:
-            scale = f"{{{_scalar(source.values[0])}: 0.5}}"
+            scale = f"{{{yaml_scalar(source.values[0])}: 0.5}}"
         else:
-            scale = f"[{{below: {_number(float(np.median(source.numbers)))}, scale: 0.5}}, {{scale: 1}}]"
+            scale = f"[{{below: {number_text(float(np.median(source.numbers)))}, scale: 0.5}}, {{scale: 1}}]"
         lines += ["", "# What makes a change easier (below 1) or harder, by the values of another feature.", "causes:"]
-        lines += _commented(f"- from: {_scalar(source.name)}", f"to: {_scalar(target.name)}", f"scale: {scale}")
+        lines += commented(f"- from: {yaml_scalar(source.name)}", f"to: {yaml_scalar(target.name)}", f"scale: {scale}")
     return lines
-
-
-def _commented(first: str, *more: str) -> list[str]:
-    return [f"  # {first}", *(f"  #   {line}" for line in more)]
-
-
-def looks_protected(name: str) -> bool:
-    """Whether a word in the name of a column says that it is a protected attribute, such as sex, age or race."""
-    return _mentions(_PROTECTED, name)
-
-
-def _mentions(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a word of `text`, in lower case without accents, matches `pattern`."""
-    spaced = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)).casefold()
-    letters = "".join(letter for letter in spaced if not unicodedata.combining(letter))
-    return any(map(pattern.fullmatch, re.findall(r"[^\W\d_]+", letters)))
-
-
-def _sorted(values: Iterable[str]) -> list[str]:
-    """Sort numbers by size, then texts alphabetically."""
-    texts = sorted(values)
-    numbers = [text for text in texts if re.fullmatch(r"-?[0-9]{1,300}(\.[0-9]+)?", text)]
-    return sorted(numbers, key=float) + [text for text in texts if text not in numbers]
-
-
-def _values_lines(values: Sequence[str], indent: str) -> list[str]:
-    written = [_scalar(value) for value in values]
-    line = f"{indent}values: [{', '.join(written)}]"
-    return [line] if len(line) <= 100 else [f"{indent}values:", *(f"{indent}  - {value}" for value in written)]
-
-
-def _number(number: float) -> str:
-    return str(int(number)) if float(number).is_integer() else repr(float(number))
-
-
-def _scalar(text: str) -> str:
-    """Write `text` in YAML: plain if that reads back the same, otherwise in double quotes."""
-    return text if _PLAIN.fullmatch(text) and text.isprintable() and text_of(scalar(text)) == text else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    codes = [(letter, ord(letter)) for letter in json.dumps(text, ensure_ascii=False)]
-    return "".join(c if c.isprintable() else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}" for c, n in codes)
-
-
-def _writable(text: str) -> bool:
-    return len(_scalar(text)) <= LONGEST_TEXT and not re.search("[\ud800-\udfff]", text)
-
-
-def _short(text: str) -> str:
-    return _scalar(text if len(text) <= 60 else text[:59] + "…")
-
-
-def _in_condition(name: str) -> str:
-    return str(Node("name", (name,)))
-
-
-def constant_case(name: str) -> str:
-    """The name of a feature as part of a function's name: `hours per week` as `HOURS_PER_WEEK`."""
-    return re.sub(r"\W+", "_", name).strip("_").upper()[:40] or "IT"
-
-
-def _words(name: str) -> str:
-    return re.sub(r"[\s_{}]+", " ", name).strip() or "it"

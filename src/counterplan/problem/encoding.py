@@ -102,11 +102,11 @@ def quantile_cuts(column: Floats, integer: bool, most: int = AUTO_BINS) -> tuple
 def _cuts_inside(known: Floats, integer: bool, most: int) -> list[float]:
     quantiles = np.quantile(known, np.linspace(0, 1, most + 1)[1:-1])
     span = float(known.max() - known.min())
-    rounded = {_round(float(cut), span, integer) for cut in quantiles}
+    rounded = {round_cut(float(cut), span, integer) for cut in quantiles}
     return sorted(cut for cut in rounded if known.min() < cut <= known.max())
 
 
-def _round(number: float, span: float, integer: bool) -> float:
+def round_cut(number: float, span: float, integer: bool) -> float:
     """Round `number` to two digits, or to as many as distinguish numbers within `span`."""
     size = min(abs(number) or span, span) or 1.0
     digits = min(1 - math.floor(math.log10(size)), 15)

@@ -27,7 +27,7 @@ from counterplan.problem.source import Source
 from counterplan.problem.targets import TargetLike, read_target
 from counterplan.problem.transitions import Bools, Floats, Transitions
 from counterplan.problem.values import Native, did_you_mean, listed, text_of
-from counterplan.problem.yaml_reader import read_source
+from counterplan.problem.yaml_reader import parse_yaml, read_source
 
 
 class Problem:
@@ -95,6 +95,30 @@ class Problem:
             If the file cannot be read or has mistakes; the message lists all of them with their lines.
         """
         return cls._from_source(read_source(path))
+
+    @classmethod
+    def from_yaml(cls, text: str, name: str = "problem") -> Problem:
+        """Create a problem from the text of a problem file.
+
+        Parameters
+        ----------
+        text : str
+            YAML; the limits of files apply.
+        name : str, default="problem"
+            Stands for the file name in messages.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ProblemError
+            If the text has mistakes; the message lists all of them with their lines.
+        """
+        source = Source(name)
+        parse_yaml(text, source)
+        return cls._from_source(source)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], name: str = "problem") -> Problem:

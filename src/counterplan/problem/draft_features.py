@@ -1,0 +1,176 @@
+"""Infer features of a problem from the columns of a table."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterplan.problem.column_words import (
+    CODED,
+    COUNTED,
+    DATE,
+    DATED,
+    IDENTIFIER,
+    PROTECTED,
+    RANKED,
+    mentions,
+)
+from counterplan.problem.draft_text import is_writable, number_text, sorted_values, values_lines, yaml_scalar
+from counterplan.problem.encoding import quantile_cuts
+from counterplan.problem.frames import MAX_EXACT_INTEGER
+from counterplan.problem.transitions import Floats
+from counterplan.problem.values import text_of
+
+MOST_VALUES = 50
+ENOUGH_ROWS = 20
+"""From this many rows on, a column of distinct values is taken for an identifier."""
+MOST_CODES = 15
+"""Columns with more whole numbers than this are not taken for codes."""
+SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
+_MISSING_CODES = (-7.0, -8.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
+
+
+@dataclass(frozen=True)
+class FeatureDraft:
+    """A feature inferred from a column: a number if it has `numbers`, otherwise a category."""
+
+    name: str
+    values: Sequence[str] = ()
+    numbers: Floats | None = None
+    integer: bool = False
+    empty: int = 0
+    codes: bool = False
+    """Whether the values are whole numbers that are likely codes."""
+    absent: Sequence[tuple[float, int]] = ()
+    """Numbers that are likely codes of missing values, and how many people have each."""
+
+    order: str = ""
+    """Why the values are taken to have a rank, and are listed in this order; empty if they are not."""
+
+    @property
+    def protected(self) -> bool:
+        """Whether the name is that of a protected attribute."""
+        return mentions(PROTECTED, self.name)
+
+    def lines(self) -> list[str]:
+        """The feature as lines of YAML, with remarks."""
+        lines = [f"  {yaml_scalar(self.name)}:"]
+        if self.numbers is not None:
+            few = np.unique(self.numbers)
+            hint = ""
+            if self.integer and _few_and_frequent(self.numbers):
+                hint = f"; kind: category with values: [{', '.join(map(number_text, few))}], if they are codes"
+            seen = f"seen: {number_text(few[0])} to {number_text(few[-1])}"
+            lines.append(f"    kind: number  # {seen}{hint}")
+            lines += ["    integer: true"] * self.integer
+            lines.append(
+                f"    bins: [{', '.join(['-.inf', *map(number_text, quantile_cuts(self.numbers, self.integer)[1:])])}]"
+            )
+        else:
+            kind = "ordered" if self.order else "category"
+            ranked = len(self.values) > 2 and len([value for value in self.values if RANKED.fullmatch(value)]) > 1
+            hint = "  # ordered, if rank matters; then list the lowest first" if ranked else ""
+            hint = "  # the only value seen" if len(self.values) == 1 else hint
+            hint = "  # whole numbers, likely codes; if they are amounts: kind: number" if self.codes else hint
+            hint = f"  # guess: {self.order}" if self.order else hint
+            lines += [f"    kind: {kind}{hint}", *values_lines(self.values, "    ")]
+        lines += ["    protected: true  # check: is it something by which nobody may be treated?"] * self.protected
+        lines += [f"    missing: true  # {self.empty:,} empty"] * (self.empty > 0)
+        if self.absent:
+            codes = ", ".join(f"{number_text(code)} ({count:,} people)" for code, count in self.absent)
+            lines.append(f"    # likely codes of missing values: {codes}; empty these cells, and allow missing: true")
+        return lines
+
+
+def infer_feature(name: str, column: pd.Series[Any]) -> FeatureDraft | str:
+    """The feature inferred from a column, or the reason to leave it out."""
+    if not name.strip() or "`" in name or name == "argument" or not is_writable(name):
+        return "no feature can have this name; rename the column to use it"
+    known = column.dropna()
+    try:
+        seen = list(known.unique())
+    except TypeError:  # lists and the like are not hashable
+        seen = [known.iloc[0]]
+    if not seen:
+        return "it is empty"
+    types = [type(value).__name__ for value in seen if not isinstance(value, SCALARS)]
+    if _are_dates(name, seen):
+        return "dates; to use them, add a number to the table, such as the days since then"
+    if types:
+        return f"it holds {types[0]} values, neither texts nor numbers"
+    empty, unique = len(column) - len(known), len(seen) == len(known) > 1
+    identifier = unique and mentions(IDENTIFIER, name)
+    numeric = all(map(is_number, seen))
+    if numeric and len(seen) == 1 and not float(seen[0]).is_integer():
+        return "the same number for everybody"
+    if numeric and (len(seen) > 2 or not all(float(value).is_integer() for value in seen)):
+        numbers = known.to_numpy(dtype=float)
+        absent = _missing_codes(numbers)
+        numbers = numbers[~np.isin(numbers, [code for code, _ in absent])]
+        integer = bool((numbers == np.round(numbers)).all())
+        counts_up = len(numbers) >= ENOUGH_ROWS and bool((np.diff(numbers) == 1).all())
+        if counts_up or (identifier and integer):
+            return "a different number for everybody, like an identifier"
+        if integer and _few_and_frequent(numbers) and _holds_codes(name):
+            values = [number_text(number) for number in np.unique(known.to_numpy(dtype=float))]
+            return FeatureDraft(name, values, empty=empty, codes=True, absent=absent)
+        return FeatureDraft(name, numbers=numbers, integer=integer, empty=empty, absent=absent)
+    if identifier or (unique and len(seen) >= ENOUGH_ROWS):
+        return "a different value for everybody, like an identifier"
+    values = sorted_values(set(map(text_of, seen)))
+    if len(values) > MOST_VALUES:
+        return f"{len(values):,} different texts, too many for a category"
+    if not all(map(is_writable, values)):
+        return "a text in it is too long, or not valid"
+    return FeatureDraft(name, values, empty=empty)
+
+
+def _few_and_frequent(numbers: Floats) -> bool:
+    """Whether numbers are few different ones, each of which many people have."""
+    few = np.unique(numbers)
+    return 2 < len(few) <= MOST_CODES and len(numbers) >= max(ENOUGH_ROWS, 5 * len(few))
+
+
+def _holds_codes(name: str) -> bool:
+    """Whether the whole numbers in a column of this name are likely codes rather than amounts."""
+    return (mentions(CODED, name) or mentions(PROTECTED, name)) and not mentions(COUNTED, name)
+
+
+def _missing_codes(numbers: Floats) -> list[tuple[float, int]]:
+    """Numbers that are likely codes of missing values, with their counts.
+
+    Negative ones are if no other number is negative, large ones if they are further from the smaller numbers than these
+    are from each other.
+    """
+    codes = [code for code in _MISSING_CODES if (numbers == code).sum() > 1]
+    negative = numbers[numbers < 0]
+    found = [code for code in codes if code < 0] if np.isin(negative, codes).all() else []
+    for code in (code for code in codes if code > 0):
+        smaller = numbers[(numbers >= 0) & (numbers < code)]
+        if len(np.unique(smaller)) > 1 and (numbers <= code).all() and code - smaller.max() > np.ptp(smaller):
+            found.append(code)
+    others = numbers[~np.isin(numbers, found)]
+    return [(code, int((numbers == code).sum())) for code in sorted(found)] if len(np.unique(others)) > 1 else []
+
+
+def _are_dates(name: str, seen: Sequence[Any]) -> bool:
+    if all(isinstance(value, (datetime.date, np.datetime64)) for value in seen):  # a Timestamp is one, too
+        return True
+    if all(isinstance(value, str) for value in seen):
+        return all(DATE.fullmatch(value.strip()) for value in seen)
+    if not mentions(DATED, name) or not all(map(is_number, seen)):
+        return False
+    return len(seen) > 2 and all(re.fullmatch("(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]", number_text(v)) for v in seen)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number that floats represent exactly; Booleans are none."""
+    if isinstance(value, (bool, str, np.bool_)):
+        return False
+    return abs(value if isinstance(value, int) else float(value)) <= MAX_EXACT_INTEGER
