@@ -323,3 +323,35 @@ def test_settings_object_and_benchmark() -> None:
     result = Audit(german.problem, german.model, settings=settings).run(german.test.head(80))
     assert set(result.groups["grouping"]) == {"", "sex", "sex × age"}
     assert result.about["planners"] == {"exact": result.summary["refused"]}
+
+
+def test_relaxations_say_what_would_help(tmp_path: Path) -> None:
+    box = BlackBox(strict)
+    result = Audit(WAYS, box, groups=[]).run(table(), folder=tmp_path / "audit")
+    stuck = int((result.outcomes["outcome"] == "none").sum())
+    assert stuck
+    assert result.relaxations is not None
+    assert result.relaxations["stuck"] == result.relaxations["examined"] == stuck
+    helped = {row["relaxation"]: row["helped"] for row in result.relaxations["relaxations"]}
+    assert 0 < max(helped.values()) <= stuck
+    assert "Why people have no recourse" in result.to_html()
+    assert (tmp_path / "audit" / "relaxations.csv").exists()
+    assert f"{stuck} people without recourse. What would help:" in str(result)
+    sent = box.queries
+    again = Audit(WAYS, BlackBox(strict), groups=["sex"]).run(table(), folder=tmp_path / "audit", resume=True)
+    assert again.relaxations == result.relaxations
+    assert box.queries == sent
+    saved = tmp_path / "audit" / "parts" / "relaxations.json"
+    for content in ("{", "[]", json.dumps(json.loads(saved.read_text()) | {"data": {"best": 3}})):
+        saved.write_text(content)
+        with pytest.raises(StorageError, match="relaxations.json"):
+            Audit(WAYS, strict, groups=[]).run(table(), folder=tmp_path / "audit", resume=True)
+
+
+def test_relaxations_are_a_sample_or_left_out() -> None:
+    few = Audit(WAYS, strict, groups=[], relaxations=3).run(table())
+    assert few.relaxations is not None
+    assert few.relaxations["examined"] == 3 < few.relaxations["stuck"]
+    assert Audit(WAYS, strict, groups=[], relaxations=0).run(table()).relaxations is None
+    with pytest.raises(SettingError, match="'relaxations' must be an integer"):
+        AuditSettings(relaxations=-1)
