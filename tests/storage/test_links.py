@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from counterplan import Problem, Recourse, StorageError
-from counterplan.experiments.folder import LOCK, locked
+from counterplan.storage.locks import LOCK, locked
 from counterplan.storage.workspace import LEARNED
 from loans import MANY, MODEL
 from quick import quick_fits

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,10 +15,10 @@ from counterplan.experiments.rows import COLUMNS
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
 from counterplan.storage.files import MissingFileError, make_writable, write_whole
 from counterplan.storage.json_files import read_json
+from counterplan.storage.locks import locked as locked
 from counterplan.storage.settings import settings_to_dict
 
 FILE = "experiment.json"
-LOCK = ".lock"
 VERSION = 2
 """Since 2, the rows of the paper's methods are always there, and made with the paper's preset."""
 
@@ -54,34 +51,6 @@ def options_in(folder: Path) -> ExperimentOptions | None:
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(f"{path}: damaged ({error!r}); start again with --force") from None
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on `folder`; a StorageError if another run holds it.
-
-    The kernel releases the lock when the process ends. On systems without such locks there is no protection.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    path = make_writable(folder) / LOCK
-    try:
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "a")
-    except OSError as error:  # a link too: the folder may come from a stranger
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StorageError(
-                f"{folder}: another run uses this folder; wait until it has ended (or stop it), or choose another --out"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
 
 
 def begin(folder: Path, options: ExperimentOptions, *, resume: bool, force: bool) -> None:
