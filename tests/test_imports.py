@@ -93,7 +93,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "graph_svg": {"description", "parts", "transitions", "values"},
         "html": {"description", "parts", "values"},
         "builder": {"binding", "causal_graph", "limits", "parts", "scalars", "schema", "source", "values"},
-        "parquet_people": {"transitions"},
+        "parquet_people": {"frames", "transitions"},
         "natives": {"dtypes", "frames", "parts", "values"},
         "tables": {"dtypes", "natives", "parts", "values"},
         "problem": {

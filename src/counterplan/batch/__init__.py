@@ -7,5 +7,6 @@ May import: everything but counterplan, experiments, cli.
 
 from counterplan.batch.recommend import recommend
 from counterplan.batch.running import BatchResult
+from counterplan.batch.sampling import sample
 
-__all__ = ["BatchResult", "recommend"]
+__all__ = ["BatchResult", "recommend", "sample"]

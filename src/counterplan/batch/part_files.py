@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,3 +136,10 @@ def remove_unfinished(folder: Path) -> None:
             path.unlink(missing_ok=True)
     for path in folder.glob(f".{MANIFEST}.*"):
         path.unlink(missing_ok=True)
+
+
+def remove_empty_folders(folder: Path) -> None:
+    """Remove the folders of side files if there are none."""
+    for name in (ANSWERS, BAD_ROWS):
+        with suppress(OSError):  # not empty
+            (folder / name).rmdir()

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from counterplan.batch.engines import Engine, InProcess, open_engine
 from counterplan.batch.manifest import Provenance, begin, provenance_of, run_of, total, write_manifest
-from counterplan.batch.part_files import BAD_ROWS, PartRecord, read_record, remove_unfinished
+from counterplan.batch.part_files import BAD_ROWS, PartRecord, read_record, remove_empty_folders, remove_unfinished
 from counterplan.batch.partitions import Partition, partitions_of
 from counterplan.batch.task import Counts, LoadedTask, PartitionTask
 from counterplan.batch.versions import own_version
@@ -181,6 +181,7 @@ class BatchRun:
             try:
                 self._process(engine, job, progress)
                 notice = finish([self.records[one.number] for one in self.partitions])
+                remove_empty_folders(self.folder)
                 self._write_manifest(complete=True)
             except BaseException:
                 with suppress(StorageError):  # such as a full disk, which is what is reported

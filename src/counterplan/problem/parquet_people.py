@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.errors import PeopleError, SettingError
+from counterplan.problem.frames import BadCell
 from counterplan.problem.transitions import Ints
 
 if TYPE_CHECKING:
@@ -235,9 +236,9 @@ class PeopleSample:
     file_of: Ints
     row_of: Ints
 
-    def place(self, row: int) -> tuple[str, int]:
-        """The name of the file of a person, and the row there."""
-        return self.files[self.file_of[row]].name, int(self.row_of[row])
+    def describe(self, cell: BadCell) -> str:
+        """A cell of the table that does not match the problem, with its file and the row there."""
+        return f"{self.files[self.file_of[cell.row]].name}: {cell._replace(row=int(self.row_of[cell.row]))}"
 
 
 def is_parquet_source(source: str | Path) -> bool:
