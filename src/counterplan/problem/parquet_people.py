@@ -100,7 +100,7 @@ class PeopleFile:
         ):
             starts = np.cumsum([0, *self.groups])
             chosen = [g for g, begin in enumerate(starts[:-1]) if begin < first + rows and starts[g + 1] > first]
-            if not chosen:
+            if not rows or not chosen:
                 return file.read_row_groups([], columns=wanted)
             if starts[chosen[0]] == first and starts[chosen[-1] + 1] == first + rows:
                 return file.read_row_groups(chosen, columns=wanted, use_threads=False)
