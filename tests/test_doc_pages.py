@@ -33,6 +33,7 @@ PAGES = (
     "several-outcomes.md",
     "plans-that-last.md",
     "personal-plans.md",
+    "scale.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 

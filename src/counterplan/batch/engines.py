@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -94,13 +94,15 @@ class ProcessEngine(Engine):
     ----------
     jobs : int
         Number of processes.
+    import_main : bool, default=False
+        Whether processes import the user's script, which then has to be importable.
     """
 
     died = (BrokenProcessPool,)
     restarts = True
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: int, *, import_main: bool = False) -> None:
+        self.jobs, self.import_main = jobs, import_main
         self._pool: ProcessPoolExecutor | None = None
         self._before: set[BaseProcess] = set()
 
@@ -127,7 +129,8 @@ class ProcessEngine(Engine):
     def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
         """See `Engine.submit`."""
         assert self._pool is not None
-        with single_thread(), hidden_main():  # processes are started when they are needed
+        # processes are started when they are needed
+        with single_thread(), nullcontext() if self.import_main else hidden_main():
             return self._pool.submit(function, *arguments)
 
     def restart(self) -> None:

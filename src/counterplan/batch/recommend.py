@@ -78,7 +78,7 @@ def recommend(
         Column with a key of each person, which becomes the column `person` of the parts; models do not get it. Default:
         the row in the file.
     partition_rows : int, optional
-        Most people of a partition. Default: 100,000 for programs, otherwise 10,000.
+        Most people of a partition. Default: 50,000 for programs, otherwise 10,000.
     cluster : str, optional
         The address of a Dask scheduler, such as "tcp://host:8786", or "local" for a Dask cluster on this machine.
         Default: plain processes.

@@ -88,7 +88,7 @@ class RecommendTask:
     @property
     def default_rows(self) -> int:
         """See `PartitionTask.default_rows`."""
-        return 100_000 if self.planner in _FAST else 10_000
+        return 50_000 if self.planner in _FAST else 10_000
 
     def load(self) -> LoadedRecommendation:
         """See `PartitionTask.load`."""

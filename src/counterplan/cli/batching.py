@@ -26,7 +26,7 @@ OutFolder = Annotated[
 PersonKey = Annotated[str | None, typer.Option("--key", help="With --out: column with a key of each person.")]
 PartitionRows = Annotated[
     int | None,
-    typer.Option(min=1, help="With --out: most people planned for at a time (program: 100,000, others: 10,000)."),
+    typer.Option(min=1, help="With --out: most people planned for at a time (program: 50,000, others: 10,000)."),
 ]
 Memory = Annotated[str | None, typer.Option(help="With --cluster local: memory limit of each process, such as 2GB.")]
 Resume = Annotated[bool, typer.Option("--resume", help="With --out: continue the run in the folder.")]

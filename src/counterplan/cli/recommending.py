@@ -83,7 +83,7 @@ def recommend(
     people: Annotated[
         Path | None,
         typer.Option(
-            help="The people: CSV or Parquet; with --out also a folder or a pattern of Parquet files (a benchmark brings its "
+            help="The people: CSV or Parquet; with --out also a folder or a pattern of Parquet files (a benchmark has "
             "refused test people)."
         ),
     ] = None,

@@ -160,7 +160,7 @@ class ExperimentRun:
         """What runs the cells; no process outlives its context."""
         if self.cluster is not None:
             return DaskEngine(self.cluster, max(1, self.jobs))
-        return ProcessEngine(self.jobs) if self.jobs else InProcess()
+        return ProcessEngine(self.jobs, import_main=True) if self.jobs else InProcess()
 
 
 def _ranks(waiting: list[Cell]) -> dict[Cell, float]:
