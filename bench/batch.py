@@ -1,10 +1,11 @@
-"""Many people: `python bench/batch.py [--people 10000000] [--guided 1000000]`.
+"""Many people: `python bench/batch.py [--people 100000 10000000] [--guided 1000000]`.
 
 Plans for synthetic people in Parquet files with `counterplan recommend --out`, each time in fresh processes: a program
-for adult, and guided planning for german; one process and two, alternately. Prints wall time, people per second and per
-CPU second (of one core), the peak memory of each process (VmHWM), and bytes. The start of a process, with everything that is
-imported or computed once, is measured by a run for few people, and subtracted. People are crossed from the refused people of the benchmarks, so that hardly any two are equal. Run it on a
-free machine; fitted folders and people are kept in --work, and used again.
+for adult, and guided planning for german, by one process and by two. Prints wall time, people per second and per CPU
+second (of one core), the peak memory of each process (VmHWM), and bytes. The start of a process, with everything that
+is imported or computed once, is measured by a run for few people, and subtracted. People are crossed from the refused
+people of the benchmarks, so that few are equal. Run it on a free machine; fitted folders and people are kept in --work,
+and used again.
 """
 
 import os
@@ -154,7 +155,8 @@ def measure(
     several = run(learned, people(name, sizes[-1], work), work / "plans", *words, *two)
     print(
         f"{title}: {sizes[-1]:,} people, {' '.join(two)}: {several.wall:,.1f} s, "
-        f"{sizes[-1] / several.wall:,.0f} people/s; {_memory(several)}",
+        f"{sizes[-1] / several.wall:,.0f} people/s, {several.cpu:,.1f} CPU s after {one.cpu:,.1f} of one process; "
+        f"{_memory(several)}",
         flush=True,
     )
     assert several.counts == one.counts, "two processes give other plans"

@@ -11,7 +11,7 @@ from typing import Any
 
 from counterplan.batch.part_files import ANSWERS, BAD_ROWS, MANIFEST, PartRecord, part_name
 from counterplan.batch.partitions import Partition
-from counterplan.batch.task import Counts, LoadedTask, PartitionTask
+from counterplan.batch.task import LoadedTask, PartitionTask, total
 from counterplan.batch.versions import versions
 from counterplan.errors import StorageError
 from counterplan.problem.parquet_people import ParquetPeople
@@ -101,15 +101,6 @@ def write_manifest(
         ],
     }
     write_inside(folder, MANIFEST, json.dumps(content, indent=1, ensure_ascii=False), durable=True)
-
-
-def total(counts: Iterable[Counts]) -> Counts:
-    """The sum of counts, by name."""
-    result: Counts = {}
-    for one in counts:
-        for name, value in one.items():
-            result[name] = result.get(name, 0) + value
-    return {name: round(value, 6) if isinstance(value, float) else value for name, value in result.items()}
 
 
 def _read(folder: Path) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from counterplan.batch.task import PERSON, Counts, PartOutput
+from counterplan.batch.task import PERSON, Counts, PartOutput, total
 from counterplan.errors import ForeignAnswersWarning, SettingError
 from counterplan.inputs import Inputs, resolve
 from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
@@ -36,6 +36,8 @@ _LEARNED = (PROBLEM, PROGRAM, CARD, *AGENT, *SURROGATE, *SURVIVAL)
 _MAX_BYTES = 4_000_000_000
 _FAST = ("program",)
 """Planners whose partitions are large by default: a person takes microseconds."""
+_CHUNK = 20_000
+"""People whom a fast planner plans for at once: arrays that fit into the cache of a processor take less time."""
 _NO_MODEL_NEEDED = ("program", "card")
 
 
@@ -200,12 +202,15 @@ class LoadedRecommendation:
         box, record = self.recourse.box, self.task.record and self.queries_model
         favourable = box.favourable_outcomes(self.problem)
         log = WriteAheadLog(self.problem, box.model_id if record else "", None, favourable=favourable)
+        size = _CHUNK if self.task.planner in _FAST else max(1, len(people))
+        parts = []
         with box.temporary_cache(), box.recording(log) if record else nullcontext():
-            plans = self._plan(people)
-            if self.task.reasons:
-                plans = self.recourse.explain(plans)
+            for first in range(0, max(1, len(people)), size):
+                plans = self._plan(people.take(slice(first, first + size)))
+                plans = self.recourse.explain(plans) if self.task.reasons else plans
+                parts.append((conform(plans.to_arrow(dictionary=True), self.schema), _counts(plans)))
         answers = LabelledStates.from_keys(self.problem, log.known, log.model) if record else None
-        return PartOutput(conform(plans.to_arrow(dictionary=True), self.schema), _counts(plans), answers)
+        return PartOutput(joined([table for table, _ in parts]), total(counts for _, counts in parts), answers)
 
     def _plan(self, people: People) -> Plans:
         if not isinstance(self.planner, TargetPlanner):
@@ -241,6 +246,13 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
         else:
             columns.append(pa.nulls(table.num_rows, one.type))
     return pa.table(columns, schema=schema)
+
+
+def joined(tables: list[pa.Table]) -> pa.Table:
+    """Tables of one schema, one after the other, with one dictionary for each column."""
+    import pyarrow as pa
+
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def split_column(people: People, column: str) -> tuple[People, list[Any]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from counterplan.batch.engines import Engine, InProcess, open_engine
-from counterplan.batch.manifest import Provenance, begin, provenance_of, run_of, total, write_manifest
+from counterplan.batch.manifest import Provenance, begin, provenance_of, run_of, write_manifest
 from counterplan.batch.part_files import BAD_ROWS, PartRecord, read_record, remove_empty_folders, remove_unfinished
 from counterplan.batch.partitions import Partition, partitions_of
-from counterplan.batch.task import Counts, LoadedTask, PartitionTask
+from counterplan.batch.task import Counts, LoadedTask, PartitionTask, total
 from counterplan.batch.versions import own_version
 from counterplan.batch.worker import BatchJob, Failure, forget_tasks, remember_task, run_partition
 from counterplan.errors import CounterplanError, PeopleError, StorageError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -84,3 +84,12 @@ class PartitionTask(Protocol):
 
     def describe(self, counts: Counts) -> str:
         """The total of all partitions in words."""
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """The sum of counts, by name."""
+    result: Counts = {}
+    for one in counts:
+        for name, value in one.items():
+            result[name] = result.get(name, 0) + value
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in result.items()}
