@@ -76,6 +76,11 @@ class Inputs:
             return given
         return read_table(given, self.problem.features) if self._sampled is None else self._sampled.table
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether the people are a sample of Parquet files, which is read now."""
+        return self._sampled is not None
+
     @cached_property
     def _sampled(self) -> PeopleSample | None:
         """The sample of people in Parquet files; None for other tables, and files that are read as a whole."""
@@ -446,8 +451,8 @@ def _given(people: str | Path | PeopleTable) -> pd.DataFrame | Path:
 
 
 def _with_table(inputs: Inputs) -> Inputs:
-    """`inputs` with the table of people instead of its file."""
-    return replace(inputs, given_people=inputs.table)
+    """`inputs` with the table of people instead of its file; a sample knows its places, and is read as it is."""
+    return inputs if inputs.is_sample else replace(inputs, given_people=inputs.table)
 
 
 def read_like(path: str | Path) -> pd.DataFrame:
