@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
+from collections.abc import Iterable
 
 PACKAGES = ("numpy", "pandas", "scikit-learn", "pyarrow", "distributed")
 
@@ -14,10 +15,10 @@ def own_version() -> str:
     return str(sys.modules["counterplan"].__version__)
 
 
-def versions() -> dict[str, str]:
-    """Versions of counterplan, Python and dependencies; "none" of those that are not installed."""
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Versions of counterplan, Python and `packages`; "none" of those that are not installed."""
     found = {"counterplan": own_version(), "python": platform.python_version()}
-    for package in PACKAGES:
+    for package in packages:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
