@@ -8,7 +8,8 @@ planning after a fit, and prints for each benchmark, over seeds:
 - queries for each person without and with alternatives, and their ratio; CPU milliseconds for each person;
 - regret: for so many draws of personal weights from the prior, with the people in turn, the cost of the best of a
   person's plans under the weights minus the optimum under them, as exact search with these weights finds it; divided
-  by the same for the person's three cheapest plans (the cheapest plans to three different favourable states).
+  by the same for the person's three cheapest plans (the cheapest plans to three different favourable states). People
+  for whom no plan was found are left out.
 
 The draws are not those that alternatives are chosen with. `--surrogates DIR` saves what was fitted, for later runs.
 """
@@ -66,10 +67,10 @@ def by_function(benchmark: Benchmark, plans: Plans) -> list[np.ndarray]:
     return result
 
 
-def regret(plans: list[np.ndarray], draws: np.ndarray, optimum: np.ndarray) -> float:
-    """Mean cost of the best plan under the weights of each draw above the optimum, with the people in turn."""
+def regret(plans: list[np.ndarray], draws: np.ndarray, optimum: np.ndarray) -> np.ndarray:
+    """Cost of the best plan under the weights of each draw above the optimum, with the people in turn."""
     best = [(plans[draw % len(plans)] @ weights).min() for draw, weights in enumerate(draws)]
-    return float(np.mean(np.array(best) - optimum))
+    return np.array(best) - optimum
 
 
 def optima(benchmark: Benchmark, people: pd.DataFrame, draws: np.ndarray) -> np.ndarray:
@@ -108,6 +109,7 @@ def one(benchmark: Benchmark, people: pd.DataFrame, draws: int, surrogates: Path
         found = [len(plan.alternatives) for plan in plans]
         ways = ways or found
         judge = BlackBox(model)
+        solved = np.resize([plan.status == "found" for plan in plans], draws)
         row[name] = {
             "second": share([own >= 1 for own, known in zip(found, ways, strict=True) if known >= 1]),
             "third": share([own >= 2 for own, known in zip(found, ways, strict=True) if known >= 2]),
@@ -120,7 +122,7 @@ def one(benchmark: Benchmark, people: pd.DataFrame, draws: int, surrogates: Path
             "query_ratio": plans.queries / plain.queries,
             "ms": plain_ms,
             "ms_with": ms,
-            "regret_ratio": regret(by_function(benchmark, plans), weights, optimum) / three,
+            "regret_ratio": regret(by_function(benchmark, plans), weights, optimum)[solved].sum() / three[solved].sum(),
         }
     return row
 

@@ -35,6 +35,7 @@ PAGES = (
     "personal-plans.md",
     "audit.md",
     "relaxations.md",
+    "scale.md",
 )
 _BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 

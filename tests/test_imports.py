@@ -58,9 +58,10 @@ ALLOWED: dict[str, set[str]] = {
     "recourse": {*_ALL},
     "benchmarks": {*_METERED, "models", "plans", "planners", "plugins"},
     "inputs": {*_ALL, "recourse", "benchmarks"},
-    "counterplan": {*_ALL, "audit", "recourse", "benchmarks", "inputs"},
-    "experiments": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "counterplan"},
-    "cli": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "counterplan", "experiments"},
+    "batch": {*_ALL, "audit", "recourse", "benchmarks", "inputs"},
+    "counterplan": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch"},
+    "experiments": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch", "counterplan"},
+    "cli": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch", "counterplan", "experiments"},
     "__main__": {"cli"},
 }
 """The packages and modules that each package or module may import, from the bottom up.
@@ -93,6 +94,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "graph_svg": {"description", "parts", "transitions", "values"},
         "html": {"description", "parts", "values"},
         "builder": {"binding", "causal_graph", "limits", "parts", "scalars", "schema", "source", "values"},
+        "parquet_people": {"frames", "transitions"},
         "natives": {"dtypes", "frames", "parts", "values"},
         "tables": {"dtypes", "natives", "parts", "values"},
         "problem": {
@@ -299,7 +301,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""
 
 LAZY: dict[str, set[str]] = {
-    "cli": {"cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
+    "cli": {"batch", "cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
     "experiments": {"planners"},
     "planners": {"planners"},
     "plans": {"blackbox"},

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from counterplan import benchmarks
+    from counterplan import batch, benchmarks
     from counterplan.agent.training import TrainingSettings
     from counterplan.audit import Audit, AuditOutcome, AuditResult, AuditSettings
     from counterplan.blackbox import BlackBox, QueryBudgetExceeded
@@ -124,6 +124,7 @@ __all__ = [
     "SurvivalReport",
     "TrainingSettings",
     "Workspace",
+    "batch",
     "benchmarks",
 ]
 
@@ -187,8 +188,8 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def __getattr__(name: str) -> Any:
-    if name == "benchmarks":
-        return import_module("counterplan.benchmarks")
+    if name in ("batch", "benchmarks"):
+        return import_module(f"counterplan.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'counterplan' has no attribute '{name}'")
     value = globals()[name] = getattr(import_module(f"counterplan.{_MODULE_OF[name]}"), name)

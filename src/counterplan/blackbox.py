@@ -465,6 +465,17 @@ class BlackBox:
             outcomes.clear()
 
     @contextmanager
+    def temporary_cache(self) -> Iterator[None]:
+        """Within this context, use and extend a copy of the cache, which is dropped at the end."""
+        before = self._caches, self._outcomes
+        self._caches = {problem: cache.copy() for problem, cache in self._caches.items()}
+        self._outcomes = {problem: outcomes.copy() for problem, outcomes in self._outcomes.items()}
+        try:
+            yield
+        finally:
+            self._caches, self._outcomes = before
+
+    @contextmanager
     def recording(self, listener: AnswerListener) -> Iterator[None]:
         """Within this context, call `listener` with every new answer as soon as it arrives.
 

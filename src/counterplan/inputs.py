@@ -14,12 +14,22 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import ModelError, PeopleError, ProblemError, SettingError, StorageError
 from counterplan.models import referenced
 from counterplan.problem import People, PeopleTable, Problem, read_table
+from counterplan.problem.frames import describe_bad_cells
 from counterplan.problem.intake import as_pandas
+from counterplan.problem.parquet_people import ENDINGS, ParquetPeople, PeopleSample, is_parquet_source
 from counterplan.problem.tables import count_rows, iter_table
 from counterplan.problem.values import did_you_mean
 from counterplan.storage.json_files import read_json
 from counterplan.storage.workspace import Origin, Workspace
 from counterplan.survival.agreement import Agreement
+
+
+@dataclass(frozen=True)
+class PeopleSampling:
+    """How many people are read of Parquet files, which may hold any number: at most `most`, chosen by `seed`."""
+
+    most: int
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class Inputs:
         The file of the people, which error messages name.
     refits : tuple of BlackBox
         Retrained models to estimate survival with.
+    sample : PeopleSampling or None
+        How many people of Parquet files are read at most.
     """
 
     problem: Problem
@@ -54,12 +66,41 @@ class Inputs:
     has_model: bool = True
     source: Path | None = None
     refits: tuple[BlackBox, ...] = ()
+    sample: PeopleSampling | None = None
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The people as a table."""
         given = self.given_people
-        return given if isinstance(given, pd.DataFrame) else read_table(given, self.problem.features)
+        if isinstance(given, pd.DataFrame):
+            return given
+        return read_table(given, self.problem.features) if self._sampled is None else self._sampled.table
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the people are a sample of Parquet files, which is read now."""
+        return self._sampled is not None
+
+    @cached_property
+    def _sampled(self) -> PeopleSample | None:
+        """The sample of people in Parquet files; None for other tables, and files that are read as a whole."""
+        given = self.given_people
+        if isinstance(given, pd.DataFrame):
+            return None
+        several = is_parquet_source(given)
+        if self.sample is None:
+            if several:
+                raise PeopleError(
+                    f"{given}: a folder, or a pattern, of Parquet files is for 'fit' and 'distil', which read a "
+                    "sample, and for 'recommend' with --out FOLDER, which plans for everybody"
+                )
+            return None
+        if not several and not (given.is_file() and given.name.endswith(ENDINGS)):
+            return None
+        found = ParquetPeople.find(given)
+        if not several and found.rows <= self.sample.most:
+            return None
+        return found.sample(self.sample.most, self.sample.seed)
 
     def parts(self, rows: int) -> Iterator[People]:
         """Read the file of people in parts, so that memory does not grow with its length.
@@ -101,6 +142,11 @@ class Inputs:
         PeopleError
             If the table does not match the problem; the message names file, column, row and value.
         """
+        if self._sampled is not None:
+            people, bad = self.problem.read_valid(self._sampled.table)
+            if bad:
+                raise PeopleError(describe_bad_cells([self._sampled.describe(cell) for cell in bad]))
+            return people
         try:
             return self.problem.read(self.table)
         except PeopleError as error:
@@ -146,6 +192,7 @@ def resolve(
     lazy: bool = False,
     refits: Sequence[object] = (),
     agree: int | None = None,
+    sample: PeopleSampling | None = None,
 ) -> Inputs:
     """Resolve the names of a problem, people and a model.
 
@@ -180,6 +227,8 @@ def resolve(
     agree : int, optional
         Number of the model and its `refits` that have to decide favourably: `Inputs.box` is their `Agreement`, and
         `Inputs.refits` is empty, because models that a plan was made for do not tell whether it lasts.
+    sample : PeopleSampling, optional
+        Read a random sample of people in Parquet files; `people` may then also be a folder of them or a pattern.
 
     Returns
     -------
@@ -225,6 +274,7 @@ def resolve(
             workspace,
             origin if provided else Origin(None, seed),
             source=_source(people),
+            sample=sample,
         )
         inputs = _with_refits(inputs, [black_box(one, threshold, dtypes) for one in refits], agree)
         return inputs if lazy else _with_table(inputs)
@@ -236,7 +286,8 @@ def resolve(
     if model is None and model_required:
         raise SettingError(f"{name}: no model given; pass one, with --model MODULE:ATTR, FILE.onnx or a URL")
     box = BlackBox(_no_model) if model is None else black_box(model, threshold, dtypes)
-    inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, _source(people))
+    source = _source(people)
+    inputs = Inputs(used, _given(people), box, workspace, Origin(None, seed), model is not None, source, sample=sample)
     inputs = _with_refits(inputs, [black_box(one, threshold, dtypes) for one in refits], agree)
     return inputs if lazy else _with_table(inputs)
 
@@ -400,8 +451,8 @@ def _given(people: str | Path | PeopleTable) -> pd.DataFrame | Path:
 
 
 def _with_table(inputs: Inputs) -> Inputs:
-    """`inputs` with the table of people instead of its file."""
-    return replace(inputs, given_people=inputs.table)
+    """`inputs` with the table of people instead of its file; a sample knows its places, and is read as it is."""
+    return inputs if inputs.is_sample else replace(inputs, given_people=inputs.table)
 
 
 def read_like(path: str | Path) -> pd.DataFrame:

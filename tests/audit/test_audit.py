@@ -344,7 +344,7 @@ def test_relaxations_say_what_would_help(tmp_path: Path) -> None:
     saved = tmp_path / "audit" / "parts" / "relaxations.json"
     for content in ("{", "[]", json.dumps(json.loads(saved.read_text()) | {"data": {"best": 3}})):
         saved.write_text(content)
-        with pytest.raises(StorageError, match="relaxations.json"):
+        with pytest.raises(StorageError, match=r"relaxations\.json"):
             Audit(WAYS, strict, groups=[]).run(table(), folder=tmp_path / "audit", resume=True)
 
 

@@ -12,8 +12,9 @@ import pytest
 from rows_by_hand import TINY, by_hand
 
 from counterplan import CounterplanError
+from counterplan.batch import engines
 from counterplan.benchmarks.registry import load_benchmark
-from counterplan.experiments import cells, figures, report, running
+from counterplan.experiments import cells, figures, report
 from counterplan.experiments.budgets import query_usage
 from counterplan.experiments.cells import Cell, fingerprint
 from counterplan.experiments.drawing import ReportFigure, report_style
@@ -116,7 +117,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells run in threads of this process, which imported everything already."""
-    monkeypatch.setattr(running, "ProcessPoolExecutor", lambda jobs, **_: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", lambda jobs, **_: ThreadPoolExecutor(jobs))
 
 
 @pytest.mark.usefixtures("in_threads")

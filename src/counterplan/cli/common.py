@@ -60,6 +60,18 @@ Jobs = Annotated[
 ]
 
 
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Run on a Dask cluster: local, or the address of a scheduler, such as tcp://host:8786."),
+]
+
+SAMPLE = 100_000
+"""Default of `Sample`: learning uses a few thousand of them."""
+Sample = Annotated[
+    int,
+    typer.Option(min=1, help="Most people to read of Parquet files: a random sample, chosen by the seed."),
+]
+
 TargetName = Annotated[
     str | None,
     typer.Option(help="The outcome to reach, or several with commas: A,B (default: the favourable ones)."),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from counterplan.benchmarks import NAMES
-from counterplan.cli.common import count
+from counterplan.cli.common import Cluster, count
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.plans.progress import progress_bar
@@ -47,6 +47,7 @@ def experiment(
         bool, typer.Option("--report-only", help="Run nothing: make tables, figures and report from the rows there.")
     ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at a time (default: one for each core).")] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Repeat the paper's evaluation, and ours: tables, figures and a report of the results."""
     if str(out) in NAMES:
@@ -90,7 +91,8 @@ def experiment(
     with locked(out):
         folder.begin(out, options, resume=resume, force=force)
         with _progress() as show:
-            run = running.ExperimentRun(options, out, ExperimentSettings.of(options), jobs or _cores(), show)
+            settings = ExperimentSettings.of(options)
+            run = running.ExperimentRun(options, out, settings, jobs or _cores(), show, cluster)
             try:
                 rows = run.run()
             except KeyboardInterrupt:

@@ -10,11 +10,13 @@ import typer
 
 from counterplan import benchmarks
 from counterplan.cli.common import (
+    SAMPLE,
     Agree,
     Jobs,
     Like,
     ModelName,
     RefitNames,
+    Sample,
     Threshold,
     count,
     printing_notices,
@@ -24,7 +26,7 @@ from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
-from counterplan.inputs import resolve
+from counterplan.inputs import PeopleSampling, resolve
 from counterplan.plans.progress import progress_bar
 from counterplan.problem.values import describe_target
 from counterplan.recourse import Recourse
@@ -56,7 +58,8 @@ def fit(
     people: Annotated[
         Path | None,
         typer.Option(
-            help="People to learn from, at least some of them refused: CSV or Parquet (a benchmark has some)."
+            help="People to learn from, at least some of them refused: CSV, Parquet, or a folder or pattern of Parquet "
+            "files (a benchmark has some)."
         ),
     ] = None,
     model: ModelName = None,
@@ -73,6 +76,7 @@ def fit(
         typer.Option(help="An outcome that plans are to reach, of several; repeatable (default: the favourable ones)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same result.")] = 0,
+    sample: Sample = SAMPLE,
     budget: Annotated[int | None, typer.Option(min=1, help="Maximum number of queries in total.")] = None,
     answers: Annotated[
         Path | None, typer.Option(help="Known answers of the model: the answers.csv.gz of any folder.")
@@ -117,6 +121,7 @@ def fit(
         like=like,
         refits=refit or (),
         agree=agree,
+        sample=PeopleSampling(sample, seed),
     )
     targets = [read_target_option(inputs.problem, text) for text in target or ()]
     table = inputs.people()

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from counterplan.cli.common import (
+    SAMPLE,
     Agree,
     Jobs,
     Like,
     ModelName,
     RefitNames,
+    Sample,
     SurvivalWeight,
     TargetName,
     Threshold,
@@ -23,7 +25,7 @@ from counterplan.cli.common import (
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import SettingError
-from counterplan.inputs import folder_or_file, people_of_program, resolve
+from counterplan.inputs import PeopleSampling, folder_or_file, people_of_program, resolve
 from counterplan.plans.progress import progress_bar, stage_display
 from counterplan.problem.targets import Target
 from counterplan.problem.values import did_you_mean
@@ -53,7 +55,7 @@ def distil(
     ] = "program",
     people: Annotated[
         Path | None,
-        typer.Option(help="People to make the program for, as for 'fit': CSV or Parquet (a benchmark has some)."),
+        typer.Option(help="People to make the program for, as for 'fit': CSV or Parquet files (a benchmark has some)."),
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
@@ -81,6 +83,7 @@ def distil(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, the same program.")] = 0,
+    sample: Sample = SAMPLE,
     jobs: Jobs = 1,
 ) -> None:
     """Distil a program or a card from a fitted folder, which people can read, and which needs no model."""
@@ -94,7 +97,15 @@ def distil(
     require_writable(workspace.path(file))
     split = "refused_train" if preset == "paper" else "train"
     inputs = resolve(
-        folder, people, model, threshold=threshold, split=split, like=like, refits=refit or (), agree=agree
+        folder,
+        people,
+        model,
+        threshold=threshold,
+        split=split,
+        like=like,
+        refits=refit or (),
+        agree=agree,
+        sample=PeopleSampling(sample, seed),
     )
     recourse = load_recourse(workspace, inputs.box, refits=inputs.refits or None)
     with recording(recourse, workspace), progress_bar("Distilling") as bar:

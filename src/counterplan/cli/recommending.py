@@ -12,9 +12,22 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from counterplan.batch.recommend_task import split_column
+from counterplan.cli.batching import (
+    BatchChoices,
+    Memory,
+    OutFolder,
+    PartitionRows,
+    PersonKey,
+    Reasons,
+    Record,
+    Resume,
+    SkipBad,
+    recommend_batch,
+)
 from counterplan.cli.common import (
     Agree,
-    Jobs,
+    Cluster,
     Like,
     ModelName,
     ProblemName,
@@ -30,7 +43,7 @@ from counterplan.cli.common import (
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
-from counterplan.inputs import resolve
+from counterplan.inputs import resolve, resolve_problem
 from counterplan.personal.weights import read_weight_options
 from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
@@ -38,8 +51,6 @@ from counterplan.plans import Plans
 from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
 from counterplan.problem import People, read_table
-from counterplan.problem.targets import TargetsLike
-from counterplan.problem.values import did_you_mean, text_of
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
@@ -70,7 +81,11 @@ def recommend(
         str | None, typer.Option(help="Column of the people with the outcome that each is to reach.")
     ] = None,
     people: Annotated[
-        Path | None, typer.Option(help="The people: CSV or Parquet (a benchmark brings its refused test people).")
+        Path | None,
+        typer.Option(
+            help="The people: CSV or Parquet; with --out also a folder or a pattern of Parquet files (a benchmark has "
+            "refused test people)."
+        ),
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
@@ -135,13 +150,60 @@ def recommend(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
-    jobs: Jobs = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of processes; -1: one per core. The result is the same for any number (default: 1; "
+            "--cluster local: -1)."
+        ),
+    ] = None,
+    out: OutFolder = None,
+    cluster: Cluster = None,
+    key: PersonKey = None,
+    partition_rows: PartitionRows = None,
+    memory: Memory = None,
+    resume: Resume = False,
+    skip_bad: SkipBad = False,
+    record: Record = True,
+    reasons: Reasons = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the plans as JSON; - for the screen.")] = None,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the plans as CSV, one row per step; - for the screen.")
     ] = None,
 ) -> None:
     """Compute plans: which actions, in which order, would overturn the model's decision."""
+    further = _survival_options(survival, survival_at_least, execution)
+    further |= {"deadline": deadline} if deadline is not None else {}
+    further |= {"pareto": True} if pareto else {}
+    further |= {"alternatives": alternatives} if alternatives is not None else {}
+    further |= {"weights": read_weight_options(weight)} if weight else {}
+    choices = BatchChoices(out, cluster, key, partition_rows, memory, resume, skip_bad, record, reasons)
+    if out is not None:
+        unusable: dict[str, object] = {"--json": json_file, "--csv": csv_file, "--person": person, "--limit": limit}
+        recommend_batch(
+            problem,
+            people,
+            choices,
+            jobs,
+            unusable | {"--weights": weights, "--ask-again": ask_again},
+            planner=planner or "auto",
+            model=model,
+            problem=other_problem,
+            threshold=threshold,
+            like=like,
+            refits=refit or (),
+            agree=agree,
+            target=None if target is None else sorted(read_target_option(resolve_problem(problem), target)),
+            target_column=target_column,
+            price=price,
+            seed=seed,
+            forbid=tuple(forbid or ()),
+            budget=budget,
+            refused=refused,
+            **further,
+        )
+        return
+    choices.require_none()
     for file in (json_file, csv_file):
         if file is not None and not _is_printed(file) and not is_stream(file):
             require_writable(file)
@@ -149,13 +211,8 @@ def recommend(
         raise SettingError("--target is for everybody, and --target-column for each person: use one of them")
     if json_file is not None and json_file == csv_file:
         raise SettingError(f"--json and --csv cannot both go to {json_file}")
-    further = _survival_options(survival, survival_at_least, execution)
-    further |= {"deadline": deadline} if deadline is not None else {}
-    further |= {"pareto": True} if pareto else {}
-    further |= {"alternatives": alternatives} if alternatives is not None else {}
     if weight and weights is not None:
         raise SettingError("--weight is for everybody, and --weights for each person: use one of them")
-    further |= {"weights": read_weight_options(weight)} if weight else {}
     model_required = planner not in ("program", "card") or model is not None
     inputs = resolve(
         problem,
@@ -201,11 +258,11 @@ def recommend(
                 try:
                     for chunk in chunks:
                         options: dict[str, Any] = {"forbid": forbid or (), "budget": budget, "refused": refused}
-                        options |= {"jobs": jobs, "progress": bar.advance} | further
+                        options |= {"jobs": 1 if jobs is None else jobs, "progress": bar.advance} | further
                         if by_person is not None:
                             options["weights"] = by_person.of(chunk, writer.people)
                         if isinstance(method, TargetPlanner):
-                            chunk, wanted = (chunk, fixed) if fixed else _split_targets(chunk, target_column or "")
+                            chunk, wanted = (chunk, fixed) if fixed else split_column(chunk, target_column or "")
                             plans = method.plan(chunk, target=wanted, **options)
                         else:
                             plans = method.plan(chunk, **options)
@@ -256,16 +313,6 @@ def _survival_options(weight: str | None, at_least: float | None, execution: lis
     options = {"survival": read_survival_option(weight), "survival_at_least": at_least}
     given = {name: value for name, value in options.items() if value is not None}
     return given | ({"execution": read_execution_options(execution)} if execution else {})
-
-
-def _split_targets(people: People, column: str) -> tuple[People, TargetsLike]:
-    """People without the column of their targets, and the targets."""
-    extras = {text_of(name): name for name in people.extras}
-    if column not in extras:
-        hint = did_you_mean(column, extras)
-        raise SettingError(f"--target-column {column}: people have no such column besides the features{hint}")
-    table = people.table.drop(columns=[extras[column]])
-    return People(people.features, people.states, table), people.table[extras[column]].tolist()
 
 
 def _is_printed(target: Path | None) -> bool:

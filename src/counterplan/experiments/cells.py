@@ -7,7 +7,6 @@ is not reused.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -23,6 +22,7 @@ import numpy as np
 import counterplan
 from counterplan.agent.search import SearchSettings
 from counterplan.agent.training import TrainingSettings
+from counterplan.batch.versions import versions as versions_of
 from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
 from counterplan.benchmarks.suite import TRAINING_RECIPES
@@ -106,13 +106,7 @@ def estimate(cell: Cell) -> float:
 @cache
 def versions() -> dict[str, str]:
     """Versions that results may depend on: counterplan, Python and dependencies."""
-    found = {"counterplan": counterplan.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "none"
-    return found
+    return versions_of(PACKAGES)
 
 
 def machine() -> dict[str, Any]:

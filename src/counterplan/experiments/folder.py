@@ -1,4 +1,4 @@
-"""The folder of an experiment: its options, its lock, and the files that belong to it."""
+"""The folder of an experiment: its options, and the files that belong to it."""
 
 from __future__ import annotations
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from counterplan.batch.engines import DaskEngine, Engine, InProcess, ProcessEngine
 from counterplan.errors import CounterplanError, StorageError
 from counterplan.experiments import cells
 from counterplan.experiments.cells import Cell, cells_of, estimate, needed_by
@@ -18,7 +16,7 @@ from counterplan.experiments.context import require_extras
 from counterplan.experiments.folder import command_of
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentOptions, ExperimentSettings
-from counterplan.parallel import leave_interrupts_to_parent, single_thread
+from counterplan.parallel import single_thread
 
 _WAKE_SECONDS = 0.5
 """Longest uninterrupted wait: a signal that another thread receives does not end a wait of the main thread."""
@@ -55,6 +53,8 @@ class ExperimentRun:
         Number of processes; 0 runs everything in this process.
     show : callable
         Called with the progress whenever a cell starts or ends.
+    cluster : str, optional
+        Run the cells on a Dask cluster: the address of its scheduler, or "local" for one with `jobs` processes.
     """
 
     options: ExperimentOptions
@@ -62,6 +62,7 @@ class ExperimentRun:
     settings: ExperimentSettings
     jobs: int
     show: ProgressCallback
+    cluster: str | None = None
     warnings: list[str] = field(default_factory=list)
     """About cells that cannot be reused."""
     records: dict[Cell, dict[str, Any]] = field(default_factory=dict)
@@ -82,8 +83,8 @@ class ExperimentRun:
         self.progress = ExperimentProgress(len(everything), len(everything) - len(waiting))
         if waiting:
             require_extras()
-            with single_thread(), self._workers() as submit:
-                self._schedule(waiting, submit)
+            with single_thread(), self._engine() as engine:
+                self._schedule(waiting, engine)
         sources = {self.records[cell]["made_with"]["source"] for cell in everything}
         if sources != {cells.source()}:
             self.warnings.append("some cells were made by another state of the code; --force makes all of them again")
@@ -99,18 +100,19 @@ class ExperimentRun:
             return True
         return False
 
-    def _schedule(self, waiting: list[Cell], submit: Callable[[Cell], Future[float]]) -> None:
+    def _schedule(self, waiting: list[Cell], engine: Engine) -> None:
         rank = _ranks(waiting)
+        arguments = (self.settings, self.folder if self.cluster is None else self.folder.absolute())
         pending = sorted(waiting, key=lambda cell: -rank[cell])
         running: dict[Future[float], Cell] = {}
         failed: dict[Cell, CounterplanError] = {}
         while pending or running:
             for cell in [cell for cell in pending if self._ready(cell)]:
-                if len(running) >= max(1, self.jobs):
+                if len(running) >= engine.slots:
                     break
                 pending.remove(cell)
-                running[submit(cell)] = cell
-                self._report(pending, running)
+                running[engine.submit(cells.run_cell, cell, *arguments, command_of(self.options))] = cell
+                self._report(pending, running, engine.slots)
             if not running:
                 break  # all pending cells depend on one that failed
             for future in wait(running, return_when=FIRST_COMPLETED, timeout=_WAKE_SECONDS).done:
@@ -120,7 +122,7 @@ class ExperimentRun:
                 except CounterplanError as error:
                     failed[cell] = error
                     continue
-                except BrokenProcessPool:
+                except engine.died:
                     raise CounterplanError(
                         f"the process that ran {cell} has ended (is there enough memory?); continue with --resume"
                     ) from None
@@ -128,7 +130,7 @@ class ExperimentRun:
                     raise StorageError(f"{cell.file}: was written, but cannot be read; try again with --resume")
                 self.progress.done += 1
                 self.progress.last = f"{cell}: {self.seconds[cell]:.1f} s"
-                self._report(pending, running)
+                self._report(pending, running, engine.slots)
         if failed:
             first, reason = next(iter(failed.items()))
             raise CounterplanError(
@@ -140,12 +142,12 @@ class ExperimentRun:
         needed = (Cell(cell.benchmark, cell.seed, kind) for kind in needed_by(cell.kind))
         return all(other in self.records for other in needed)
 
-    def _report(self, pending: list[Cell], running: Mapping[Future[float], Cell]) -> None:
+    def _report(self, pending: list[Cell], running: Mapping[Future[float], Cell], slots: int) -> None:
         """Report the progress; the remaining time is extrapolated from the pace so far."""
         self.progress.running = tuple(str(cell) for cell in running.values())
         if self.seconds:
             left = sum(map(self._expected, pending)) + sum(map(self._expected, running.values())) / 2
-            self.progress.seconds_left = left / max(1, self.jobs)
+            self.progress.seconds_left = left / slots
         self.show(self.progress)
 
     def _expected(self, cell: Cell) -> float:
@@ -154,33 +156,11 @@ class ExperimentRun:
         prior = sum(map(estimate, similar)) + _PRIOR_SECONDS
         return estimate(cell) * (sum(self.seconds[other] for other in similar) + _PRIOR_SECONDS) / prior
 
-    @contextmanager
-    def _workers(self) -> Iterator[Callable[[Cell], Future[float]]]:
-        """A function that runs a cell in a worker process; no process outlives the block."""
-        arguments = (self.settings, self.folder, command_of(self.options))
-        if not self.jobs:
-            yield lambda cell: _run_here(cell, *arguments)
-            return
-        before = set(multiprocessing.active_children())
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=leave_interrupts_to_parent)
-        try:
-            yield lambda cell: pool.submit(cells.run_cell, cell, *arguments)
-        except BaseException:
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _run_here(cell: Cell, *arguments: Any) -> Future[float]:
-    future: Future[float] = Future()
-    try:
-        future.set_result(cells.run_cell(cell, *arguments))
-    except Exception as error:
-        future.set_exception(error)
-    return future
+    def _engine(self) -> Engine:
+        """What runs the cells; no process outlives its context."""
+        if self.cluster is not None:
+            return DaskEngine(self.cluster, max(1, self.jobs))
+        return ProcessEngine(self.jobs, import_main=True) if self.jobs else InProcess()
 
 
 def _ranks(waiting: list[Cell]) -> dict[Cell, float]:

@@ -226,7 +226,7 @@ class _Pool:
         self.processes: list[BaseProcess] = []
         self.connections: list[Connection] = []
         context = multiprocessing.get_context("spawn")
-        with single_thread(), _hidden_main():
+        with single_thread(), hidden_main():
             for _ in range(jobs):
                 here, there = context.Pipe()
                 process = context.Process(target=_worker, args=(there,), daemon=True)
@@ -370,7 +370,7 @@ def single_thread() -> Iterator[None]:
 
 
 @contextmanager
-def _hidden_main() -> Iterator[None]:
+def hidden_main() -> Iterator[None]:
     """Processes that are started within the block do not import the user's script, which need not be importable."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

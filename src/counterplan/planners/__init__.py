@@ -1,6 +1,6 @@
 """Planners behind one interface, and their registry. Names are imported on first use: few runs need all planners.
 
-May import: everything but distillation, explanation, figures, audit, recourse, benchmarks, inputs, counterplan,
+May import: everything but distillation, explanation, figures, audit, recourse, benchmarks, inputs, batch, counterplan,
 experiments, cli.
 """
 

@@ -470,8 +470,13 @@ class Plans(Sequence[Plan]):
         """
         return tables.to_frame(self._source)
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self, *, dictionary: bool = False) -> pa.Table:
         """The rows of `to_frame` as an Arrow table; arguments are text, so that every table has the same schema.
+
+        Parameters
+        ----------
+        dictionary : bool, default=False
+            Whether texts are dictionaries, which take less time and memory.
 
         Returns
         -------
@@ -482,7 +487,7 @@ class Plans(Sequence[Plan]):
         SettingError
             If pyarrow is not installed.
         """
-        return tables.to_arrow(self._source)
+        return tables.to_arrow(self._source, dictionary=dictionary)
 
     def to_csv(self, *, header: bool = True) -> str:
         """The rows of `to_frame` as CSV.

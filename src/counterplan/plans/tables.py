@@ -56,7 +56,7 @@ def import_arrow() -> Any:
     return pyarrow
 
 
-def to_arrow(source: PlanSource) -> pa.Table:
+def to_arrow(source: PlanSource, *, dictionary: bool = False) -> pa.Table:
     """An Arrow table with the rows of `to_frame`; see `Plans.to_arrow`."""
     pa = import_arrow()
     arrays = {}
@@ -64,8 +64,14 @@ def to_arrow(source: PlanSource) -> pa.Table:
         if isinstance(column, Coded):
             whole = name == "person" and all(isinstance(value, int) for value in column.values)
             kind, values = (pa.int64(), column.values) if whole else (pa.string(), [*map(text_of, column.values)])
-            codes = pa.array(column.codes, pa.int64(), mask=column.codes == NO_CODE)
-            arrays[name] = pa.array(values, kind).take(codes)
+            if dictionary and not whole:  # whose entries differ, while values may be equal
+                numbers, texts = pd.factorize(np.array(values, object))
+                codes = np.append(numbers, NO_CODE)[column.codes]
+                coded = pa.array(codes, pa.int32(), mask=codes == NO_CODE)
+                arrays[name] = pa.DictionaryArray.from_arrays(coded, pa.array(texts, kind))
+            else:
+                codes = pa.array(column.codes, pa.int64(), mask=column.codes == NO_CODE)
+                arrays[name] = pa.array(values, kind).take(codes)
         else:
             arrays[name] = pa.array(column, from_pandas=True)  # NaN becomes null
     return pa.table(arrays)

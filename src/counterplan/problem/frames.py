@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,18 @@ MAX_REPORTED = 10
 MAX_EXACT_INTEGER = 2**53
 _DECIMAL = re.compile(r"[-+]?(?=.*[.eE])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _MISSING = "the value is missing, and the problem does not allow that ('missing: true' would)"
+
+
+class BadCell(NamedTuple):
+    """A cell of a table of people that does not match the problem."""
+
+    row: int
+    """Counted from 0."""
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"column '{self.column}', row {self.row}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -121,26 +133,65 @@ def _same(a: Floats, b: Floats) -> bool:
 def read_people(features: Sequence[Feature], people: PeopleTable, outcome: str | None = None) -> People:
     """Read people from a table; a PeopleError names the column, row and value of every mismatch."""
     frame = as_pandas(people, [feature.name for feature in features])
+    states, bad = _read_states(features, frame)
+    if bad:
+        raise PeopleError(describe_bad_cells(bad))
+    return _people(features, states, frame, outcome)
+
+
+def read_valid_people(
+    features: Sequence[Feature], people: PeopleTable, outcome: str | None = None
+) -> tuple[People, list[BadCell]]:
+    """Read the rows of a table that match the problem, and return the cells of the others that do not.
+
+    A PeopleError is raised if columns are missing.
+    """
+    frame = as_pandas(people, [feature.name for feature in features])
+    states, bad = _read_states(features, frame)
+    if bad:
+        valid = np.ones(len(frame), bool)
+        valid[[cell.row for cell in bad]] = False
+        states, frame = states[valid], frame[valid]
+    return _people(features, states, frame, outcome), bad
+
+
+def describe_bad_cells(bad: Sequence[object]) -> str:
+    """The first of several mismatches, a line each, and the number of the others."""
+    rest = f"\n… and {len(bad) - MAX_REPORTED} more" if len(bad) > MAX_REPORTED else ""
+    return "\n".join(map(str, bad[:MAX_REPORTED])) + rest
+
+
+def _read_states(features: Sequence[Feature], frame: pd.DataFrame) -> tuple[Floats, list[BadCell]]:
+    """The states [B, F] of a table, and its cells that do not match the features, whose states are undefined."""
     columns = _by_text(frame)
     if len(columns) < len(frame.columns):
         names = [text_of(column) for column in frame.columns]
         twice = sorted({repr(name) for name in names if names.count(name) > 1})
         raise PeopleError(f"the table has more than one column called {listed(twice)}")
-    absent = [feature.name for feature in features if feature.name not in columns]
-    if absent:
-        hints = [f"'{name}'{did_you_mean(name, columns).rstrip('?')}" for name in absent]
-        raise PeopleError(
-            f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(hints)}; it has {listed(columns)}"
-        )
+    require_columns(features, columns)
     states = np.empty((len(frame), len(features)))
-    mistakes: list[str] = []
+    bad: list[BadCell] = []
     for feature in features:
         read = _read_number if feature.is_number else _read_category
         states[:, feature.index], more = read(feature, frame[columns[feature.name]])
-        mistakes += more
-    if mistakes:
-        rest = f"\n… and {len(mistakes) - MAX_REPORTED} more" if len(mistakes) > MAX_REPORTED else ""
-        raise PeopleError("\n".join(mistakes[:MAX_REPORTED]) + rest)
+        bad += more
+    return states, bad
+
+
+def require_columns(features: Sequence[Feature], columns: Iterable[str]) -> None:
+    """Raise a PeopleError if a table with these `columns` lacks some of the features."""
+    known = [*columns]
+    absent = [feature.name for feature in features if feature.name not in known]
+    if absent:
+        hints = [f"'{name}'{did_you_mean(name, known).rstrip('?')}" for name in absent]
+        raise PeopleError(
+            f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(hints)}; it has {listed(known)}"
+        )
+
+
+def _people(features: Sequence[Feature], states: Floats, frame: pd.DataFrame, outcome: str | None) -> People:
+    """People of a table, without the column of the outcome."""
+    columns = _by_text(frame)
     if outcome is None or outcome not in columns:
         return People(tuple(features), states, frame)
     column = columns[outcome]
@@ -152,16 +203,12 @@ def _by_text(table: pd.DataFrame) -> dict[str, Any]:
     return {text_of(column): column for column in table.columns}
 
 
-def _cell(feature: Feature, row: int) -> str:
-    return f"column '{feature.name}', row {row}"
-
-
 def _shown(value: Any) -> str:
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return cut(text if isinstance(value, str) else " ".join(text.split()))
 
 
-def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[str]]:
+def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[BadCell]]:
     index = _index_of(feature)
     unhashable: dict[int, str] = {}
     try:
@@ -185,7 +232,7 @@ def _read_category(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, li
     if not feature.missing and (codes == -1).any():
         bad[-1] = _MISSING
     rows = sorted({*np.flatnonzero(np.isin(codes, list(bad))).tolist(), *unhashable})
-    wrong = [f"{_cell(feature, row)}: {unhashable.get(row) or bad[int(codes[row])]}" for row in rows]
+    wrong = [BadCell(row, feature.name, unhashable.get(row) or bad[int(codes[row])]) for row in rows]
     return numbers[codes], wrong
 
 
@@ -215,8 +262,8 @@ def _index_of(feature: Feature) -> dict[str, int]:
     return index
 
 
-def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[str]]:
-    wrong: list[str] = []
+def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list[BadCell]]:
+    wrong: list[BadCell] = []
     texts = np.zeros(len(column), bool)
     if not _holds_numbers(column):
         numbers = np.full(len(column), math.nan)
@@ -225,7 +272,7 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
                 continue
             texts[row] = isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating))
             if texts[row]:
-                wrong.append(f"{_cell(feature, row)}: {_shown(value)} is not a number")
+                wrong.append(BadCell(row, feature.name, f"{_shown(value)} is not a number"))
             else:
                 numbers[row] = as_number(value)
     else:
@@ -239,9 +286,10 @@ def _read_number(feature: Feature, column: pd.Series[Any]) -> tuple[Floats, list
         ((np.abs(numbers) > MAX_EXACT_INTEGER) & ~np.isinf(numbers), "is too large to be exact"),
     ]
     for bad, message in checks:
-        wrong += [f"{_cell(feature, int(row))}: {_shown(column.iloc[row])} {message}" for row in np.flatnonzero(bad)]
+        rows = np.flatnonzero(bad).tolist()
+        wrong += [BadCell(row, feature.name, f"{_shown(column.iloc[row])} {message}") for row in rows]
     if not feature.missing:
-        wrong += [f"{_cell(feature, int(row))}: {_MISSING}" for row in np.flatnonzero(missing & ~texts)]
+        wrong += [BadCell(row, feature.name, _MISSING) for row in np.flatnonzero(missing & ~texts).tolist()]
     return numbers, wrong
 
 

@@ -18,7 +18,7 @@ from counterplan.problem.builder import Parts, build
 from counterplan.problem.description import ProblemParts, problem_data, problem_text
 from counterplan.problem.dtypes import Dtypes
 from counterplan.problem.encoding import Encoding
-from counterplan.problem.frames import People, as_dtypes, read_people
+from counterplan.problem.frames import BadCell, People, as_dtypes, read_people, read_valid_people
 from counterplan.problem.graph_svg import graph_svg
 from counterplan.problem.html import problem_html
 from counterplan.problem.intake import PeopleTable
@@ -260,6 +260,28 @@ class Problem:
             return people if dtypes is None else replace(people, table=as_dtypes(people.table, dtypes))
         read = read_people(self.features, people, self.outcome.column)
         return replace(read, table=as_dtypes(read.table, dtypes))
+
+    def read_valid(self, people: PeopleTable) -> tuple[People, list[BadCell]]:
+        """Read the people whose values match the features.
+
+        Parameters
+        ----------
+        people : pandas.DataFrame or other table
+            As for `read`.
+
+        Returns
+        -------
+        people : People
+            The valid people; the index of their table has the labels of the original one.
+        bad : list of BadCell
+            Row, column and mistake of each cell that does not match.
+
+        Raises
+        ------
+        PeopleError
+            If columns are missing.
+        """
+        return read_valid_people(self.features, people, self.outcome.column)
 
     def encoding(self, people: People | None = None) -> Encoding:
         """The binary encoding of states; `people` are needed only if a feature has `bins: auto`."""

@@ -53,7 +53,9 @@ def write_whole(path: str | Path, content: str | bytes, *, private: bool = False
         raise _wrapped(path, "cannot be written", error) from None
 
 
-def write_inside(folder: str | Path, name: str, content: str | bytes, *, private: bool = False) -> FileId:
+def write_inside(
+    folder: str | Path, name: str, content: str | bytes, *, private: bool = False, durable: bool = False
+) -> FileId:
     """Write the file `name` in a workspace atomically. A link of that name is replaced, never followed.
 
     Parameters
@@ -66,6 +68,8 @@ def write_inside(folder: str | Path, name: str, content: str | bytes, *, private
         The content; text is encoded as UTF-8.
     private : bool, default False
         Create the file with mode 0600, for people's data.
+    durable : bool, default False
+        Wait until the content is on the disk before the file gets its name, so that it is whole after a power failure.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def write_inside(folder: str | Path, name: str, content: str | bytes, *, private
     """
     path = _member(folder, name)
     try:
-        return _replace(path, content, private)
+        return _replace(path, content, private, durable)
     except OSError as error:
         raise _wrapped(path, "cannot be written", error) from None
 
@@ -231,7 +235,7 @@ def _member(folder: str | Path, name: str) -> Path:
     return Path(folder) / name
 
 
-def _replace(target: Path, content: str | bytes, private: bool) -> FileId:
+def _replace(target: Path, content: str | bytes, private: bool, durable: bool = False) -> FileId:
     """Write a new file under a fresh name and rename it to `target`, which a rename never follows."""
     try:
         if not stat.S_ISREG(target.lstat().st_mode) and not target.is_symlink():
@@ -244,6 +248,9 @@ def _replace(target: Path, content: str | bytes, private: bool) -> FileId:
         with os.fdopen(handle, "wb") as file:
             file.write(_encoded(content))
             file_id = _file_id(handle)
+            if durable:
+                file.flush()
+                os.fsync(handle)
         os.replace(fresh, target)
     except BaseException:
         fresh.unlink(missing_ok=True)

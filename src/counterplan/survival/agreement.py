@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +128,15 @@ class Agreement(BlackBox):
         super().clear_cache()
         for member in self.members:
             member.clear_cache()
+
+    @contextmanager
+    def temporary_cache(self) -> Iterator[None]:
+        """See `BlackBox.temporary_cache`; the same for each model."""
+        with ExitStack() as stack:
+            for member in self.members:
+                stack.enter_context(member.temporary_cache())
+            stack.enter_context(super().temporary_cache())
+            yield
 
     def _content(self) -> str:
         """Digest of the contents, thresholds and favourable outcomes of the models, in any order."""

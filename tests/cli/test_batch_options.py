@@ -1,0 +1,124 @@
+"""`recommend --out`, and folders of Parquet files for `fit` and `distil`, on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from counterplan import PeopleError, Problem
+from counterplan.inputs import PeopleSampling, resolve
+from loans import MANY
+from quick import quick_fits
+
+pytest.importorskip("pyarrow")
+WORDS = ("recommend", "loan.yaml", "--people", "people", "--model", "bank:decide", "--planner", "exact")
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """Sixty people in two files."""
+    (folder / "people").mkdir()
+    MANY.iloc[:40].to_parquet(folder / "people" / "a.parquet", row_group_size=8)
+    MANY.iloc[40:].to_parquet(folder / "people" / "b.parquet")
+    return folder
+
+
+def test_plans_are_written_to_a_folder(run, files: Path) -> None:
+    ran = run(*WORDS, "--out", "plans", "--partition-rows", "16")
+    assert ran.code == 0, ran.err
+    assert "60 people: " in ran.out
+    assert "Wrote 5 parts to plans, with the manifest _manifest.json." in ran.out
+    found = pd.read_parquet(files / "plans").drop_duplicates(["file", "row"])
+    assert len(found) == 60
+    assert found["file"].unique().tolist() == ["people/a.parquet", "people/b.parquet"]
+    again = run(*WORDS, "--out", "plans")
+    assert again.code == 2
+    assert "--resume" in again.err
+    resumed = run(*WORDS, "--out", "plans", "--partition-rows", "16", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert "5 of them from before" in resumed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--key", "id"), "--key is for people in Parquet files: give --out FOLDER"),
+        (("--cluster", "local"), "--cluster is for people in Parquet files"),
+        (("--resume",), "--resume is for people in Parquet files"),
+        (("--no-record",), "--no-record is for people in Parquet files"),
+        ((), "'recommend' with --out FOLDER"),
+        (("--out", "plans", "--csv", "plans.csv"), "--csv cannot be used with --out"),
+        (("--out", "plans", "--limit", "3"), "--limit cannot be used with --out"),
+        (("--out", "plans", "--memory", "2GB"), "--memory is for --cluster local"),
+        (("--out", "plans", "--cluster", "tcp://x:1", "--jobs", "2"), "--jobs is for processes of this machine"),
+        (("--out", "plans", "--planner", "auto"), "name a planner"),
+        (("--out", "plans", "--people", "people.csv"), "people.csv: is not a Parquet file"),
+        (("--out", "plans", "--people", "none/*.parquet"), "no file matches this pattern"),
+    ],
+)
+def test_options_that_do_not_go_together(run, files: Path, words: tuple[str, ...], message: str) -> None:
+    ran = run(*WORDS, *words)
+    assert ran.code == 2
+    assert message in ran.err
+    assert not (files / "plans").exists()
+
+
+def test_bad_rows_are_reported_and_skipped(run, files: Path) -> None:
+    MANY.iloc[40:].assign(job="clark").to_parquet(files / "people" / "b.parquet")
+    ran = run(*WORDS, "--out", "plans")
+    assert ran.code == 2
+    assert "people/b.parquet: column 'job', row 0: 'clark' is not a value" in ran.err
+    assert "finished parts stay in plans" in ran.err
+    ran = run(*WORDS, "--out", "plans", "--resume", "--skip-bad")
+    assert ran.code == 0, ran.err
+    assert "40 people" in ran.out
+    assert "20 bad rows are in plans/_bad_rows" in ran.out
+
+
+def test_fit_and_distil_read_a_sample_of_parquet_files(run, files: Path) -> None:
+    with quick_fits():
+        fit = ("fit", "loan.yaml", "--people", "people/*.parquet", "--model", "bank:decide", "--out", "learned")
+        ran = run(*fit, "--no-quality", "--sample", "50")
+        assert ran.code == 0, ran.err
+        ran = run(
+            "distil", "learned", "--people", "people", "--model", "bank:decide", "--traces", "50", "--rounds", "1"
+        )
+        assert ran.code == 0, ran.err
+    assert (files / "learned" / "program.json").exists()
+
+
+def test_a_sample_is_the_same_for_a_seed(files: Path) -> None:
+    def sampled(most: int, seed: int, people: str = "people") -> list[float]:
+        inputs = resolve("loan.yaml", people, "bank:decide", sample=PeopleSampling(most, seed))
+        return inputs.people().table["income"].tolist()
+
+    assert sampled(10, 3) == sampled(10, 3) != sampled(10, 4)
+    assert sampled(100, 3) == MANY["income"].tolist()
+    assert sampled(100, 3, "people/a.parquet") == MANY["income"].tolist()[:40]
+    assert len(sampled(7, 3, "people/a.parquet")) == 7
+
+
+def test_mistakes_in_a_sample_have_their_place(files: Path) -> None:
+    MANY.iloc[40:].assign(job="clark").to_parquet(files / "people" / "b.parquet")
+    inputs = resolve("loan.yaml", "people", "bank:decide", sample=PeopleSampling(50, 0))
+    with pytest.raises(PeopleError, match="column 'job', row") as error:
+        inputs.people()
+    lines = [line for line in str(error.value).splitlines() if "column" in line]
+    rows = [int(line.split("row ")[1].split(":")[0]) for line in lines]
+    assert lines
+    assert all(line.startswith("people/b.parquet: ") for line in lines)
+    assert all(0 <= row < 20 for row in rows)
+
+
+def test_valid_rows_and_bad_cells(folder: Path) -> None:
+    problem = Problem.load("loan.yaml")
+    table = pd.DataFrame({"income": [1.0, float("inf"), 3.0], "job": ["clerk", "clark", "none"]}, index=[7, 8, 9])
+    people, bad = problem.read_valid(table)
+    assert people.table.index.tolist() == [7, 9]
+    assert people.states.tolist() == [[1, 1], [3, 0]]
+    assert [(cell.row, cell.column) for cell in bad] == [(1, "income"), (1, "job")]
+    with pytest.raises(PeopleError) as error:
+        problem.read(table)
+    assert str(error.value).splitlines() == [str(cell) for cell in bad]
