@@ -268,7 +268,7 @@ def _plain_allocation() -> Any:
     """Within this context, workers are configured to allocate memory as other processes do.
 
     Dask lets them return every freed block to the system. Large arrays, which partitions allocate and free all the
-    time, then take three times as long.
+    time, then take twice as long.
     """
     import dask
 
