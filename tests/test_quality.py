@@ -18,6 +18,8 @@ pytest.importorskip("jax")
 from counterplan.surrogate.active_learning import LearningSettings
 from quick import FIT
 
+pytestmark = pytest.mark.usefixtures("steady_clock")
+
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(300)
 HASTY = LearningSettings(people=40, plans=40, rounds=1, validation=8, scores=False, fit=FIT)

@@ -32,6 +32,8 @@ pytest.importorskip("jax")
 from counterplan.surrogate.active_learning import LearningSettings
 from quick import FIT, TRAINING
 
+pytestmark = pytest.mark.usefixtures("steady_clock")
+
 SYN = benchmarks.load("syn")
 PEOPLE = SYN.train.head(400)
 REFUSED = SYN.refused_test.head(25)

@@ -51,6 +51,8 @@ from counterplan.surrogate.surrogate import Surrogate
 from quick import FIT, SCORE_FIT, TRAINING
 from scorecard.random_cards import random_card
 
+pytestmark = pytest.mark.usefixtures("steady_clock")
+
 GRADES = grades.grades()
 
 
