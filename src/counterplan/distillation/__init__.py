@@ -2,5 +2,6 @@
 
 A program itself needs none of it.
 
-May import: everything but plugins, explanation, figures, recourse, benchmarks, inputs, counterplan, experiments, cli.
+May import: everything but causal, plugins, explanation, figures, recourse, benchmarks, inputs, counterplan,
+experiments, cli.
 """

@@ -1,0 +1,125 @@
+"""Code lengths, in nats, of the values of a column: how long their shortest simple description is.
+
+By the principle of minimum description length, models of different kinds are compared by the length of a code for the
+model and the data together. Categories are described by a uniform or a free distribution; numbers by atoms (frequent
+single values) and, for the others, by the best of uniform, normal and log-normal distributions and histograms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+from counterplan.causal.columns import DataColumn, Floats, Ints, NumberScale
+
+FINEST = 32
+"""Bins of the finest histogram; coarser ones have half as many, and so on."""
+USUAL, UNUSUAL = -math.log(0.9), -math.log(0.1)
+"""Code lengths of the usual and the unusual one of two choices."""
+_LOG_TWO_PI_E = math.log(2 * math.pi * math.e)
+_FAMILIES = math.log(8)
+
+
+def category_length(counts: Floats) -> Floats:
+    """The code length [...] of categories with the counts [..., K], by a uniform or a free distribution."""
+    size = counts.shape[-1]
+    if size < 2:
+        return np.zeros(counts.shape[:-1])
+    uniform = counts.sum(axis=-1) * math.log(size) + UNUSUAL
+    shorter: Floats = np.minimum(free_length(counts) + USUAL, uniform)
+    return shorter
+
+
+def free_length(counts: Floats) -> Floats:
+    """The code length [...] of counts [..., K], as sampled from a distribution with Jeffreys' prior, Dirichlet(½)."""
+    size = counts.shape[-1]
+    constant = gammaln(size / 2) - size * gammaln(0.5)
+    length: Floats = gammaln(counts.sum(axis=-1) + size / 2) - gammaln(counts + 0.5).sum(axis=-1) - constant
+    return length
+
+
+def normal_length(total: float, variance: float, resolution: float, parameters: int) -> float:
+    """The code length of `total` numbers with normal errors of the `variance`, and of `parameters` parameters."""
+    floor = resolution**2 / 12
+    return total / 2 * (_LOG_TWO_PI_E + math.log(max(variance, floor))) + parameters / 2 * math.log(max(total, 2))
+
+
+class ColumnCode:
+    """Code lengths of the values of a column, for any of its people."""
+
+    def __init__(self, column: DataColumn) -> None:
+        self._cells, self._size = column.cells, column.size
+        self._number = None if column.scale is None else _NumberCode(column.values, column.scale)
+
+    def length(self, rows: Ints) -> float:
+        """The code length of the values of some people."""
+        if self._number is not None:
+            return self._number.length(rows)
+        return float(category_length(np.bincount(self._cells[rows], minlength=self._size).astype(float)))
+
+
+class _NumberCode:
+    def __init__(self, values: Floats, scale: NumberScale) -> None:
+        self.values, self.scale = values, scale
+        self.stage = _atom_of(values, scale.atoms)
+        self.histograms = [_Histogram(values, scale, np.linspace(scale.low, scale.high, FINEST + 1))]
+        self.logs: Floats | None = None
+        if scale.low > 0:
+            self.logs = np.log(values)
+            self.histograms.append(_Histogram(values, scale, np.geomspace(scale.low, scale.high, FINEST + 1)))
+
+    def length(self, rows: Ints) -> float:
+        atoms = len(self.scale.atoms)
+        length = 0.0
+        if atoms:
+            stages = self.stage[rows]
+            length = float(category_length(np.bincount(stages, minlength=atoms + 1).astype(float)))
+            rows = rows[stages == atoms]
+        return length + self._rest(rows) if len(rows) else length
+
+    def _rest(self, rows: Ints) -> float:
+        """The code length of numbers that are no atoms, by the best family of distributions."""
+        values, total, scale = self.values[rows], float(len(rows)), self.scale
+        span = float(np.ptp(values)) + scale.resolution
+        lengths = [
+            total * math.log(scale.high - scale.low),
+            total * math.log(span) + 2 * math.log(total + 1),
+            normal_length(total, float(values.var()), scale.resolution, 2),
+            *(histogram.length(rows) for histogram in self.histograms),
+        ]
+        if self.logs is not None:
+            logs = self.logs[rows]
+            back = float(logs.sum())
+            resolution = scale.resolution / math.exp(back / total)
+            lengths.append(normal_length(total, float(logs.var()), resolution, 2) + back)
+        return min(lengths) + _FAMILIES
+
+
+class _Histogram:
+    """Code lengths by histograms whose edges lie between multiples of the resolution, and are halved in number."""
+
+    def __init__(self, values: Floats, scale: NumberScale, edges: Floats) -> None:
+        multiples = np.round((edges - scale.low) / scale.resolution)
+        self.widths = np.diff(multiples) * scale.resolution
+        inner = scale.low + multiples[1:-1] * scale.resolution
+        self.bins = np.searchsorted(inner, values, side="right")
+
+    def length(self, rows: Ints) -> float:
+        counts = np.bincount(self.bins[rows], minlength=FINEST).astype(float)
+        widths = self.widths
+        lengths = []
+        while len(counts) > 1:
+            used = widths > 0
+            lengths.append(float(free_length(counts[used])) + float(counts[used] @ np.log(widths[used])))
+            counts, widths = counts.reshape(-1, 2).sum(axis=1), widths.reshape(-1, 2).sum(axis=1)
+        return min(lengths) + math.log(len(lengths))
+
+
+def _atom_of(values: Floats, atoms: Floats) -> Ints:
+    """[B] The index of each value among the atoms; their number for other values."""
+    stage = np.full(len(values), len(atoms), np.int64)
+    for index, atom in enumerate(atoms):
+        stage[values == atom] = index
+    return stage
