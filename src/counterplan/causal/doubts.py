@@ -20,6 +20,8 @@ from counterplan.problem import Problem
 from counterplan.problem.parts import Cause
 from counterplan.problem.source import Location
 
+RELAXED = 5
+"""Tests of half of the people are at so many times the level."""
 POWER = 0.8
 """An edge is doubted for want of a dependence only if the test finds a small one with this probability."""
 
@@ -250,12 +252,13 @@ class _Questioner:
         open_pairs = {pair: found for pair, found in open_pairs.items() if found.weakest.p_value <= level}
         if not open_pairs:
             return
+        level = min(RELAXED * settings.alpha, 0.2)
         recurs = dict.fromkeys(open_pairs, 0)
         count = len(next(iter(self.columns.values())).cells)
         for rows in halves(count, settings.halves, np.random.default_rng([settings.seed, 2])):
             part = {name: column.take(rows) for name, column in self.columns.items()}
             for pair, adjacency in open_pairs.items():
-                recurs[pair] += is_adjacent(part, pair, adjacency.tests, settings.alpha)
+                recurs[pair] += is_adjacent(part, pair, adjacency.tests, level)
         total = 2 * settings.halves
         for pair, adjacency in open_pairs.items():
             if recurs[pair] >= settings.recur * total:

@@ -22,6 +22,8 @@ from counterplan.errors import SettingError
 
 SMALL_EFFECT = 0.1
 """Cohen's w of a small effect: dependences below it are no reason for doubt."""
+LEAST_VARIATION = 0.1
+"""A column that varies less within strata, as a share, is taken for determined by what is conditioned on."""
 EXPECTED = 5
 """Mean number of people in a cell of a table of counts, at least."""
 
@@ -41,6 +43,8 @@ class IndependenceTest:
         The degrees of freedom; 0 if there is nothing to test.
     given : tuple of str
         The columns that are conditioned on.
+    variation : float
+        The share of the variation (Gini impurity) of either column, the smaller, that remains within strata.
     """
 
     p_value: float
@@ -48,6 +52,12 @@ class IndependenceTest:
     count: int
     degrees: int
     given: tuple[str, ...] = ()
+    variation: float = 1.0
+
+    @property
+    def informative(self) -> bool:
+        """Whether there is something to test: neither column is determined by what is conditioned on."""
+        return self.degrees > 0 and self.variation >= LEAST_VARIATION
 
     def dependent(self, alpha: float) -> bool:
         """Whether a dependence was found that is not negligible."""
@@ -55,7 +65,7 @@ class IndependenceTest:
 
     def power(self, alpha: float, effect: float = SMALL_EFFECT) -> float:
         """The probability to find a dependence of the given effect."""
-        if not self.degrees:
+        if not self.informative:
             return 0.0
         threshold = chi2.isf(alpha, self.degrees)
         return float(ncx2.sf(threshold, self.degrees, self.count * effect**2))
@@ -106,7 +116,17 @@ def _test(first: DataColumn, second: DataColumn, strata: Ints, names: tuple[str,
         return IndependenceTest(1.0, 0.0, count, 0, names)
     p_value = float(load_test()(rows, "chisq")(0, 1, [2] if layers > 1 else []))
     excess = _statistic(table) - degrees
-    return IndependenceTest(p_value, float(np.sqrt(max(excess, 0.0) / count)), count, degrees, names)
+    effect = float(np.sqrt(max(excess, 0.0) / count))
+    return IndependenceTest(p_value, effect, count, degrees, names, min(_variation(table), _variation(table.mT)))
+
+
+def _variation(table: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """The share of the Gini impurity of X in counts [S, X, Y] that remains within strata."""
+    layers = table.sum(axis=2)
+    sizes = np.maximum(layers.sum(axis=1), 1)
+    whole = layers.sum(axis=0) / layers.sum()
+    within = float((sizes - (layers**2).sum(axis=1) / sizes).sum()) / float(layers.sum())
+    return within / max(1 - float((whole**2).sum()), 1e-12)
 
 
 def _statistic(table: np.ndarray[Any, np.dtype[np.float64]]) -> float:

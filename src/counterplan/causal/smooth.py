@@ -101,17 +101,18 @@ def _category_length(child: DataColumn, parents: Sequence[DataColumn]) -> float:
 
 def _fit_logits(design: Floats, classes: Ints, start: Floats) -> tuple[float, Floats]:
     """The least negative log-likelihood of classes [B] given terms [B, D], with its weights [D, K − 1]."""
-    truth = np.zeros((len(classes), start.shape[1]))
-    others = np.flatnonzero(classes < start.shape[1])
-    truth[others, classes[others]] = 1.0
+    terms = np.ascontiguousarray(design.T)
+    truth = (classes == np.arange(start.shape[1])[:, None]).astype(float)
+    seen = design.T @ truth.T
 
     def loss(flat: Floats) -> tuple[float, Floats]:
-        logits = design @ flat.reshape(start.shape)
-        top = np.maximum(logits.max(axis=1), 0.0)
-        powers = np.exp(logits - top[:, None])
-        norm = powers.sum(axis=1) + np.exp(-top)
-        misfit = float((np.log(norm) + top).sum()) - float((logits * truth).sum())
-        slope = design.T @ (powers / norm[:, None] - truth)
+        weights = flat.reshape(start.shape)
+        logits = weights.T @ terms
+        top = np.maximum(logits.max(axis=0), 0.0)
+        powers = np.exp(logits - top)
+        norm = powers.sum(axis=0) + np.exp(-top)
+        misfit = float((np.log(norm) + top).sum()) - float((weights * seen).sum())
+        slope = terms @ (powers / norm).T - seen
         return misfit + RIDGE / 2 * float(flat @ flat), slope.ravel() + RIDGE * flat
 
     found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS})
