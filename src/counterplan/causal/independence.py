@@ -111,7 +111,8 @@ def _test(first: DataColumn, second: DataColumn, strata: Ints, names: tuple[str,
     rows = np.column_stack([_coarse(first, most), _coarse(second, most), strata])
     table = np.zeros((layers, int(rows[:, 0].max(initial=0)) + 1, int(rows[:, 1].max(initial=0)) + 1))
     np.add.at(table, (strata, rows[:, 0], rows[:, 1]), 1.0)
-    degrees = int((((table.sum(axis=2) > 0).sum(axis=1) - 1) * ((table.sum(axis=1) > 0).sum(axis=1) - 1)).clip(0).sum())
+    rows_used, columns_used = (table.sum(axis=2) > 0).sum(axis=1), (table.sum(axis=1) > 0).sum(axis=1)
+    degrees = int(((rows_used - 1).clip(0) * (columns_used - 1).clip(0)).sum())
     if not degrees:
         return IndependenceTest(1.0, 0.0, count, 0, names)
     p_value = float(load_test()(rows, "chisq")(0, 1, [2] if layers > 1 else []))

@@ -63,10 +63,10 @@ def find_adjacencies(
         for pair in list(tests):
             for given in _separators(pair, neighbours, size):
                 test = independence_test(columns[pair[0]], columns[pair[1]], [columns[index] for index in given])
-                if test.informative and not test.dependent(alpha):
+                if test.degrees and not test.dependent(alpha):
                     del tests[pair]
                     break
-                if test.informative:
+                if test.degrees:
                     tests[pair].append(test)
     return {pair: Adjacency(tuple(found)) for pair, found in tests.items()}
 
