@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -233,32 +234,32 @@ class _Questioner:
     def _missing(self) -> Iterator[Doubt]:
         """Pairs without an edge that nothing separates, of which an action can change one, in the halves as well."""
         settings, names = self.settings, list(self.columns)
-        pairs = len(names) * (len(names) - 1) // 2
-        done = 0
-
-        def advance() -> None:
-            nonlocal done
-            done += 1
-            self._progress(0.4 + 0.4 * done / max(pairs, 1))
-
-        adjacent = find_adjacencies([self.columns[name] for name in names], settings.alpha, advance)
+        linked = {frozenset(edge) for edge in self.causes}
+        pairs = list(combinations(range(len(names)), 2))
+        decided = [
+            pair
+            for pair in pairs
+            if {names[i] for i in pair} in linked or not self.mutable.intersection(names[i] for i in pair)
+        ]
+        adjacent = find_adjacencies(
+            list(self.columns.values()), settings.alpha, decided, lambda share: self._progress(0.4 + 0.4 * share)
+        )
         open_pairs = {
-            (names[i], names[j]): adjacency
-            for (i, j), adjacency in adjacent.items()
-            if not {(names[i], names[j]), (names[j], names[i])} & self.causes.keys()
-            and {names[i], names[j]} & self.mutable
+            (names[pair[0]], names[pair[1]]): found for pair, found in adjacent.items() if pair not in decided
         }
-        level = _level([adjacency.weakest.p_value for adjacency in open_pairs.values()], settings.alpha, pairs)
+        level = _level([adjacency.weakest.p_value for adjacency in open_pairs.values()], settings.alpha, len(pairs))
         open_pairs = {pair: found for pair, found in open_pairs.items() if found.weakest.p_value <= level}
         if not open_pairs:
             return
         level = min(RELAXED * settings.alpha, 0.2)
         recurs = dict.fromkeys(open_pairs, 0)
         count = len(next(iter(self.columns.values())).cells)
-        for rows in halves(count, settings.halves, np.random.default_rng([settings.seed, 2])):
+        random = np.random.default_rng([settings.seed, 2])
+        for number, rows in enumerate(halves(count, settings.halves, random)):
             part = {name: column.take(rows) for name, column in self.columns.items()}
             for pair, adjacency in open_pairs.items():
                 recurs[pair] += is_adjacent(part, pair, adjacency.tests, level)
+            self._progress(0.8 + 0.2 * (number + 1) / (2 * settings.halves))
         total = 2 * settings.halves
         for pair, adjacency in open_pairs.items():
             if recurs[pair] >= settings.recur * total:
