@@ -224,9 +224,11 @@ def compare(kinds: Sequence[str], seeds: Sequence[int]) -> None:
         for rival, decide in RIVALS.items():
             right, wrong, total, start = 0, 0, 0, time.process_time()
             for name in IN_DATA:
-                problem = benchmarks.load_problem(name)
                 for seed in seeds:
-                    people, _ = table(name, kind, seed)
+                    if kind == "random":
+                        problem, people = random_problem(5_000, np.random.default_rng([seed, 98, len(name)]))
+                    else:
+                        problem, people = benchmarks.load_problem(name), table(name, kind, seed)[0]
                     for verdict in decide(problem, people, edges_of(problem)):
                         right, wrong, total = right + (verdict > 0), wrong + (verdict < 0), total + 1
             took = time.process_time() - start
@@ -244,7 +246,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.rivals:
-        compare([kind for kind in options.tables if kind != "random"], options.seeds)
+        compare([kind for kind in options.tables if kind != "share"], options.seeds)
         return
     for kind, name, tally in tallies(options.tables, options.seeds):
         print(f"{kind:12} {name:12} {tally}", flush=True)

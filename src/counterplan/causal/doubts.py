@@ -59,11 +59,11 @@ class GraphReport:
     Attributes
     ----------
     doubts : tuple of Doubt
-        In the order of the file; missing edges come last.
+        In the order of the file; missing edges come last, those with the strongest dependence first.
     people : int
         The number of people that were used.
     notes : tuple of str
-        What could not be questioned, and why.
+        Features and edges that could not be questioned, and cautions.
     """
 
     doubts: tuple[Doubt, ...]
@@ -123,7 +123,8 @@ def question_graph(
     varied = {name: column for name, column in columns.items() if column.size >= 2}
     questioner = _Questioner(problem, varied, settings, progress)
     doubts = questioner.doubts()
-    return GraphReport(tuple(doubts), len(rows), (*notes, *questioner.notes))
+    cautions = (wording.CAUTION,) if doubts else ()
+    return GraphReport(tuple(doubts), len(rows), (*notes, *questioner.notes, *cautions))
 
 
 def _sampling_notes(problem: Problem, people: pd.DataFrame, settings: GraphSettings) -> Iterator[str]:
@@ -159,7 +160,7 @@ class _Questioner:
         edges = [edge for edge in self.causes if edge not in undirected]
         about_edges = [*independent, *self._directions(edges)]
         about_edges.sort(key=lambda doubt: (doubt.location[-1], doubt.kind))
-        missing = list(self._missing())
+        missing = sorted(self._missing(), key=lambda doubt: -doubt.details["effect"])
         self._progress(1.0)
         return about_edges + missing
 

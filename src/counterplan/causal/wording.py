@@ -13,6 +13,9 @@ BALANCED = (
     "the table has as many favourable as unfavourable outcomes: if people were chosen by outcome, this alone makes "
     "features depend on each other; give the share of favourable outcomes among all people (--share)"
 )
+CAUTION = (
+    "these are doubts, not findings: a common cause outside the table, or people chosen for a reason, can look the same"
+)
 
 
 def test_details(test: IndependenceTest) -> dict[str, Any]:
@@ -41,22 +44,20 @@ def independent(source: str, target: str, test: IndependenceTest, power: float, 
 def direction(edges: Sequence[Edge], gain: float, people: int, recurs: str) -> str:
     """An edge, or several, the other way round."""
     evidence = f"describes {people:,} people in {gain:.0f} nats less, and does so in {recurs} halves of them"
-    caution = "a common cause, or people chosen for a reason, can look the same"
     if len(edges) == 1:
         source, target = edges[0]
-        return f"{source} → {target} may point the wrong way: {target} → {source} {evidence}; {caution}"
+        return f"{source} → {target} may point the wrong way: {target} → {source} {evidence}"
     texts = [f"{source} → {target}" for source, target in edges]
-    return f"some of {listed(texts)} may point the wrong way: reversing one or more {evidence}; {caution}"
+    return f"some of {listed(texts)} may point the wrong way: reversing one or more {evidence}"
 
 
 def missing(pair: Edge, test: IndependenceTest, tried: Sequence[str], recurs: str) -> str:
     """A dependence where there is no edge."""
-    given = f", also given any of {listed(tried)}" if tried else ""
+    given = f", also given {listed(tried, 3)}" if tried else ""
     p_value = number(max(test.p_value, 1e-16))
     return (
         f"an edge between {pair[0]} and {pair[1]} may be missing: they are dependent{given} (p ≤ {p_value}, "
-        f"w = {test.effect:.2f}, {test.count:,} people; in {recurs} halves of them); a common cause outside the table, "
-        "or people chosen for a reason, can look the same"
+        f"w = {test.effect:.2f}, {test.count:,} people; in {recurs} halves of them)"
     )
 
 
