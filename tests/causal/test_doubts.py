@@ -195,3 +195,13 @@ def test_progress_ends() -> None:
     question_graph(problem(*TRUE), people(300), GraphSettings(**QUICK), shares.append)
     assert shares[-1] == 1
     assert shares == sorted(shares)
+
+
+def test_features_that_a_formula_reads_count_as_causes() -> None:
+    table = people(2_000)
+    table["credit"] = (100 * table.income).round()
+    doubted = ("missing", (("income", "credit"),))
+    assert doubted in kinds(question_graph(problem(*TRUE), table, GraphSettings(**QUICK)))
+    data = problem(*TRUE).to_dict()
+    data["causes"] = [*data["causes"], {"from": "job", "to": "credit", "formula": "100 * income"}]
+    assert doubted not in kinds(question_graph(Problem.from_dict(data), table, GraphSettings(**QUICK)))

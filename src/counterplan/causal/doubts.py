@@ -149,6 +149,10 @@ class _Questioner:
             for cause in problem.transitions.causes
             if names[cause.source] in columns and names[cause.target] in columns
         }
+        self.linked = {frozenset(edge) for edge in self.causes}
+        for (_, target), cause in self.causes.items():
+            read = set() if cause.formula is None else cause.formula.tree.current_names()
+            self.linked |= {frozenset((name, target)) for name in read}
         self.mutable = {names[index] for index in problem.transitions.mutable}
         self.notes: list[str] = []
 
@@ -235,12 +239,11 @@ class _Questioner:
     def _missing(self) -> Iterator[Doubt]:
         """Pairs without an edge that nothing separates, of which an action can change one, in the halves as well."""
         settings, names = self.settings, list(self.columns)
-        linked = {frozenset(edge) for edge in self.causes}
         pairs = list(combinations(range(len(names)), 2))
         decided = [
             pair
             for pair in pairs
-            if {names[i] for i in pair} in linked or not self.mutable.intersection(names[i] for i in pair)
+            if {names[i] for i in pair} in self.linked or not self.mutable.intersection(names[i] for i in pair)
         ]
         adjacent = find_adjacencies(
             list(self.columns.values()), settings.alpha, decided, lambda share: self._progress(0.4 + 0.4 * share)
