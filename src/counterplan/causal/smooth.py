@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from scipy.optimize import minimize
 
-from counterplan.causal.code_length import normal_length
-from counterplan.causal.columns import DataColumn, Floats, Ints, NumberScale
+from counterplan.causal.code_length import normal_length, shape_length
+from counterplan.causal.columns import DataColumn, Floats, NumberScale
+from counterplan.causal.logits import fit_logits, fit_ordered_logit
 
 DEGREES = (1, 2, 3)
 MAX_TERMS = 40
 """Models of more terms than this are left out."""
-MAX_STEPS = 50
 RIDGE = 1e-3
 CHOOSING = 1_500
 """Terms of logits are chosen on about so many people."""
@@ -27,9 +26,7 @@ def smooth_length(child: DataColumn, parents: Sequence[DataColumn]) -> float:
     if child.scale is None:
         length = _category_length(child, parents)
     else:
-        scale = child.scale
-        lengths = [_number_length(child, scale, design) for design in _designs(parents, DEGREES)]
-        length = min(lengths, default=math.inf)
+        length = _number_length(child, child.scale, _designs(parents, DEGREES))
     return length + math.log(4 * len(DEGREES))
 
 
@@ -62,58 +59,52 @@ def _terms(parent: DataColumn, degree: int, logarithmic: bool, ranked: bool) -> 
     return np.column_stack(columns)
 
 
-def _number_length(child: DataColumn, scale: NumberScale, design: Floats) -> float:
-    """Least squares with normal errors, of the number or of its logarithm."""
-    total, parameters = len(child.values), design.shape[1] + 1
-    gram = design.T @ design + RIDGE * np.eye(design.shape[1])
-
-    def length(values: Floats, resolution: float) -> float:
-        values = values - values.mean()
-        errors = values - design @ np.linalg.solve(gram, design.T @ values)
-        return normal_length(total, float(np.mean(errors**2)), resolution, parameters)
-
-    shortest = length(child.values, scale.resolution)
+def _number_length(child: DataColumn, scale: NumberScale, designs: Iterable[Floats]) -> float:
+    """Least squares, of the number or of its logarithm; the terms are those that are best with normal errors."""
+    total = len(child.values)
+    targets = [(child.values, scale.resolution, 0.0)]
     if scale.low > 0:
         logs = np.log(child.values)
         back = float(logs.sum())
-        shortest = min(shortest, length(logs, scale.resolution / math.exp(back / total)) + back)
-    return shortest
+        targets.append((logs, scale.resolution / math.exp(back / total), back))
+    best: list[tuple[float, Floats | None, int]] = [(math.inf, None, 0)] * len(targets)
+    for design in designs:
+        gram = design.T @ design + RIDGE * np.eye(design.shape[1])
+        parameters = design.shape[1] - 1
+        for index, (values, resolution, _) in enumerate(targets):
+            centred = values - values.mean()
+            errors = centred - design @ np.linalg.solve(gram, design.T @ centred)
+            length = normal_length(total, float(errors.var()), resolution, parameters + 2)
+            if length < best[index][0]:
+                best[index] = length, errors, parameters
+    return min(
+        (
+            shape_length(errors, resolution) + parameters / 2 * math.log(total) + back
+            for (_, resolution, back), (_, errors, parameters) in zip(targets, best, strict=True)
+            if errors is not None
+        ),
+        default=math.inf,
+    )
 
 
 def _category_length(child: DataColumn, parents: Sequence[DataColumn]) -> float:
-    """Multinomial logits by maximum likelihood; the terms are chosen on some of the people."""
+    """Logits by maximum likelihood; the terms are chosen on some of the people."""
     present, classes = np.unique(child.cells, return_inverse=True)
     if len(present) < 2:
         return math.inf
-    total = len(classes)
+    total, unseen = len(classes), child.size - len(present)
+    fits = [fit_logits, fit_ordered_logit] if child.ordered and len(present) > 2 else [fit_logits]
     some = slice(0, None, max(1, total // CHOOSING))
-    shortest, chosen = math.inf, None
-    for design in _designs(parents, DEGREES[:2]):
-        loss, weights = _fit_logits(design[some], classes[some], np.zeros((design.shape[1], len(present) - 1)))
-        length = loss * total / len(classes[some]) + weights.size / 2 * math.log(total)
-        if length < shortest:
-            shortest, chosen = length, (design, weights)
-    if chosen is None:
-        return math.inf
-    loss, weights = _fit_logits(chosen[0], classes, chosen[1])
-    return loss + (weights.size + child.size - len(present)) / 2 * math.log(total)
-
-
-def _fit_logits(design: Floats, classes: Ints, start: Floats) -> tuple[float, Floats]:
-    """The least negative log-likelihood of classes [B] given terms [B, D], with its weights [D, K − 1]."""
-    terms = np.ascontiguousarray(design.T)
-    truth = (classes == np.arange(start.shape[1])[:, None]).astype(float)
-    seen = design.T @ truth.T
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(start.shape)
-        logits = weights.T @ terms
-        top = np.maximum(logits.max(axis=0), 0.0)
-        powers = np.exp(logits - top)
-        norm = powers.sum(axis=0) + np.exp(-top)
-        misfit = float((np.log(norm) + top).sum()) - float((weights * seen).sum())
-        slope = terms @ (powers / norm).T - seen
-        return misfit + RIDGE / 2 * float(flat @ flat), slope.ravel() + RIDGE * flat
-
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS})
-    return float(found.fun), found.x.reshape(start.shape)
+    share = total / len(classes[some])
+    lengths = [math.inf]
+    for fit in fits:
+        shortest, chosen = math.inf, None
+        for design in _designs(parents, DEGREES[:2]):
+            loss, weights = fit(design[some], classes[some], len(present), None)
+            length = loss * share + weights.size / 2 * math.log(total)
+            if length < shortest:
+                shortest, chosen = length, (design, weights)
+        if chosen is not None:
+            loss, weights = fit(chosen[0], classes, len(present), chosen[1])
+            lengths.append(loss + (weights.size + unseen) / 2 * math.log(total) + math.log(len(fits)))
+    return min(lengths)
