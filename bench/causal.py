@@ -1,4 +1,4 @@
-"""Questioning causal graphs: `python bench/causal.py [--seeds 40 41 42 43 44] [--tables graph …] [--rivals]`.
+"""Questioning causal graphs: `python bench/causal.py [--seeds 60 61 62 63 64] [--tables graph …] [--rivals]`.
 
 For syn and syn_long, reverses each edge of the problem file in turn, deletes each in turn, and questions the altered
 files (not the data, which stay as they are) and the unaltered one with a table of people:
@@ -17,7 +17,7 @@ file.
 (education → purpose of syn_long is in the data and not in the file, so that to suggest it is right.)
 
 `--rivals` decides the direction of each edge from the two features alone, or by PC, as a comparison.
-Settings were chosen on seeds 0 to 5.
+Settings and models were chosen on other seeds, below 60.
 """
 
 import os
@@ -240,7 +240,7 @@ def compare(kinds: Sequence[str], seeds: Sequence[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", nargs="+", type=int, default=[40, 41, 42, 43, 44])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[60, 61, 62, 63, 64])
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
     parser.add_argument("--rivals", action="store_true")
     options = parser.parse_args()

@@ -16,10 +16,10 @@ from counterplan.causal.columns import DataColumn, Floats, Ints, NumberScale
 
 FINEST = 32
 """Bins of the finest histogram; coarser ones have half as many, and so on."""
+_HISTOGRAMS = int(math.log2(FINEST))
 USUAL, UNUSUAL = -math.log(0.9), -math.log(0.1)
 """Code lengths of the usual and the unusual one of two choices."""
 _LOG_TWO_PI_E = math.log(2 * math.pi * math.e)
-_FAMILIES = math.log(5)
 
 
 def category_length(counts: Floats) -> Floats:
@@ -46,8 +46,8 @@ def normal_length(total: float, variance: float, resolution: float, parameters: 
     return total / 2 * (_LOG_TWO_PI_E + math.log(max(variance, floor))) + parameters / 2 * math.log(max(total, 2))
 
 
-def shape_length(values: Floats, resolution: float) -> float:
-    """The code length of numbers by the best of the normal, Laplace, Gumbel and uniform distributions."""
+def shape_lengths(values: Floats, resolution: float) -> list[float]:
+    """The code lengths of numbers by a normal, Laplace, Gumbel (either way) and uniform distribution."""
     total = len(values)
     parameters = math.log(max(total, 2))
     deviation = float(values.std())
@@ -59,21 +59,34 @@ def shape_length(values: Floats, resolution: float) -> float:
         standard = np.clip(sign * (values - values.mean()) / scale + np.euler_gamma, -50, None)
         lengths.append(total * math.log(scale) + float((standard + np.exp(-standard)).sum()) + parameters)
     lengths.append(total * math.log(float(np.ptp(values)) + resolution) + 2 * math.log(total + 1))
-    return min(lengths) + math.log(len(lengths))
+    return lengths
 
 
 class ColumnCode:
-    """Code lengths of the values of a column, for any of its people."""
+    """Code lengths of the values of a column, for any of its people, by each of several families of distributions.
+
+    A description of several groups of people names one family for all of them, and others for exceptional groups.
+    """
 
     def __init__(self, column: DataColumn) -> None:
         self._cells, self._size = column.cells, column.size
         self._number = None if column.scale is None else _NumberCode(column.values, column.scale)
 
-    def length(self, rows: Ints) -> float:
-        """The code length of the values of some people."""
+    def lengths(self, rows: Ints) -> Floats:
+        """[F] The code length of the values of some people if a description names each family."""
+        if self._size < 2:
+            return np.zeros(1)
         if self._number is not None:
-            return self._number.length(rows)
-        return float(category_length(np.bincount(self._cells[rows], minlength=self._size).astype(float)))
+            lengths = self._number.lengths(rows)
+            named: Floats = np.minimum(lengths + USUAL, lengths.min() + UNUSUAL + math.log(len(lengths)))
+            return named
+        counts = np.bincount(self._cells[rows], minlength=self._size).astype(float)
+        return category_length(counts)[None]
+
+    @staticmethod
+    def shortest(lengths: Floats) -> float:
+        """The length by the best family, with that of its name."""
+        return float(lengths.min()) + math.log(len(lengths))
 
 
 class _NumberCode:
@@ -86,29 +99,29 @@ class _NumberCode:
             self.logs = np.log(values)
             self.histograms.append(_Histogram(values, scale, np.geomspace(scale.low, scale.high, FINEST + 1)))
 
-    def length(self, rows: Ints) -> float:
+    def lengths(self, rows: Ints) -> Floats:
         atoms = len(self.scale.atoms)
         length = 0.0
         if atoms:
             stages = self.stage[rows]
             length = float(category_length(np.bincount(stages, minlength=atoms + 1).astype(float)))
             rows = rows[stages == atoms]
-        return length + self._rest(rows) if len(rows) else length
+        return length + np.array(self._rest(rows))
 
-    def _rest(self, rows: Ints) -> float:
-        """The code length of numbers that are no atoms, by the best family of distributions."""
-        values, total, scale = self.values[rows], float(len(rows)), self.scale
-        lengths = [
-            total * math.log(scale.high - scale.low),
-            shape_length(values, scale.resolution),
-            *(histogram.length(rows) for histogram in self.histograms),
-        ]
+    def _rest(self, rows: Ints) -> list[float]:
+        """The code lengths of numbers that are no atoms, by each family of distributions."""
+        total, scale = len(rows), self.scale
+        if not total:
+            return [0.0] * (6 + _HISTOGRAMS + (5 + _HISTOGRAMS) * (self.logs is not None))
+        lengths = [total * math.log(scale.high - scale.low), *shape_lengths(self.values[rows], scale.resolution)]
+        for histogram in self.histograms:
+            lengths += histogram.lengths(rows)
         if self.logs is not None:
             logs = self.logs[rows]
             back = float(logs.sum())
             resolution = scale.resolution / math.exp(back / total)
-            lengths.append(shape_length(logs, resolution) + back)
-        return min(lengths) + _FAMILIES
+            lengths += [length + back for length in shape_lengths(logs, resolution)]
+        return lengths
 
 
 class _Histogram:
@@ -120,7 +133,7 @@ class _Histogram:
         inner = scale.low + multiples[1:-1] * scale.resolution
         self.bins = np.searchsorted(inner, values, side="right")
 
-    def length(self, rows: Ints) -> float:
+    def lengths(self, rows: Ints) -> list[float]:
         counts = np.bincount(self.bins[rows], minlength=FINEST).astype(float)
         widths = self.widths
         lengths = []
@@ -128,7 +141,7 @@ class _Histogram:
             used = widths > 0
             lengths.append(float(free_length(counts[used])) + float(counts[used] @ np.log(widths[used])))
             counts, widths = counts.reshape(-1, 2).sum(axis=1), widths.reshape(-1, 2).sum(axis=1)
-        return min(lengths) + math.log(len(lengths))
+        return lengths
 
 
 def _atom_of(values: Floats, atoms: Floats) -> Ints:

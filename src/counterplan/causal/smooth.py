@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from counterplan.causal.code_length import normal_length, shape_length
+from counterplan.causal.code_length import normal_length, shape_lengths
 from counterplan.causal.columns import DataColumn, Floats, NumberScale
 from counterplan.causal.logits import fit_logits, fit_ordered_logit
 
@@ -79,7 +79,7 @@ def _number_length(child: DataColumn, scale: NumberScale, designs: Iterable[Floa
                 best[index] = length, errors, parameters
     return min(
         (
-            shape_length(errors, resolution) + parameters / 2 * math.log(total) + back
+            min(shape_lengths(errors, resolution)) + parameters / 2 * math.log(total) + back + math.log(2 * 5)
             for (_, resolution, back), (_, errors, parameters) in zip(targets, best, strict=True)
             if errors is not None
         ),

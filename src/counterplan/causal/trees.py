@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.causal.code_length import UNUSUAL, USUAL, ColumnCode, category_length
-from counterplan.causal.columns import DataColumn, Ints
+from counterplan.causal.columns import DataColumn, Floats, Ints
 
 MAX_DEPTH = 12
 SMALLEST = 5
@@ -54,22 +54,24 @@ class _Grower:
 
     def partition(self) -> Partition:
         rows = np.arange(len(self.child.cells))
-        return Partition(self.leaves, self._grow(rows, 0, True))
+        return Partition(self.leaves, self.code.shortest(self._grow(rows, 0, True)))
 
-    def _grow(self, rows: npt.NDArray[np.intp], depth: int, splits: bool) -> float:
-        """Grow the tree below `rows`, prune it, and return its length."""
+    def _grow(self, rows: npt.NDArray[np.intp], depth: int, splits: bool) -> Floats:
+        """Grow the tree below `rows`, prune it, and return its length by each family of distributions [F]."""
         stop, go_on = (UNUSUAL, USUAL) if splits else (USUAL, UNUSUAL)
-        alone = self.code.length(rows) + (stop if self.parents else 0.0)
+        alone = self.code.lengths(rows) + (stop if self.parents else 0.0)
         split = self._best_split(rows) if depth < MAX_DEPTH and len(rows) >= 2 * SMALLEST else None
         first = self.next_leaf
+        shortest: Floats = alone
         if split is not None:
             price, parts, every = split
-            below = go_on + price + sum(self._grow(part, depth + 1, not every) for part in parts)
-            if below < alone:
-                return below
+            below = np.sum([self._grow(part, depth + 1, not every) for part in parts], axis=0) + go_on + price
+            shortest = np.minimum(alone, below)
+            if below.min() < alone.min():
+                return shortest
         self.leaves[rows] = first
         self.next_leaf = first + 1
-        return alone
+        return shortest
 
     def _best_split(self, rows: npt.NDArray[np.intp]) -> tuple[float, list[npt.NDArray[np.intp]], bool] | None:
         """The split that shortens the code of the groups most, with the length of its description; None without any."""
