@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "bounded_json": {"errors"},
     "drawing": {"errors"},
     "problem": {"errors", "drawing"},
+    "causal": {*_WORLD},
     "models": {*_WORLD},
     "blackbox": {*_WORLD, "models"},
     "storage": {*_WORLD, "models", "blackbox"},
@@ -61,7 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "batch": {*_ALL, "audit", "recourse", "benchmarks", "inputs"},
     "counterplan": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch"},
     "experiments": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch", "counterplan"},
-    "cli": {*_ALL, "audit", "recourse", "benchmarks", "inputs", "batch", "counterplan", "experiments"},
+    "cli": {*_ALL, "audit", "causal", "recourse", "benchmarks", "inputs", "batch", "counterplan", "experiments"},
     "__main__": {"cli"},
 }
 """The packages and modules that each package or module may import, from the bottom up.
@@ -154,6 +155,19 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "values",
             "yaml_reader",
         },
+    },
+    "causal": {
+        "columns": set(),
+        "settings": set(),
+        "code_length": {"columns"},
+        "trees": {"code_length", "columns"},
+        "logits": {"columns"},
+        "smooth": {"code_length", "columns", "logits"},
+        "independence": {"columns", "trees"},
+        "skeleton": {"columns", "independence"},
+        "orientation": {"columns", "smooth", "trees"},
+        "wording": {"independence", "orientation"},
+        "doubts": {"columns", "independence", "orientation", "settings", "skeleton", "wording"},
     },
     "program": {
         "artefact_file": set(),
@@ -301,7 +315,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""
 
 LAZY: dict[str, set[str]] = {
-    "cli": {"batch", "cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
+    "cli": {"batch", "causal", "cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
     "experiments": {"planners"},
     "planners": {"planners"},
     "plans": {"blackbox"},

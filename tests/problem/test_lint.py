@@ -125,7 +125,8 @@ def test_a_consequence_that_changes_what_is_protected():
         ("a change of x changes the protected feature y", ("causes", 0))
     ]
     assert lint_of(features, {"F": function(set="z")}, [table]) == [], "nobody changes x"
-    assert lint_of(features, {"F": function()}, [{"from": "x", "to": "y", "scale": [1, 2, 3]}]) == []
+    scaled = lint_of(features, {"F": function()}, [{"from": "x", "to": "y", "scale": [1, 2, 3]}])
+    assert not any("protected" in message for message, _ in scaled)
 
 
 def test_arguments_that_are_never_legal():
@@ -273,3 +274,11 @@ def test_the_benchmarks_have_warnings_only_about_arguments_never_legal(benchmark
     assert len(findings) == {"german": 0, "syn": 1, "syn_long": 1, "adult": 3, "taiwan": 3}[benchmark_problem.name]
     assert all(finding.severity == "warning" and finding.line for finding in findings)
     assert all(finding.message.startswith(("can never be legal for ", "no action leads to ")) for finding in findings)
+
+
+def test_edges_to_features_that_nothing_changes():
+    features, functions = {"x": LETTERS, "y": NUMBER}, {"F": function("argument != x")}
+    message = "functions change x, but none changes y: the edge has no effect; is it y that affects x?"
+    assert lint_of(features, functions, [{"from": "x", "to": "y"}]) == [(message, ("causes", 0))]
+    assert lint_of(features, functions, [{"from": "y", "to": "x"}]) == []
+    assert lint_of(features, functions, [{"from": "x", "to": "y", "table": {"a": 1, "b": 2, "c": 3}}]) == []

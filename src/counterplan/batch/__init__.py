@@ -2,7 +2,7 @@
 
 A partition is a few row groups, and its result is one part, a Parquet file that is written whole or not at all.
 
-May import: everything but counterplan, experiments, cli.
+May import: everything but causal, counterplan, experiments, cli.
 """
 
 from counterplan.batch.recommend import recommend

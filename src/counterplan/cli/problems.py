@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from counterplan.blackbox import BlackBox
 from counterplan.cli.common import Like, ProblemName, Threshold, count
+from counterplan.cli.questioning import print_report, question, report_as_json
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, PeopleError, SettingError, StorageError
 from counterplan.inputs import black_box, read_like, resolve_problem
@@ -36,28 +37,50 @@ def check(
     ] = None,
     threshold: Threshold = None,
     like: Like = None,
+    data: Annotated[
+        Path | None, typer.Option(help="People, CSV or Parquet: question the causal graph with them. Adds doubts.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="With --data: level of tests and false discovery rate of doubts (0.01).")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="With --data: the share of favourable outcomes among all, if people were chosen by outcome."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="With --data: the same seed, the same doubts.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Report everything wrong or doubtful in a problem file, with line numbers."""
+    if data is None and (alpha is not None or share is not None):
+        raise SettingError("--alpha and --share are settings of questioning the causal graph: give people by --data")
     table = None if people is None else read_table(people)
     box = None if model is None else black_box(model, threshold, None if like is None else read_like(like))
     problem, findings = check_file(file, table, None if box is None else box.dtypes)
     if problem is not None and people is not None:
         findings += _failures(problem, people, box)
     errors = [finding for finding in findings if finding.severity == "error"]
+    report = None
+    if problem is not None and data is not None and not errors:
+        report = question(problem, data, {"alpha": alpha, "share": share, "seed": seed})
     if as_json:
         listed = [
             {"severity": f.severity, "line": f.line, "place": list(f.location), "message": f.message} for f in findings
         ]
-        emit(json.dumps({"file": str(file), "ok": not errors, "findings": listed}, ensure_ascii=False, indent=1))
+        described: dict[str, Any] = {"file": str(file), "ok": not errors, "findings": listed}
+        if report is not None:
+            described |= report_as_json(file, report)
+        emit(json.dumps(described, ensure_ascii=False, indent=1))
     else:
         for finding in findings:
             echo(f"{finding.severity}: {finding.text(str(file))}", err=finding.severity == "error")
         warnings = len(findings) - len(errors)
+        if report is not None:
+            print_report(file, report)
         if problem is not None and not errors:
             echo(
                 f"{file}: fine: {len(problem.features)} features, {len(problem.transitions.functions)} functions, "
                 f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}"
+                + ("" if report is None else f", {count(len(report.doubts), 'doubt')} from {report.people:,} people")
             )
         else:
             echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)

@@ -2,6 +2,6 @@
 
 A program itself needs none of it.
 
-May import: everything but plugins, explanation, figures, audit, recourse, benchmarks, inputs, batch, counterplan,
-experiments, cli.
+May import: everything but causal, plugins, explanation, figures, audit, recourse, benchmarks, inputs, batch,
+counterplan, experiments, cli.
 """

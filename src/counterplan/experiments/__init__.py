@@ -4,5 +4,5 @@
 `rows` holds the results. `statistics`, `budgets`, `comparisons`, `tables`, `figures`, `findings` and `report` are pure
 functions of the rows.
 
-May import: everything but cli.
+May import: everything but causal, cli.
 """

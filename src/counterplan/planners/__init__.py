@@ -1,7 +1,7 @@
 """Planners behind one interface, and their registry. Names are imported on first use: few runs need all planners.
 
-May import: everything but distillation, explanation, figures, audit, recourse, benchmarks, inputs, batch, counterplan,
-experiments, cli.
+May import: everything but causal, distillation, explanation, figures, audit, recourse, benchmarks, inputs, batch,
+counterplan, experiments, cli.
 """
 
 from importlib import import_module

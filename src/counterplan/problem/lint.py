@@ -89,6 +89,10 @@ def lint(problem: Problem) -> Iterator[tuple[str, Location]]:
         if cause.sets and feature.protected and cause.source in transitions.mutable:
             name = problem.features[cause.source].name
             yield f"a change of {name} changes the protected feature {feature.name}", ("causes", cause.position)
+        elif not cause.sets and cause.source in transitions.mutable and cause.target not in transitions.mutable:
+            name = problem.features[cause.source].name
+            message = f"functions change {name}, but none changes {feature.name}: the edge has no effect"
+            yield f"{message}; is it {feature.name} that affects {name}?", ("causes", cause.position)
     changed = [transitions.changed_by(function) for function in transitions.functions]
     yield from _path_dependent(problem, changed)
     yield from _set_twice(problem, changed)

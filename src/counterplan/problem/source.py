@@ -28,7 +28,7 @@ class LimitExceeded(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake (`error`) or a likely mistake (`warning`) at one location of a problem file.
+    """A mistake (`error`), a likely mistake (`warning`) or a `doubt` from data at one location of a problem file.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Finding:
         The cause and, where possible, the way out.
     location : tuple of str and int
         The path to the value, such as ``("functions", "CHANGE_JOB", "arguments", 2)``.
-    severity : {"error", "warning"}
+    severity : {"error", "warning", "doubt"}
     line : int or None
         The line in the file; None for data in memory.
     """

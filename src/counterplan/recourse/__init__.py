@@ -1,6 +1,6 @@
 """The front door: fit, plan, distil, explain, save and load with one object.
 
-May import: everything but audit, benchmarks, inputs, batch, counterplan, experiments, cli.
+May import: everything but causal, audit, benchmarks, inputs, batch, counterplan, experiments, cli.
 """
 
 from counterplan.recourse.learned_parts import load_card, load_program
