@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from lending import Lender, contents, manifest, parts, unfinished
 
-from counterplan import Audit, AuditResult, PeopleError, SettingError, StorageError, batch
+from counterplan import Audit, AuditResult, PeopleError, Recourse, SettingError, StorageError, batch, benchmarks
 from counterplan.batch import worker
 from counterplan.errors import CounterplanError
 
@@ -125,6 +125,18 @@ def test_another_model(lender: Lender) -> None:
     require_equal(found.result, expected)
 
 
+def test_recourse_that_lasts(tmp_path: Path) -> None:
+    german = benchmarks.load("german")
+    table = german.test.head(90).drop(columns="risk").reset_index(drop=True)
+    table.to_parquet(tmp_path / "people.parquet")
+    options: dict[str, Any] = {"survival_at_least": 0.55, "groups": ["sex"]}
+    found = batch.audit("german", tmp_path / "people.parquet", tmp_path / "audit", partition_rows=40, **options)
+    recourse = Recourse(german.problem, german.model)
+    expected = Audit(german.problem, recourse.box, estimator=recourse.survival_, planner="exact", **options).run(table)
+    assert expected.summary["lasting"] > 0
+    require_equal(found.result, expected)
+
+
 def test_the_summary_is_the_sum_of_the_parts(lender: Lender) -> None:
     found = audit(lender)
     facts = manifest(lender.folder / "audit" / "outcomes")
@@ -224,6 +236,7 @@ def test_planners_that_decide_the_same_everywhere(lender: Lender) -> None:
     [
         ({"groups": ["regoin"]}, "no column 'regoin'.*region"),
         ({"groups": ["id"]}, "no column 'id'"),
+        ({"groups": ["id"], "key": None}, "'id' has 120 different values"),
         ({"model": lambda table: []}, "given by name"),
         ({"nonsense": 1}, "no parameter 'nonsense'"),
     ],

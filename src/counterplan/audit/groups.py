@@ -240,17 +240,24 @@ def _joined(groupings: Sequence[Grouping]) -> Grouping:
         return groupings[0]
     first, second = groupings
     labels = [f"{one} × {other}" for one in first.labels for other in second.labels]
-    codes = first.codes * len(second.labels) + second.codes
+    codes = first.codes.astype(np.intp) * len(second.labels) + second.codes
     return _present(f"{first.name} × {second.name}", labels, codes)
 
 
 def _present(name: str, labels: Iterable[str], codes: Ints) -> Grouping:
     """The grouping without empty groups."""
     all_labels = list(labels)
-    used, compact = np.unique(codes, return_inverse=True)
-    if len(used) > MOST_GROUPS:
+    used = np.flatnonzero(np.bincount(codes, minlength=len(all_labels)))
+    require_few(name, len(used))
+    compact = np.zeros(len(all_labels), np.intp)
+    compact[used] = np.arange(len(used))
+    return Grouping(name, tuple(all_labels[code] for code in used.tolist()), compact[codes])
+
+
+def require_few(name: str, groups: int) -> None:
+    """Raise a SettingError if the column, or pair, `name` has too many groups."""
+    if groups > MOST_GROUPS:
         raise SettingError(
-            f"'{name}' has {len(used):,} different values, more than {MOST_GROUPS} groups; group people by a column "
-            "with fewer"
+            f"'{name}' has {groups:,} different values, more than {MOST_GROUPS} groups; group people by a column with "
+            "fewer"
         )
-    return Grouping(name, tuple(all_labels[code] for code in used.tolist()), compact.astype(np.intp).reshape(-1))

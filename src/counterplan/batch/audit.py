@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from counterplan.audit import AuditResult, AuditSettings
-from counterplan.audit.groups import group_columns, is_number
 from counterplan.audit.relaxation_section import relaxation_section
 from counterplan.batch.answers import merge_answers
+from counterplan.batch.audit_columns import columns_of_groups
 from counterplan.batch.audit_relaxations import sampled_relaxations
 from counterplan.batch.audit_tables import audit_groupings, audit_tables
-from counterplan.batch.audit_task import INTEGER, NULLABLE, NUMBER, PLANNER, TEXT, AuditTask, LoadedAudit
+from counterplan.batch.audit_task import PLANNER, AuditTask, LoadedAudit
 from counterplan.batch.names import place_of, require_names
 from counterplan.batch.part_files import BAD_ROWS, PartRecord
 from counterplan.batch.running import BatchResult, BatchRun, BatchSettings
@@ -24,8 +22,7 @@ from counterplan.errors import SettingError, StorageError
 from counterplan.inputs import resolve_problem
 from counterplan.models.identity import digest_of
 from counterplan.plans.progress import reporting
-from counterplan.problem import Problem
-from counterplan.problem.parquet_people import ParquetPeople, reporting_errors
+from counterplan.problem.parquet_people import ParquetPeople
 
 OUTCOMES = "outcomes"
 """Folder of the parts, in that of the audit."""
@@ -80,8 +77,8 @@ def audit(
     """Audit people in Parquet files, partition by partition.
 
     Outcomes and statistics are those of `counterplan.Audit` with the same planner. Worker processes need memory for a
-    partition; the statistics at the end need about 30 bytes for each person, and 4 to 8 more for each column that
-    people are grouped by.
+    partition; the process that computes the statistics at the end keeps about 30 bytes for each person, and needs about
+    100 for a while.
 
     Parameters
     ----------
@@ -132,7 +129,7 @@ def audit(
     _require_free(folder, resume)
     files = ParquetPeople.find(people)
     problem = resolve_problem(learned)
-    groups, columns = _group_columns(problem, files, chosen, key)
+    groups, columns = columns_of_groups(problem, files, chosen.groups, key)
     task = AuditTask(
         learned=place_of(learned),
         search=replace(chosen, groups=()),
@@ -204,40 +201,3 @@ def _require_free(folder: Path, resume: bool) -> None:
             f"{folder}: is not empty; go on with --resume if it holds an unfinished audit of Parquet files, or choose "
             "another --out"
         )
-
-
-def _group_columns(
-    problem: Problem, files: ParquetPeople, settings: AuditSettings, key: str | None
-) -> tuple[list[tuple[str, ...]], tuple[tuple[str, str], ...]]:
-    """The columns of each grouping; and all of them, with the kind of those that are not features."""
-    features = [feature.name for feature in problem.features]
-    others = [name for name in files.files[0].columns if name not in (*features, key)]
-    groups = group_columns(problem, [*features, *others], settings.groups)
-    wanted = list(dict.fromkeys(name for names in groups for name in names))
-    kinds = _kinds(files, [name for name in wanted if name not in features])
-    return groups, tuple((name, kinds.get(name, "")) for name in wanted)
-
-
-def _kinds(files: ParquetPeople, names: Sequence[str]) -> dict[str, str]:
-    """Whether columns that are not features have texts, numbers or whole numbers, as pandas reads the files."""
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for file in files.files if names else ():
-        with reporting_errors(file.path) as (_, pq):
-            schema = pq.read_schema(file.path)
-            for name in names:
-                if name in schema.names:
-                    found[name].add(_kind(schema.empty_table().select([name]).to_pandas()[name].dtype))
-    return {name: _joined(kinds) for name, kinds in found.items()}
-
-
-def _kind(dtype: Any) -> str:
-    if not is_number(dtype):
-        return TEXT
-    if not pd.api.types.is_integer_dtype(dtype):
-        return NUMBER
-    return NULLABLE if pd.api.types.is_extension_array_dtype(dtype) else INTEGER
-
-
-def _joined(kinds: set[str]) -> str:
-    """The kind of a column whose files have these."""
-    return next((kind for kind in (TEXT, NUMBER, NULLABLE, INTEGER) if kind in kinds), TEXT)

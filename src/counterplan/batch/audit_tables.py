@@ -1,11 +1,12 @@
 """The parts of an audit as compact columns: what statistics need of each person, and nothing else.
 
-A person takes about 30 bytes, and 4 to 8 more for each column that people are grouped by.
+A person takes about 25 bytes, and one more for each grouping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ from counterplan.audit import AuditOutcome
 from counterplan.audit.carriers import WITHOUT_COLUMNS, function_names
 from counterplan.audit.comparison import FAILED, HELD
 from counterplan.audit.groups import Grouping, by_code, by_feature, by_number, group_people
-from counterplan.batch.audit_task import GROUP, INTEGER, NULLABLE, OTHER, WITHOUT_COST, WITHOUT_OUTCOME, LoadedAudit
+from counterplan.batch.audit_columns import INTEGER, NULLABLE
+from counterplan.batch.audit_task import GROUP, OTHER, WITHOUT_COST, WITHOUT_OUTCOME, LoadedAudit
 from counterplan.batch.part_files import PartRecord, part_name
 from counterplan.errors import StorageError
 from counterplan.problem.transitions import Ints
@@ -184,6 +186,10 @@ def audit_groupings(
     features = {feature.name: feature for feature in loaded.problem.features}
     kinds = dict(loaded.task.columns)
 
+    def compact(name: str) -> Grouping:
+        grouping = grouping_of(name)
+        return replace(grouping, codes=grouping.codes.astype(np.int8))  # there are at most 100 groups
+
     def grouping_of(name: str) -> Grouping:
         stored = f"{GROUP}{name}"
         parts = PartColumns(folder, records, [stored])
@@ -199,7 +205,8 @@ def audit_groupings(
         whole = kinds[name] == NULLABLE or (kinds[name] == INTEGER and not bool(np.isnan(column).any()))
         return by_number(name, column, whole)
 
-    return group_people(groups, grouping_of)
+    found = group_people(groups, compact)
+    return [replace(grouping, codes=grouping.codes.astype(np.int8)) for grouping in found]
 
 
 def _sorted_codes(texts: Sequence[str]) -> Ints:

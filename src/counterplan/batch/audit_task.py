@@ -16,6 +16,7 @@ from counterplan.audit import Audit, AuditOutcome, AuditSettings
 from counterplan.audit.carriers import function_names, function_texts
 from counterplan.audit.groups import numbers_of, other_column, texts_of
 from counterplan.audit.outcomes import COLUMNS, REFUSED
+from counterplan.batch.audit_columns import TEXT
 from counterplan.batch.recommend_task import learned_files
 from counterplan.batch.task import PERSON, Counts, PartOutput
 from counterplan.errors import ForeignAnswersWarning, SettingError
@@ -34,8 +35,6 @@ WITHOUT_OUTCOME, WITHOUT_COST = "without_outcome_", "without_cost_"
 """Prefixes of the columns with the outcome and cost without a function; missing where the plan does not use it."""
 PLANNER = "planner "
 """Prefix of the counts of refused people by planner."""
-TEXT, NUMBER, NULLABLE, INTEGER = "text", "number", "nullable integer", "integer"
-"""Kinds of columns that are not features; those of the last are whole numbers unless one is missing anywhere."""
 
 
 @dataclass(frozen=True)
