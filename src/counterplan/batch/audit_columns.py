@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -79,10 +79,17 @@ def _kind(dtype: Any) -> str:
 def _require_few_texts(files: ParquetPeople, names: Sequence[str]) -> None:
     """Raise a SettingError if a column of texts has too many values; only these columns are read."""
     found: dict[str, set[str | None]] = {name: set() for name in names}
-    for file in files.files if names else ():
-        own = [name for name in names if name in file.columns]
-        with reporting_errors(file.path) as (_, pq), pq.ParquetFile(file.path) as content:
-            for batch in content.iter_batches(columns=own, use_threads=False):
-                for name in own:
-                    found[name].update(texts_of(batch.column(name).unique().to_pandas()))
-                    require_few(name, len(found[name]))
+    for file in files.files:
+        for name in names:
+            for texts in _distinct_texts(file, name):
+                found[name] |= texts
+                require_few(name, len(found[name]))
+
+
+def _distinct_texts(file: PeopleFile, name: str) -> Iterator[set[str | None]]:
+    """The texts of a column of a file, batch by batch; none if there is no such column."""
+    if name not in file.columns:
+        return
+    with reporting_errors(file.path) as (_, pq), pq.ParquetFile(file.path) as content:
+        for batch in content.iter_batches(columns=[name], use_threads=False):
+            yield {*texts_of(batch.column(name).unique().to_pandas())}
