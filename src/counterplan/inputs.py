@@ -92,7 +92,7 @@ class Inputs:
             if several:
                 raise PeopleError(
                     f"{given}: a folder, or a pattern, of Parquet files is for 'fit' and 'distil', which read a "
-                    "sample, and for 'recommend' with --out FOLDER, which plans for everybody"
+                    "sample, for 'audit', and for 'recommend' with --out FOLDER, which plans for everybody"
                 )
             return None
         if not several and not (given.is_file() and given.name.endswith(ENDINGS)):

@@ -90,6 +90,20 @@ def test_plain_processes_give_the_same_parts(cluster: Cluster) -> None:
     assert os.getpid() not in {process for process, _ in cluster.lender.asked}
 
 
+def test_an_audit_on_a_cluster_is_that_of_one_process(cluster: Cluster) -> None:
+    lender = cluster.lender
+    options: dict[str, Any] = {"model": "lender:decide", "partition_rows": PARTITION, "groups": ["job", "income"]}
+    problem, folder = lender.folder / "loan.yaml", lender.folder
+    audits = [
+        batch.audit(problem, lender.people, folder / f"audit {i}", cluster=address, key="id", **options)
+        for i, address in enumerate([None, cluster.address])
+    ]
+    assert str(audits[0]) == str(audits[1])
+    assert contents(folder / "audit 0" / "outcomes") == contents(folder / "audit 1" / "outcomes")
+    for name in ("report.html", "audit.json", "groups.csv"):
+        assert (folder / "audit 0" / name).read_bytes() == (folder / "audit 1" / name).read_bytes()
+
+
 def test_a_worker_that_is_killed_is_replaced(cluster: Cluster) -> None:
     cluster.lender.pause(0.2)
     killed: list[int] = []

@@ -1,4 +1,4 @@
-"""`recommend --out`, and folders of Parquet files for `fit` and `distil`, on the command line."""
+"""`recommend --out`, `audit` of folders, and folders of Parquet files for `fit` and `distil`, on the command line."""
 
 from __future__ import annotations
 
@@ -122,3 +122,52 @@ def test_valid_rows_and_bad_cells(folder: Path) -> None:
     with pytest.raises(PeopleError) as error:
         problem.read(table)
     assert str(error.value).splitlines() == [str(cell) for cell in bad]
+
+
+AUDIT = ("audit", "loan.yaml", "--people", "people", "--model", "bank:decide", "--out", "out", "--group", "job")
+
+
+def test_a_folder_is_audited_part_by_part(run, files: Path) -> None:
+    ran = run(*AUDIT, "--partition-rows", "16", "--jobs", "1")
+    assert ran.code == 0, ran.err
+    MANY.to_csv(files / "many.csv", index=False)
+    words = [{"people": "many.csv", "out": "other"}.get(word, word) for word in AUDIT]
+    whole = run(*words, "--planner", "exact")
+    assert ran.out.splitlines()[:-1] == whole.out.splitlines()[:-1]
+    last = "Wrote out/report.html, tables and data, and 5 parts to out/outcomes."
+    assert ran.out.splitlines()[-1] == last
+    assert len(pd.read_parquet(files / "out" / "outcomes")) == 60
+    for name in ("groups.csv", "differences.csv", "functions.csv", "relaxations.csv"):
+        assert (files / "out" / name).read_text() == (files / "other" / name).read_text()
+    again = run(*AUDIT, "--partition-rows", "16")
+    assert again.code == 2
+    assert "--resume" in again.err
+    resumed = run(*AUDIT, "--partition-rows", "16", "--resume", "--level", "0.9")
+    assert resumed.code == 0, resumed.err
+    assert "90 % intervals" in resumed.out
+    assert "5 of them from before" in resumed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--limit", "3"), "--limit cannot be used for people in Parquet files"),
+        (("--force",), "--force cannot be used"),
+        (("--refit", "bank:decide"), "--refit cannot be used"),
+        (("--memory", "2GB"), "--memory is for --cluster local"),
+        (("--cluster", "tcp://x:1", "--jobs", "2"), "--jobs is for processes of this machine"),
+        (("--planner", "auto"), "name a planner"),
+        (("--people", "none/*.parquet"), "no file matches this pattern"),
+        (("--people", "people.csv", "--partition-rows", "9"), "people.csv: is not a Parquet file"),
+        (("--people", "people.csv", "--key", "name"), "--key is for people in Parquet files"),
+        (("--people", "people.csv", "--no-record"), "--no-record is for people in Parquet files"),
+        (("--people", "people.csv", "--skip-bad"), "--skip-bad is for people in Parquet files"),
+        (("--group", "regoin"), "no column 'regoin'"),
+        (("--key", "name"), "has no column 'name'"),
+    ],
+)
+def test_mistakes_of_audits(run, files: Path, words: tuple[str, ...], message: str) -> None:
+    ran = run(*AUDIT, *words)
+    assert ran.code == 2
+    assert message in ran.err
+    assert not (files / "out").exists()

@@ -23,6 +23,7 @@ from counterplan.blackbox import BlackBox
 from counterplan.errors import SettingError
 from counterplan.planners import AutoPlanner, AutoSettings, Planner
 from counterplan.planners.registry import Learned, create_planner
+from counterplan.planners.task import no_progress
 from counterplan.plans import Plans
 from counterplan.plans.progress import reporting
 from counterplan.plans.robustness import planning_date
@@ -143,33 +144,60 @@ class Audit:
             If exact search is not affordable, and there is nothing learned to plan with.
         """
         read = self.problem.read(people)
-        starts = range(0, len(read), CHUNK)
         groupings = read_groups(self.problem, read, self.settings.groups)
         with _opened(folder) as store:
             if store is not None:
                 store.begin(self.manifest(read), resume=resume, force=force)
-            runs = _Runs(self, len(read), jobs)
-            parts: list[AuditPart] = []
             total = len(read) * (1 if self.against is None else 2)
             with reporting(progress, "Auditing", total, display=lambda bar: bar.advance) as callback:
-                for number, start in enumerate(starts):
-                    chunk = read.take(slice(start, start + CHUNK))
-                    part = None if store is None else store.read_part(number, len(chunk))
-                    if part is None:
-                        part = runs.audit(chunk, callback)
-                        if store is not None:
-                            store.write_part(number, part)
-                    else:
-                        callback(len(chunk) * (1 if self.against is None else 2))
-                    parts.append(part)
-            about = self._about(read) | {"planners": _planner_counts(parts)}
-            result = AuditResult(self.problem, read, self._collect(parts, read), groupings, self.settings, about)
-            self._relax(result, store)
+                tables, planners = self.tables(read, store, jobs, callback)
+            about = self.about(self.manifest(read)) | {"planners": planners}
+            result = AuditResult(self.problem, read, tables, groupings, self.settings, about)
+            self._relax(result, read, store)
             if store is not None:
                 result.save(store.path)
         return result
 
-    def _relax(self, result: AuditResult, store: AuditFolder | None) -> None:
+    def tables(
+        self,
+        people: People,
+        store: AuditFolder | None = None,
+        jobs: int = 1,
+        progress: Callable[[int], None] = no_progress,
+    ) -> tuple[dict[str, pd.DataFrame], dict[str, int]]:
+        """The outcomes of people, without statistics.
+
+        Parameters
+        ----------
+        people : People
+            B people.
+        store : AuditFolder, optional
+            Has finished parts, and gets the others.
+        jobs, progress
+            As for `run`.
+
+        Returns
+        -------
+        tables : dict of str to DataFrame
+            As in `AuditResult`.
+        planners : dict of str to int
+            Number of refused people by planner.
+        """
+        runs = _Runs(self, len(people), jobs)
+        parts: list[AuditPart] = []
+        for number, start in enumerate(range(0, len(people), CHUNK)):
+            chunk = people.take(slice(start, start + CHUNK))
+            part = None if store is None else store.read_part(number, len(chunk))
+            if part is None:
+                part = runs.audit(chunk, progress)
+                if store is not None:
+                    store.write_part(number, part)
+            else:
+                progress(len(chunk) * (1 if self.against is None else 2))
+            parts.append(part)
+        return self._collect(parts, people), _planner_counts(parts)
+
+    def _relax(self, result: AuditResult, people: People, store: AuditFolder | None) -> None:
         """Add what single relaxations of the problem would do for people without recourse."""
         stuck = np.asarray(result.outcomes["outcome"] == AuditOutcome.NO_RECOURSE, bool)
         settings = self.settings
@@ -178,7 +206,7 @@ class Audit:
         facts = {"sample": settings.relaxations, "seed": settings.seed, "budget": settings.budget}
         data = None if store is None else store.read_relaxations(facts)
         if data is None:
-            data = audit_relaxations(self.problem, self.box, result.people, stuck, settings)
+            data = audit_relaxations(self.problem, self.box, people, stuck, settings)
             if store is not None:
                 store.write_relaxations(facts, data)
         try:
@@ -191,16 +219,18 @@ class Audit:
 
     def manifest(self, people: People) -> Manifest:
         """What the audit of `people` depends on."""
+        return self.manifest_of(people_fingerprint(people), len(people))
+
+    def manifest_of(self, people: str, count: int) -> Manifest:
+        """What the audit of `count` people depends on; `people` is their fingerprint."""
         other = "" if self.against is None else self.against.fingerprint(self.problem)
         refits = () if self.estimator is None else self.estimator.refits
         search = self.settings.search_facts | ({"refits": [*refits]} if refits else {})
         fingerprint = self.box.fingerprint(self.problem)
-        return Manifest(
-            self.problem.fingerprint, fingerprint, other, people_fingerprint(people), search, len(people), CHUNK
-        )
+        return Manifest(self.problem.fingerprint, fingerprint, other, people, search, count, CHUNK)
 
-    def _about(self, people: People) -> dict[str, Any]:
-        manifest = self.manifest(people)
+    def about(self, manifest: Manifest) -> dict[str, Any]:
+        """What a report states about an audit: names, the date, and what it depends on."""
         names = {"name": self.problem.name, "model_name": self.box.model.name, "date": planning_date()}
         if self.against is not None:
             names["against_name"] = self.against.model.name

@@ -31,6 +31,21 @@ def functions_used(problem: Problem, plans: Sequence[str]) -> Bools:
     return used
 
 
+def function_texts(problem: Problem, plans: Sequence[str]) -> list[str]:
+    """The functions that each plan [B] uses, once each, in the order of the file: "EARN; WORK"."""
+    names = np.array(function_names(problem), object)
+    return ["; ".join(names[used]) for used in functions_used(problem, plans)]
+
+
+def _functions_in(problem: Problem, outcomes: pd.DataFrame) -> Bools:
+    """Which functions [B, functions] the plans use, by their text, or by the category of `functions`."""
+    if "functions" not in outcomes:
+        return functions_used(problem, outcomes["plan"].tolist())
+    column, names = outcomes["functions"].cat, function_names(problem)
+    known = np.array([[name in text.split("; ") for name in names] for text in column.categories], bool)
+    return known.reshape(-1, len(names))[column.codes.to_numpy()]
+
+
 def actions_in(text: str, known: Any) -> list[str]:
     """The actions of a plan's text; an argument may contain the separator."""
     found: list[str] = []
@@ -109,7 +124,7 @@ def function_table(
         (`extra_cost`, with an interval).
     """
     has_plan = outcomes["outcome"].to_numpy(object) == AuditOutcome.RECOURSE
-    used = functions_used(problem, outcomes["plan"].tolist())
+    used = _functions_in(problem, outcomes)
     rows = []
     for grouping in [everybody(len(outcomes)), *groupings]:
         for code, label in enumerate(grouping.labels):

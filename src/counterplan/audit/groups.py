@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -72,10 +72,53 @@ def read_groups(problem: Problem, people: People, wanted: Sequence[GroupName] | 
     SettingError
         If there is no such column, or a column has too many values.
     """
+    columns = _Columns(problem, people)
+    return group_people(group_columns(problem, columns.known, wanted), columns.grouping)
+
+
+def group_columns(
+    problem: Problem, known: Sequence[str], wanted: Sequence[GroupName] | None = None
+) -> list[tuple[str, ...]]:
+    """The one or two columns of each grouping.
+
+    Parameters
+    ----------
+    problem : Problem
+    known : sequence of str
+        The columns that there are.
+    wanted : sequence of str or tuple of str, optional
+        As for `read_groups`.
+
+    Returns
+    -------
+    list of tuple of str
+
+    Raises
+    ------
+    SettingError
+        If there is no such column.
+    """
     if wanted is None:
         wanted = [feature.name for feature in problem.features if feature.protected]
-    columns = _Columns(problem, people)
-    groupings = [_joined([columns.grouping(name) for name in columns.names(given)]) for given in wanted]
+    return [_names(given, known) for given in wanted]
+
+
+def group_people(columns: Iterable[tuple[str, ...]], grouping_of: Callable[[str], Grouping]) -> list[Grouping]:
+    """Group people by columns and pairs of them.
+
+    Parameters
+    ----------
+    columns : iterable of tuple of str
+        From `group_columns`.
+    grouping_of : callable
+        Groups people by one column.
+
+    Returns
+    -------
+    list of Grouping
+        Each once.
+    """
+    groupings = [_joined([grouping_of(name) for name in names]) for names in columns]
     return list({grouping.name: grouping for grouping in groupings}.values())
 
 
@@ -92,43 +135,51 @@ class _Columns:
     def known(self) -> list[str]:
         return [*self.features, *self.extras, *([] if self.outcome is None else [self.outcome])]
 
-    def names(self, given: object) -> list[str]:
-        """The one or two columns that a group is given by."""
-        if isinstance(given, str):
-            names = [given] if given in self.known else [part.strip() for part in given.split("*")]
-        elif isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
-            names = [*given]
-        else:
-            raise SettingError(f"a group is a column or a pair of columns, such as 'sex' or 'sex*age'; not {given!r}")
-        if len(names) not in (1, 2) or len(set(names)) < len(names):
-            raise SettingError(f"groups are by one column or by two different ones, not by {' * '.join(names)}")
-        for name in names:
-            if name not in self.known:
-                raise SettingError(
-                    f"there is no column '{name}' to group people by{did_you_mean(name, self.known)}; there are "
-                    f"{', '.join(self.known)}"
-                )
-        return names
-
     def grouping(self, name: str) -> Grouping:
         if name in self.features:
-            return _by_feature(self.features[name], self.people.states[:, self.features[name].index])
-        if name in self.extras:
-            return _by_column(name, self.people.table[self.extras[name]])
-        assert self.people.outcomes is not None
-        return _by_column(name, self.people.outcomes)
+            return by_feature(self.features[name], self.people.states[:, self.features[name].index])
+        return by_column(name, other_column(self.people, name))
 
 
-def _by_feature(feature: Feature, column: Floats) -> Grouping:
+def other_column(people: People, name: str) -> pd.Series[Any]:
+    """A column of people that is not a feature: one that the table has besides, or that of the outcome."""
+    for extra in people.extras:
+        if text_of(extra) == name:
+            return people.table[extra]
+    assert people.outcomes is not None
+    return people.outcomes
+
+
+def _names(given: object, known: Sequence[str]) -> tuple[str, ...]:
+    """The one or two columns that a group is given by."""
+    if isinstance(given, str):
+        names = (given,) if given in known else tuple(part.strip() for part in given.split("*"))
+    elif isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given):
+        names = tuple(given)
+    else:
+        raise SettingError(f"a group is a column or a pair of columns, such as 'sex' or 'sex*age'; not {given!r}")
+    if len(names) not in (1, 2) or len(set(names)) < len(names):
+        raise SettingError(f"groups are by one column or by two different ones, not by {' * '.join(names)}")
+    for name in names:
+        if name not in known:
+            raise SettingError(
+                f"there is no column '{name}' to group people by{did_you_mean(name, known)}; there are "
+                f"{', '.join(known)}"
+            )
+    return names
+
+
+def by_feature(feature: Feature, column: Floats) -> Grouping:
+    """Group people by a feature, whose states are `column` [B]."""
     if not feature.is_number:
         codes = np.where(np.isnan(column), len(feature.values), column).astype(np.intp)
         return _present(feature.name, [*feature.values, MISSING], codes)
     cuts = [cut for cut in feature.bins or () if math.isfinite(cut)]
-    return _by_number(feature.name, column, feature.integer, cuts or None)
+    return by_number(feature.name, column, feature.integer, cuts or None)
 
 
-def _by_number(name: str, column: Floats, integer: bool, cuts: Sequence[float] | None = None) -> Grouping:
-    """Groups by intervals between `cuts`, by default quantiles, or by value if there are few."""
+def by_number(name: str, column: Floats, integer: bool, cuts: Sequence[float] | None = None) -> Grouping:
+    """Group people by intervals of a number [B] between `cuts`, by default quantiles, or by value if there are few."""
     known = np.unique(column[~np.isnan(column)])
     if cuts is None and len(known) <= FEW_VALUES:
         labels = [format_number(float(value)) for value in known]
@@ -147,17 +198,40 @@ def _interval_labels(cuts: Floats) -> list[str]:
     return [f"below {texts[0]}", *between, f"{texts[-1]} or more"]
 
 
-def _by_column(name: str, column: pd.Series[Any]) -> Grouping:
-    """Groups of a column that is not a feature: by quantiles of a number with many values, otherwise by value."""
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-        numbers = pd.to_numeric(column).to_numpy(float, na_value=np.nan)
-        numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-        return _by_number(name, numbers, bool(pd.api.types.is_integer_dtype(column.dtype)))
-    texts = [MISSING if is_missing(value) else text_of(value) for value in column.tolist()]
-    labels = sorted({*texts} - {MISSING})
-    place = {text: code for code, text in enumerate([*labels, MISSING])}
-    codes = np.array([place[text] for text in texts], np.intp)
+def by_column(name: str, column: pd.Series[Any]) -> Grouping:
+    """Group people by a column that is not a feature: by quantiles of a number with many values, otherwise by value."""
+    if is_number(column.dtype):
+        return by_number(name, numbers_of(column), bool(pd.api.types.is_integer_dtype(column.dtype)))
+    texts = texts_of(column)
+    labels = sorted({*texts} - {None})  # type: ignore[type-var]
+    place = {text: code for code, text in enumerate([*labels, None])}
+    return by_code(name, labels, np.array([place[text] for text in texts], np.intp))  # type: ignore[arg-type]
+
+
+def by_code(name: str, labels: Sequence[str], codes: Ints) -> Grouping:
+    """Group people by `codes` [B] of sorted texts, one more than the last for a missing value.
+
+    A text that reads like the label of missing values belongs to these.
+    """
+    if MISSING in labels:
+        codes = np.where(codes == labels.index(MISSING), len(labels), codes)
     return _present(name, [*labels, MISSING], codes)
+
+
+def is_number(dtype: Any) -> bool:
+    """Whether a column of this dtype, which is not a feature, is grouped as numbers."""
+    return bool(pd.api.types.is_numeric_dtype(dtype)) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def numbers_of(column: pd.Series[Any]) -> Floats:
+    """A column of numbers [B]; NaN where there is none that is finite."""
+    numbers = pd.to_numeric(column).to_numpy(float, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def texts_of(column: pd.Series[Any]) -> list[str | None]:
+    """The values of a column [B] as texts; None where one is missing."""
+    return [None if is_missing(value) else text_of(value) for value in column.tolist()]
 
 
 def _joined(groupings: Sequence[Grouping]) -> Grouping:
@@ -166,17 +240,24 @@ def _joined(groupings: Sequence[Grouping]) -> Grouping:
         return groupings[0]
     first, second = groupings
     labels = [f"{one} × {other}" for one in first.labels for other in second.labels]
-    codes = first.codes * len(second.labels) + second.codes
+    codes = first.codes.astype(np.intp) * len(second.labels) + second.codes
     return _present(f"{first.name} × {second.name}", labels, codes)
 
 
 def _present(name: str, labels: Iterable[str], codes: Ints) -> Grouping:
     """The grouping without empty groups."""
     all_labels = list(labels)
-    used, compact = np.unique(codes, return_inverse=True)
-    if len(used) > MOST_GROUPS:
+    used = np.flatnonzero(np.bincount(codes, minlength=len(all_labels)))
+    require_few(name, len(used))
+    compact = np.zeros(len(all_labels), np.intp)
+    compact[used] = np.arange(len(used))
+    return Grouping(name, tuple(all_labels[code] for code in used.tolist()), compact[codes])
+
+
+def require_few(name: str, groups: int) -> None:
+    """Raise a SettingError if the column, or pair, `name` has too many groups."""
+    if groups > MOST_GROUPS:
         raise SettingError(
-            f"'{name}' has {len(used):,} different values, more than {MOST_GROUPS} groups; group people by a column "
-            "with fewer"
+            f"'{name}' has {groups:,} different values, more than {MOST_GROUPS} groups; group people by a column with "
+            "fewer"
         )
-    return Grouping(name, tuple(all_labels[code] for code in used.tolist()), compact.astype(np.intp).reshape(-1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,14 @@ _HEADS = {
 
 
 def audit_relaxations(
-    problem: Problem, box: BlackBox, people: People, stuck: Bools, settings: AuditSettings
+    problem: Problem,
+    box: BlackBox,
+    people: People,
+    stuck: Bools,
+    settings: AuditSettings,
+    *,
+    reference: People | None = None,
+    total: int | None = None,
 ) -> dict[str, Any]:
     """Try single relaxations of a problem for people without recourse.
 
@@ -40,6 +48,10 @@ def audit_relaxations(
     stuck : bool array of shape [B]
         Who is proved to have no recourse.
     settings : AuditSettings
+    reference : People, optional
+        The people whose values new functions set instead.
+    total : int, optional
+        Number of people without recourse, if those in `people` are a sample.
 
     Returns
     -------
@@ -54,8 +66,16 @@ def audit_relaxations(
         affordable = int(AutoSettings().affordable_seconds / box.marginal_seconds)
         budget = affordable if budget is None else min(budget, affordable)
     report = find_relaxations(
-        problem, box, people, stuck=stuck, sample=settings.relaxations, budget=budget, seed=settings.seed
+        problem,
+        box,
+        people,
+        stuck=stuck,
+        reference=reference,
+        sample=settings.relaxations,
+        budget=budget,
+        seed=settings.seed,
     )
+    report = report if total is None else replace(report, stuck=total)
     return report.to_dict() | {"text": report.to_text(_MOST_LINES).splitlines()}
 
 

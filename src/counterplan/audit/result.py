@@ -22,6 +22,7 @@ from counterplan.audit.outcomes import AuditOutcome
 from counterplan.audit.section import Section
 from counterplan.audit.settings import AuditSettings
 from counterplan.audit.text import audit_text
+from counterplan.errors import SettingError
 from counterplan.plans.sources import labels_of
 from counterplan.plans.tables import frame_csv
 from counterplan.problem import People, Problem
@@ -37,8 +38,8 @@ class AuditResult:
     Parameters
     ----------
     problem : Problem
-    people : People
-        B people.
+    people : People or None
+        B people; None if they do not fit into memory, and their outcomes are in Parquet files (`counterplan.batch`).
     tables : dict of str to DataFrame
         The outcomes, and, if they were searched for, the plans `without` each function.
     groupings : sequence of Grouping
@@ -53,7 +54,7 @@ class AuditResult:
     """
 
     problem: Problem
-    people: People
+    people: People | None
     tables: dict[str, pd.DataFrame]
     groupings: Sequence[Grouping]
     settings: AuditSettings
@@ -70,7 +71,8 @@ class AuditResult:
 
         The columns are the outcome, cost, steps, whether the cost is proved to be the least (`optimal`), the lower
         bound on it, queries, survival, and the plan as text. With another model, they are repeated with the prefix
-        `other_`, and `plan_holds` says whether the plan holds for it.
+        `other_`, and `plan_holds` says whether the plan holds for it. Of people in Parquet files, only the columns that
+        statistics need are here, and `functions`, those of the plan, instead of the plan.
         """
         return self.tables["outcomes"]
 
@@ -112,7 +114,15 @@ class AuditResult:
 
     @property
     def people_without_recourse(self) -> People:
-        """The people who are proved to have no recourse."""
+        """The people who are proved to have no recourse.
+
+        Raises
+        ------
+        SettingError
+            If the people are in Parquet files.
+        """
+        if self.people is None:
+            raise SettingError("the people are in Parquet files: select them by the outcomes that are there")
         return self.people.take(np.flatnonzero(self.outcomes["outcome"] == AuditOutcome.NO_RECOURSE))
 
     def add_section(self, section: Section) -> None:
@@ -156,7 +166,7 @@ class AuditResult:
         return tables | {section.key: table for section in self.extra for table in section.data}
 
     def save(self, folder: str | Path) -> Path:
-        """Write report.html, audit.json and tables as CSV.
+        """Write report.html, audit.json and tables as CSV; outcomes.csv unless they are in Parquet files.
 
         Parameters
         ----------
@@ -174,12 +184,13 @@ class AuditResult:
             If a file cannot be written.
         """
         path = make_writable(folder)
-        outcomes = self.outcomes.reset_index(drop=True)
-        outcomes.insert(0, "person", labels_of(self.outcomes.index))
-        for grouping in self.groupings:
-            if grouping.name not in outcomes:
-                outcomes[grouping.name] = np.array(grouping.labels, object)[grouping.codes]
-        write_inside(path, "outcomes.csv", frame_csv(outcomes), private=True)
+        if self.people is not None:
+            outcomes = self.outcomes.reset_index(drop=True)
+            outcomes.insert(0, "person", labels_of(self.outcomes.index))
+            for grouping in self.groupings:
+                if grouping.name not in outcomes:
+                    outcomes[grouping.name] = np.array(grouping.labels, object)[grouping.codes]
+            write_inside(path, "outcomes.csv", frame_csv(outcomes), private=True)
         for name, table in self._tables().items():
             write_inside(path, f"{name}.csv", frame_csv(table))
         write_inside(path, "audit.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))

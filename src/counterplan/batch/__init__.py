@@ -5,8 +5,9 @@ A partition is a few row groups, and its result is one part, a Parquet file that
 May import: everything but causal, counterplan, experiments, cli.
 """
 
+from counterplan.batch.audit import BatchAudit, audit
 from counterplan.batch.recommend import recommend
 from counterplan.batch.running import BatchResult
 from counterplan.batch.sampling import sample
 
-__all__ = ["BatchResult", "recommend", "sample"]
+__all__ = ["BatchAudit", "BatchResult", "audit", "recommend", "sample"]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from counterplan.batch.answers import merge_answers
+from counterplan.batch.names import place_of, require_names
 from counterplan.batch.part_files import PartRecord
 from counterplan.batch.recommend_task import LoadedRecommendation, RecommendTask
 from counterplan.batch.running import BatchResult, BatchRun, BatchSettings
-from counterplan.benchmarks import NAMES
 from counterplan.errors import SettingError
 from counterplan.plans.progress import reporting
 
@@ -110,17 +110,12 @@ def recommend(
     StorageError
         If `out` is not empty, cannot be resumed, or cannot be written.
     """
-    for name, named in (("model", model), ("problem", problem), ("like", like)):
-        if named is not None and not isinstance(named, (str, Path)):
-            raise SettingError(
-                f"'{name}' is given by name in a batch, because every process loads it by itself: pass 'MODULE:ATTR', "
-                f"a file or a URL, not {type(named).__name__}"
-            )
+    require_names(model=model, problem=problem, like=like)
     for name in ("allowed", "jobs", "progress"):
         if name in options:
             raise SettingError(f"'{name}' depends on the people of a call, and cannot be used in a batch")
     task = RecommendTask(
-        learned=_place(learned),
+        learned=place_of(learned),
         planner=planner,
         model=None if model is None else str(model),
         problem=None if problem is None else str(Path(problem).absolute()),
@@ -145,9 +140,3 @@ def recommend(
 
     with reporting(progress, "Planning", run.people.rows, display=lambda bar: bar.advance) as report:
         return run.run(report, finish)
-
-
-def _place(learned: str | Path) -> str:
-    """The absolute path of a folder or a file; the name of a benchmark as it is."""
-    name = str(learned)
-    return name if name in NAMES or not Path(name).exists() else str(Path(name).absolute())

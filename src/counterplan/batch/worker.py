@@ -164,7 +164,8 @@ def process(job: BatchJob, task: LoadedTask, partition: Partition) -> PartRecord
         kept = ~np.isin(people.table.index.to_numpy(), empty)
         people = people.take(np.flatnonzero(kept))
     rows = people.table.index.to_numpy()
-    people = People(people.features, people.states, people.table.reset_index(drop=True))
+    outcomes = None if people.outcomes is None else people.outcomes.reset_index(drop=True)
+    people = People(people.features, people.states, people.table.reset_index(drop=True), outcomes=outcomes)
     skipped = _skip(job, raw, partition, bad) if bad else 0
     output = task.run(people)
     answers = 0 if output.answers is None else len(output.answers)

@@ -9,8 +9,10 @@ import typer
 
 from counterplan.audit import Audit, AuditSettings
 from counterplan.benchmarks import NAMES
+from counterplan.cli.batch_auditing import BATCH_PLANNER, AuditChoices, Key, Recorded, Rows, Skip, audit_batch
+from counterplan.cli.batching import BatchJobs, Memory
 from counterplan.cli.common import (
-    Jobs,
+    Cluster,
     Like,
     ModelName,
     ProblemName,
@@ -34,7 +36,10 @@ def audit(
     out: Annotated[Path, typer.Option(help="The folder to write everything to: report, tables, finished parts.")],
     people: Annotated[
         Path | None,
-        typer.Option(help="The people, refused or not: CSV or Parquet (a benchmark brings its test people)."),
+        typer.Option(
+            help="The people, refused or not: CSV or Parquet, or a folder or a pattern of Parquet files, which are "
+            "audited part by part (a benchmark brings its test people)."
+        ),
     ] = None,
     model: ModelName = None,
     threshold: Threshold = None,
@@ -65,14 +70,23 @@ def audit(
         int | None, typer.Option(min=1, help="Most queries about a refused person; who needs more is unknown.")
     ] = None,
     planner: Annotated[
-        str,
-        typer.Option(help=f"How to plan: {', '.join(PLANNERS)} (auto: exact where it can, else guided first)."),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help=f"How to plan: {', '.join(PLANNERS)} (default: auto, exact where it can, else guided first; for "
+            "people in Parquet files exact, or with --budget auto)."
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Audit the first people only, at most this many.")] = None,
     min_group: Annotated[int, typer.Option(min=1, help="Give no figure for fewer people than this.")] = 10,
     level: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark, and of bootstrap intervals.")] = 0,
-    jobs: Jobs = 1,
+    jobs: BatchJobs = None,
+    cluster: Cluster = None,
+    key: Key = None,
+    partition_rows: Rows = None,
+    memory: Memory = None,
+    skip_bad: Skip = False,
+    record: Recorded = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the audit in the folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the audit in the folder.")] = False,
 ) -> None:
@@ -81,8 +95,10 @@ def audit(
         raise SettingError(f"--out {out}: that is a benchmark's name; choose another folder")
     if resume and force:
         raise SettingError("--resume continues an audit, and --force replaces it: use one of them")
+    choices = AuditChoices(cluster, key, partition_rows, memory, skip_bad, record)
+    in_parts = choices.is_batch(people)
     settings = AuditSettings(
-        planner=planner,
+        planner=planner or (BATCH_PLANNER if in_parts and budget is None else "auto"),
         budget=budget,
         groups=group or None,
         survival=read_survival_option(survival),
@@ -93,6 +109,24 @@ def audit(
         level=level,
         seed=seed,
     )
+    if in_parts:
+        audit_batch(
+            problem,
+            people,
+            out,
+            choices,
+            jobs,
+            {"--limit": limit, "--force": force, "--refit": refit},
+            resume=resume,
+            model=model,
+            against=against,
+            threshold=threshold,
+            like=like,
+            settings=settings,
+            benchmark_seed=seed,
+        )
+        return
+    choices.require_none()
     inputs = resolve(
         problem,
         people,
@@ -112,19 +146,16 @@ def audit(
         recourse.box,
         against=other,
         settings=settings,
-        learned={
-            "surrogate": lambda: recourse.surrogate_,
-            "agent": lambda: recourse.agent_,
-            "program": lambda: recourse.program_,
-            "card": lambda: recourse.card_,
-        },
+        learned=recourse.learned_parts,
         estimator=recourse.survival_ if refit or survival is not None or survival_at_least is not None else None,
     )
     read = inputs.people()
     total = len(read) * (1 if other is None else 2)
     try:
         with recording(recourse, inputs.workspace), progress_bar("Auditing", total) as bar:
-            result = run.run(read, folder=out, resume=resume, force=force, jobs=jobs, progress=bar.advance)
+            result = run.run(
+                read, folder=out, resume=resume, force=force, jobs=1 if jobs is None else jobs, progress=bar.advance
+            )
     except (KeyboardInterrupt, ModelError) as error:
         echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
         if isinstance(error, ModelError):

@@ -1,8 +1,9 @@
-"""`recommend --out FOLDER`: plans for people in Parquet files, partition by partition."""
+"""`recommend --out FOLDER`: plans for people in Parquet files, partition by partition; and what `audit` shares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ import typer
 from counterplan.batch.engines import LOCAL
 from counterplan.batch.part_files import MANIFEST
 from counterplan.batch.recommend import recommend
+from counterplan.batch.running import BatchResult
 from counterplan.cli.common import count
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError
@@ -38,6 +40,13 @@ Record = Annotated[
 ]
 Reasons = Annotated[
     bool, typer.Option("--reasons", help="With --out: add reasons to the steps, which takes longer than planning.")
+]
+BatchJobs = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of processes; -1: one per core. The result is the same for any number (default: 1; "
+        "--cluster local: -1)."
+    ),
 ]
 
 
@@ -102,16 +111,9 @@ def recommend_batch(
             raise SettingError(f"{name} cannot be used with --out")
     if people is None:
         raise SettingError("--out: give the people, Parquet files, a folder or a pattern, with --people")
-    if choices.memory is not None and choices.cluster != LOCAL:
-        raise SettingError("--memory is for --cluster local; the workers of other clusters have limits of their own")
     assert choices.out is not None
-    if jobs is None:
-        jobs = -1 if choices.cluster == LOCAL else 1
-    if choices.cluster not in (None, LOCAL) and jobs != 1:
-        raise SettingError("--jobs is for processes of this machine; a cluster has as many as were started for it")
-    before = (choices.out / MANIFEST).exists()
-    go_on = f"finished parts stay in {choices.out}: the same command with --resume continues."
-    try:
+    jobs = batch_jobs(choices.cluster, choices.memory, jobs)
+    with stopping(choices.out, choices.resume):
         result = recommend(
             learned,
             people,
@@ -128,15 +130,40 @@ def recommend_batch(
             progress=True,
             **options,
         )
+    if result.notice:
+        echo(f"{result.notice}.", err=True)
+    echo(result)
+    echo(f"Wrote {parts_text(result)}, with the manifest {MANIFEST}.")
+
+
+def batch_jobs(cluster: str | None, memory: str | None, jobs: int | None) -> int:
+    """The number of processes; a SettingError if it, or the memory, is not for this kind of cluster."""
+    if memory is not None and cluster != LOCAL:
+        raise SettingError("--memory is for --cluster local; the workers of other clusters have limits of their own")
+    if jobs is None:
+        return -1 if cluster == LOCAL else 1
+    if cluster not in (None, LOCAL) and jobs != 1:
+        raise SettingError("--jobs is for processes of this machine; a cluster has as many as were started for it")
+    return jobs
+
+
+@contextmanager
+def stopping(folder: Path, resume: bool) -> Iterator[None]:
+    """Within this context, an interruption or an error of a run says how to go on with the parts in `folder`."""
+    before = (folder / MANIFEST).exists()
+    go_on = f"finished parts stay in {folder}: the same command with --resume continues."
+    try:
+        yield
     except KeyboardInterrupt:
         echo(f"Interrupted: {go_on}", err=True)
         raise typer.Exit(130) from None
     except CounterplanError:
-        if any(choices.out.glob("part-*")) and (choices.resume or not before):
+        if any(folder.glob("part-*")) and (resume or not before):
             echo(f"Stopped: {go_on}", err=True)
         raise
-    if result.notice:
-        echo(f"{result.notice}.", err=True)
-    echo(result)
+
+
+def parts_text(result: BatchResult) -> str:
+    """How many parts there are, and where."""
     reused = f", {result.reused:,} of them from before" if result.reused else ""
-    echo(f"Wrote {count(result.parts, 'part')}{reused} to {result.folder}, with the manifest {MANIFEST}.")
+    return f"{count(result.parts, 'part')}{reused} to {result.folder}"

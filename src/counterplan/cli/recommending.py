@@ -15,6 +15,7 @@ import typer
 from counterplan.batch.recommend_task import split_column
 from counterplan.cli.batching import (
     BatchChoices,
+    BatchJobs,
     Memory,
     OutFolder,
     PartitionRows,
@@ -150,13 +151,7 @@ def recommend(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark.")] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of processes; -1: one per core. The result is the same for any number (default: 1; "
-            "--cluster local: -1)."
-        ),
-    ] = None,
+    jobs: BatchJobs = None,
     out: OutFolder = None,
     cluster: Cluster = None,
     key: PersonKey = None,

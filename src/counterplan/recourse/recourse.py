@@ -1212,6 +1212,16 @@ class Recourse:
         root = self._parent or self
         return TargetPlanner(root.problem, root.box, lambda target: root.for_target(target).planner(name, price=price))
 
+    @property
+    def learned_parts(self) -> dict[str, Callable[[], Any]]:
+        """What was learned, by name, as functions that return the surrogate, agent, program or card, or None."""
+        return {
+            "surrogate": lambda: self.surrogate_,
+            "agent": lambda: self.agent_,
+            "program": lambda: self.program_,
+            "card": lambda: self.card_,
+        }
+
     def planner(self, name: str | type[Planner] | None = None, *, price: float | None = None) -> Planner:
         """Create a planner that uses the learned parts.
 
@@ -1237,19 +1247,13 @@ class Recourse:
         SettingError
             If there is no such planner, or it takes no price.
         """
-        learned = {
-            "surrogate": lambda: self.surrogate_,
-            "agent": lambda: self.agent_,
-            "program": lambda: self.program_,
-            "card": lambda: self.card_,
-        }
         guide = None
         if price is not None:
             from counterplan.surrogate.acquisition import GuideSettings
 
             guide = GuideSettings(min_gain=_query_price(price))
         try:
-            planner = create_planner(name, self.problem, self.box, learned, guide=guide)
+            planner = create_planner(name, self.problem, self.box, self.learned_parts, guide=guide)
         except NotFittedError as error:
             raise NotFittedError(f"{error}{self._learned_targets()}{self._parts_left_behind()}") from None
         planner.survival = self.survival_
