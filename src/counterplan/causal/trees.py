@@ -23,7 +23,7 @@ SMALLEST = 5
 
 
 @dataclass(frozen=True)
-class Partition:
+class TreePartition:
     """A partition of people by the parents of a column, and the code length of the column with it.
 
     Attributes
@@ -38,7 +38,7 @@ class Partition:
     length: float
 
 
-def describe(child: DataColumn, parents: Sequence[DataColumn]) -> Partition:
+def describe(child: DataColumn, parents: Sequence[DataColumn]) -> TreePartition:
     """Describe the values of `child` by a tree on `parents`; no value may be missing."""
     return _Grower(child, parents).partition()
 
@@ -52,9 +52,9 @@ class _Grower:
         self.leaves = np.zeros(len(child.cells), np.int64)
         self.next_leaf = 0
 
-    def partition(self) -> Partition:
+    def partition(self) -> TreePartition:
         rows = np.arange(len(self.child.cells))
-        return Partition(self.leaves, self.code.shortest(self._grow(rows, 0, True)))
+        return TreePartition(self.leaves, self.code.shortest(self._grow(rows, 0, True)))
 
     def _grow(self, rows: npt.NDArray[np.intp], depth: int, splits: bool) -> Floats:
         """Grow the tree below `rows`, prune it, and return its length by each family of distributions [F]."""
