@@ -186,7 +186,8 @@ def _sampled(kind: str, size: int, scores: np.ndarray, caused: bool, random: np.
     if kind == "number":
         noise = [random.normal, random.laplace, random.uniform, random.gumbel][int(random.integers(4))](size=count)
         total = scores + noise / noise.std() * random.uniform(0.5, 1.5)
-        return np.exp(total / 2) if random.random() < 0.3 else total
+        total = total / total.std()
+        return np.exp(np.clip(total, -8, 8)) if random.random() < 0.3 else total
     if kind == "ordered":
         total = scores + random.logistic(size=count) * random.uniform(0.3, 0.8)
         cuts = np.quantile(total, np.sort(random.dirichlet(np.full(size, 4.0)).cumsum()[:-1]))
