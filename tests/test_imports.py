@@ -315,6 +315,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
 """The same between the modules of a package. Its `__init__` may import all of them, and none of them imports it."""
 
 LAZY: dict[str, set[str]] = {
+    "batch": {"batch"},
     "cli": {"batch", "causal", "cli", "counterplan", "experiments", "problem", "program", "scorecard", "surrogate"},
     "experiments": {"planners"},
     "planners": {"planners"},

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from counterplan.batch.audit import DEFAULT_PLANNER as BATCH_PLANNER
-from counterplan.batch.audit import OUTCOMES, audit
+from counterplan.batch.auditing import DEFAULT_PLANNER as BATCH_PLANNER
+from counterplan.batch.auditing import OUTCOMES, audit
 from counterplan.cli.batching import batch_jobs, parts_text, stopping
 from counterplan.cli.terminal import echo
 from counterplan.errors import SettingError
