@@ -22,7 +22,7 @@ from counterplan.audit.intervals import mean_interval, median_difference, newcom
 MOST_MILLISECONDS, MOST_UNKNOWN, LEAST_COVERAGE = 50.0, 0.01, 0.93
 
 
-def speed(names: Sequence[str], seeds: Sequence[int], people: int) -> None:
+def speed(names: Sequence[str], seeds: Sequence[int], people: int, relaxations: int) -> None:
     """Audit the first refused people of each benchmark."""
     print(
         f"{'':8} {'seed':>5} {'refused':>8} {'ms each':>8} {'plan':>6} {'none':>6} {'unknown':>8} {'queries each':>13}"
@@ -33,7 +33,7 @@ def speed(names: Sequence[str], seeds: Sequence[int], people: int) -> None:
             refused = pd.concat([benchmark.refused_test, benchmark.refused_train], ignore_index=True).head(people)
             box = BlackBox(benchmark.model)
             start = time.process_time()
-            result = Audit(benchmark.problem, box).run(refused)
+            result = Audit(benchmark.problem, box, relaxations=relaxations).run(refused)
             facts = result.summary
             result.to_html()
             each = (time.process_time() - start) * 1000 / facts["refused"]
@@ -162,6 +162,7 @@ def main() -> None:
     parser.add_argument("--benchmarks", nargs="+", default=["german", "adult", "taiwan"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[80, 81])
     parser.add_argument("--people", type=int, default=300)
+    parser.add_argument("--relaxations", type=int, default=200, help="people for whom relaxations are tried")
     parser.add_argument("--coverage", action="store_true", help="simulate the coverage of intervals")
     parser.add_argument("--repeats", type=int, default=2_000)
     parser.add_argument("--random", type=int, metavar="N", help="compare N random problems with brute force")
@@ -172,7 +173,7 @@ def main() -> None:
     elif options.random:
         against_brute_force(options.random, options.first)
     else:
-        speed(options.benchmarks, options.seeds, options.people)
+        speed(options.benchmarks, options.seeds, options.people, options.relaxations)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which functions carry the recourse of whom: how many plans use a function, and who has none without it."""
+"""Use of functions by plans, by group, and the people who have no recourse without a function."""
 
 from __future__ import annotations
 
