@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -281,8 +284,24 @@ def test_cached_weights_are_found_after_renames() -> None:
     """The name of a cached file contains a digest of this text, so it must not follow the names of classes."""
     assert suite.TRAINING_RECIPES["german"].cache_key() == (
         "Recipe(hidden=(32, 32, 32, 32), penalty=1.0, balanced=True, tries=5, batch=64, epochs=150, patience=10, "
-        "held_out=0.2)"
+        "held_out=0.2, decimals=9)"
     )
+
+
+def test_networks_do_not_depend_on_the_kernels_of_matrix_products() -> None:
+    """OpenBLAS selects kernels by processor, and they have different rounding errors; here they are forced."""
+    code = (
+        "from counterplan.benchmarks import suite, models\n"
+        "suite.TRAINING_RECIPES['german'] = models.NetworkRecipe(epochs=6)\n"
+        "print(suite.load('german').model.name)"
+    )
+    names = []
+    for kernels in ("Nehalem", "Sandybridge"):
+        environment = os.environ | {"OPENBLAS_CORETYPE": kernels, "COUNTERPLAN_CACHE": os.devnull}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        names.append(done.stdout)
+    assert names[0] == names[1]
+    assert names[0].startswith("model of german (")
 
 
 def test_the_identity_of_a_model_is_its_name() -> None:

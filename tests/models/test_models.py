@@ -171,9 +171,11 @@ def test_numbers_of_a_function_are_scores(answer, expected):
     np.testing.assert_array_equal(scores, expected)
 
 
-@pytest.mark.parametrize("answer", [["yes", "no"], ["0.5", "0.7"], [0.5, True], np.array([True, False])])
+@pytest.mark.parametrize(
+    "answer", [["yes", "no"], ["0.5", "0.7"], [0.5, True], np.array([True, False]), np.array(["yes", "no"])]
+)
 def test_labels_of_a_function_are_not_scores(answer):
-    with pytest.raises(ModelError, match="gives labels"):
+    with pytest.raises(ModelError, match=r"gives labels \(such as ['TF]"):
         adapt(lambda people: answer).scores(table(2), {"yes"})
 
 

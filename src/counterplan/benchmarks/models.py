@@ -148,6 +148,10 @@ class NetworkWeights:
     scale: Floats
     layers: Layers
 
+    def rounded(self, decimals: int) -> NetworkWeights:
+        """The same network with all numbers rounded."""
+        return NetworkWeights.from_arrays({name: np.round(array, decimals) for name, array in self.to_arrays().items()})
+
     def to_arrays(self) -> dict[str, Floats]:
         """Serialize to arrays by name."""
         named = {"mean": self.mean, "scale": self.scale}
@@ -233,6 +237,8 @@ class NetworkRecipe(Recipe):
     epochs: int = 150
     patience: int = 10
     held_out: float = 0.2
+    decimals: int = 9
+    """Weights are rounded to so many, so that the rounding errors of a processor's matrix products do not show."""
     kind = "Recipe"
 
     def fit(self, problem: Problem, states: Floats, favourable: Bools, seed: int) -> NetworkModel:
@@ -262,7 +268,7 @@ def train(problem: Problem, states: Floats, favourable: Bools, recipe: NetworkRe
     data = _TrainingData(x, favourable, rows, held_out, weight)
     attempts = [_best_epoch(data, recipe, seed * 1_000 + attempt, random) for attempt in range(recipe.tries)]
     _, layers = min(attempts, key=lambda result: result[0])
-    return NetworkWeights(mean, scale, layers)
+    return NetworkWeights(mean, scale, layers).rounded(recipe.decimals)
 
 
 @dataclass(frozen=True)

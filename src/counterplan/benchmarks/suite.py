@@ -49,6 +49,15 @@ class Benchmark:
         The black box.
     train, test : pandas.DataFrame
         One row per person with a column per feature and the outcome.
+
+    Examples
+    --------
+    >>> from counterplan import benchmarks
+    >>> german = benchmarks.load("german")
+    >>> len(german.train), len(german.test), len(german.refused_test)
+    (800, 200, 78)
+    >>> german.accuracy() > 0.6
+    True
     """
 
     name: str
@@ -84,7 +93,27 @@ MAX_SEED = (2**32 - 1) // 1_000 - 1
 
 
 def load_problem(name: str) -> Problem:
-    """Load the problem of a benchmark alone; a SettingError if there is no such benchmark."""
+    """Load the problem of a benchmark alone, without people and model.
+
+    Parameters
+    ----------
+    name : {"german", "adult", "syn", "syn_long", "taiwan"}
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    SettingError
+        If there is no such benchmark.
+
+    Examples
+    --------
+    >>> from counterplan import benchmarks
+    >>> benchmarks.load_problem("syn")
+    Problem('syn': 9 features, 5 functions, 24 actions)
+    """
     if name not in NAMES:
         raise SettingError(f"there is no benchmark '{name}'{did_you_mean(name, NAMES)}; there are {', '.join(NAMES)}")
     with as_file(files("counterplan.benchmarks").joinpath(name, "problem.yaml")) as path:

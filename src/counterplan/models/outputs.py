@@ -75,7 +75,8 @@ def as_scores(labels: Array, name: str) -> Array:
         return labels.astype(float)
     for value in labels:
         if not is_missing(value) and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise ModelError(f"{name} gives labels (such as {cut(repr(value))}), not numbers, so it has no scores")
+            shown = repr(value.item() if isinstance(value, np.generic) else value)
+            raise ModelError(f"{name} gives labels (such as {cut(shown)}), not numbers, so it has no scores")
     return np.array([np.nan if is_missing(value) else float(value) for value in labels], dtype=float)
 
 
