@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "figures"
-NAMES = ("agent", "distillation", "data-flow", "causal-graph", "orders", "trace")
+NAMES = ("agent", "distillation", "data-flow", "causal-graph", "orders", "trace", "plan")
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,9 @@ def test_figures_load_nothing_and_have_a_background_for_both_themes(name: str) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_are_shown(name: str) -> None:
-    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
-    assert f"](figures/{name}.svg)" in pages
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert re.search(rf"\]\((\.\./)?figures/{name}\.svg\)", pages) or f"](docs/figures/{name}.svg)" in readme
 
 
 def test_the_two_orders_cost_15_and_28() -> None:

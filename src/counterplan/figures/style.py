@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterplan.errors import SettingError
+from counterplan.plotting.colours import BLUE, GREY, ORANGE
 from counterplan.storage.files import write_inside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
+__all__ = ["BLUE", "GREY", "ORANGE", "new_figure", "write_figure"]
 
 
 def new_figure(width: float = 7, height: float = 5) -> Figure:

@@ -2,7 +2,7 @@
 writes both as text, HTML, tables and JSON; `PlanColumns` is what planners fill in; `allowed_actions` turns constraints
 into masks. The black box is imported on use only, to check plans with other models: programs need none.
 
-May import: errors, bounded_json, drawing, problem, blackbox, storage, search.
+May import: errors, bounded_json, drawing, plotting, problem, blackbox, storage, search.
 """
 
 from counterplan.plans.coded import Coded

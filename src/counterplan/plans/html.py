@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 _MOST_ROWS = 10
 _LINE = "rgba(128,128,128,.4)"
 _SHADE = "rgba(128,128,128,.12)"
-_OUTCOMES = {
+OUTCOMES = {
     Status.FOUND: "plan found",
     Status.ALREADY_FAVOURABLE: "already favourable",
     Status.INFEASIBLE: "no plan possible",
     Status.NOT_FOUND: "no plan found",
 }
+"""Statuses in words."""
 
 
 def plan_html(plan: Plan) -> str:
@@ -169,7 +170,7 @@ def _row(plan: Plan, lasting: bool, timed: bool) -> Iterator[tuple[str, str]]:
 
 def _outcome(plan: Plan) -> str:
     """The status of a plan in words, with the outcome that it is to reach."""
-    text = _OUTCOMES[plan.status]
+    text = OUTCOMES[plan.status]
     if not plan.target:
         return text
     target = _text(describe_target(plan.target))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from counterplan.errors import PlanError
 from counterplan.plans.html import plan_html
+from counterplan.plans.plan_plot import draw_plan
 from counterplan.plans.replay import Replay, replay
 from counterplan.plans.robustness import Check, Robustness
 from counterplan.plans.status import Status
@@ -16,6 +17,8 @@ from counterplan.problem.dtypes import Schema
 from counterplan.problem.values import Native, describe_target, text_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from counterplan.blackbox import BlackBox
     from counterplan.problem import Problem
 
@@ -38,6 +41,17 @@ class Reason:
         Points of the step, which those of the other steps add up to the points of the plan; None for other sources.
     needed : int, optional
         Points that a favourable decision takes, counted from the person as they are; None for other sources.
+
+    Examples
+    --------
+    >>> from counterplan import Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> plans = recourse.explain(recourse.recommend(german.refused_test.head(1), "exact"))
+    >>> plans[0].steps[0].because.source
+    'contrast'
+    >>> plans[0].steps[0].reason
+    'without it the decision would still be unfavourable'
     """
 
     source: Literal["rule", "card", "points", "contrast"]
@@ -80,6 +94,16 @@ class Step:
     start, duration : float, optional
         When the step can start at the earliest, counted from the start of the plan, and how long it takes, in the
         unit of the plan; None if the problem has no durations.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> plan.steps
+    (Step('CHANGE_PURPOSE=vacation/others', cost=10),)
+    >>> plan.steps[0].before["purpose"], plan.steps[0].after["purpose"], plan.steps[0].cost
+    ('education', 'vacation/others', 10.0)
     """
 
     function: str
@@ -192,6 +216,16 @@ class Plan:
     ------
     PlanError
         If `status` and `steps` contradict each other, or a related plan is not one of the same person.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> plan
+    Plan(person=0, status='found', actions=['CHANGE_PURPOSE=vacation/others'], cost=10, duration=1, verified, optimal)
+    >>> plan.cost, plan.duration, plan.time_unit
+    (10.0, 1.0, 'months')
     """
 
     person: int | str
@@ -289,6 +323,43 @@ class Plan:
     def _repr_html_(self) -> str:
         return plan_html(self)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the steps in plain words, in order, as bars.
+
+        If the plan takes time, the bars show when each step starts and ends. Otherwise they show the cost of each
+        step, and each bar starts where the previous one ends. If there are no steps, the axes show the sentence that
+        `print(plan)` prints.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on. By default, a new figure is created.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        SettingError
+            If matplotlib is not installed, or `ax` is not an Axes.
+
+        See Also
+        --------
+        Plans.plot : Costs of the plans of many people, or shares by status.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(1))
+        >>> ax = plans[0].plot(ax=Figure().subplots())
+        >>> ax.get_xlabel()
+        'months from now'
+        """
+        return draw_plan(self, ax)
+
     def replay(self, problem: Problem, box: BlackBox) -> Replay:
         """Check the plan again, step by step, and so the related plans: alternatives, and those on the front.
 
@@ -307,6 +378,17 @@ class Plan:
             Those of related plans begin with the place of the plan, such as `alternatives[0]`. A plan that could not
             be checked, for instance because the model failed, is neither right nor wrong: `checked` is False, and
             `outcome` is "could not be checked".
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> plan = ExactPlanner(german.problem, box).plan(german.refused_test.head(1))[0]
+        >>> plan.replay(german.problem, box).ok
+        True
+        >>> plan.replay(german.problem, BlackBox(german.model, threshold=0.9)).faults
+        ('the black box does not find the final state favourable',)
         """
         return replay(self, problem, box)
 

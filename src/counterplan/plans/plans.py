@@ -18,6 +18,7 @@ from counterplan.plans.columns import PlanColumns
 from counterplan.plans.distinct import rounded
 from counterplan.plans.html import page_html, plans_html
 from counterplan.plans.plan import Plan, PlanOption, RelatedKind, StepReason
+from counterplan.plans.plans_plot import PlotKind, draw_plans
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
 from counterplan.plans.status import Status
@@ -31,6 +32,7 @@ from counterplan.storage.files import read_bounded, write_whole
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
 MAX_FILE = 4_000_000_000
 """Most bytes of a file of plans."""
@@ -114,6 +116,15 @@ class Plans(Sequence[Plan]):
         Plans
             All plans, in order; `queries` and `cached` are the sums. They remain columns if all parts have the same
             problem and tables with the same columns and types.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, Plans, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> parts = [planner.plan(german.refused_test.iloc[start : start + 2]) for start in (0, 2)]
+        >>> Plans.join(parts).persons
+        [0, 1, 2, 3]
         """
         parts = list(parts)
         for part in parts:
@@ -187,6 +198,14 @@ class Plans(Sequence[Plan]):
         ------
         SettingError
             If `value` is neither; `plans.counts` has the number of plans by status.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> plans.count(plans[0])
+        1
         """
         if isinstance(value, Plan):
             return sum(plan == value for plan in self)
@@ -411,6 +430,15 @@ class Plans(Sequence[Plan]):
             If `models` is not a list of models, or the problem is required and not given.
         ModelError
             If an object is not a model.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(5))
+        >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
+        >>> report.held.tolist(), report.checked.tolist()
+        ([0, 0, 1, 1, 0], [1, 1, 1, 1, 1])
         """
         return survival_report(self, models, problem)
 
@@ -446,6 +474,16 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         Plans
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(5))
+        >>> cheap = plans.take(np.flatnonzero(plans.costs < 10))
+        >>> cheap.costs
+        array([5., 5., 6.])
         """
         return Plans._of(self._source.take(np.asarray(rows, np.intp)), self.problem, 0, 0)
 
@@ -467,6 +505,18 @@ class Plans(Sequence[Plan]):
             weight of a step is not 1; target, if the plans were made for targets; and, if there are related plans
             (see `Plan.related`), whose rows follow those of the plan, related and related_number: how they are
             related, and their number, from 1. These are empty and 0 in the rows of the plan itself.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> plans.to_frame()[["person", "step", "function", "argument", "cost"]]
+           person  step        function         argument  cost
+        0       0     1  CHANGE_PURPOSE  vacation/others  10.0
+        1       1     1  CHANGE_SAVINGS       quite_rich   6.0
+        2       1     2  CHANGE_HOUSING              own   4.0
+        3       1     3  CHANGE_PURPOSE  vacation/others  10.0
         """
         return tables.to_frame(self._source)
 
@@ -486,6 +536,15 @@ class Plans(Sequence[Plan]):
         ------
         SettingError
             If pyarrow is not installed.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> table = plans.to_arrow()
+        >>> table.num_rows, table.column("function").to_pylist()
+        (4, ['CHANGE_PURPOSE', 'CHANGE_SAVINGS', 'CHANGE_HOUSING', 'CHANGE_PURPOSE'])
         """
         return tables.to_arrow(self._source, dictionary=dictionary)
 
@@ -503,6 +562,14 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> plans.to_csv().splitlines()[0].split(",")[:6]
+        ['person', 'status', 'total_cost', 'verified', 'optimal', 'lower_bound']
         """
         return tables.to_csv(self._source, header)
 
@@ -513,6 +580,14 @@ class Plans(Sequence[Plan]):
         -------
         str
             Keys of version 1 of the format. The cost of a person without a plan is written as 0, the duration as null.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, Plans, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> Plans.from_json(plans.to_json()) == plans
+        True
         """
         return serialization.to_json(self, self._head)
 
@@ -541,6 +616,14 @@ class Plans(Sequence[Plan]):
             If the text is too long, not JSON or nested too deeply, or has a number that no float can hold.
         PlanError
             If the JSON is not plans, or they are damaged; the message names the place.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, Plans, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> Plans.from_json(plans.to_json())[0].actions
+        ['CHANGE_PURPOSE=vacation/others']
         """
         plans, head = serialization.from_json(text, name)
         return cls(plans, head.problem, head.queries, head.cached)
@@ -567,6 +650,14 @@ class Plans(Sequence[Plan]):
             If the file is damaged, or does not hold everything about the plans.
         StorageError
             If the file cannot be read.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, Plans, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2)).save("plans.json")
+        >>> Plans.load("plans.json")
+        Plans('german', 2 people: 2 found; queries=195)
         """
         suffix, name = Path(path).suffix.lower(), str(path)
         if suffix not in (".json", ".parquet"):
@@ -587,6 +678,14 @@ class Plans(Sequence[Plan]):
         -------
         str
             An HTML document.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> _ = Path("plans.html").write_text(plans.to_html(), encoding="utf-8")
         """
         return page_html(self)
 
@@ -601,6 +700,19 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> print(plans.to_text(most=1))
+        Person 0
+        Refused. 1 step would change that (effort 10.0, the least possible):
+        Takes about 1 month if you start now.
+        <BLANKLINE>
+          1. Borrow for "holidays or other things" instead of "education"    effort 10.0
+        ...
         """
         return plans_text(self, most)
 
@@ -614,6 +726,43 @@ class Plans(Sequence[Plan]):
 
     def _repr_html_(self) -> str:
         return plans_html(self)
+
+    def plot(self, ax: Axes | None = None, *, kind: PlotKind = "cost") -> Axes:
+        """Draw the costs of the plans, or the shares of people by status.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on. By default, a new figure is created.
+        kind : {"cost", "status"}, default="cost"
+            "cost" is a histogram of the costs of plans with steps, stacked by their number of steps. "status" shows
+            the share of people with each status. Without anything to draw, the axes show a sentence that says so.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        SettingError
+            If matplotlib is not installed, `kind` is another one, or `ax` is not an Axes.
+
+        See Also
+        --------
+        Plan.plot : The steps of one plan.
+        AuditResult.plot_groups : Shares and costs by group.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(3))
+        >>> ax = plans.plot(ax=Figure().subplots(), kind="status")
+        >>> [text.get_text() for text in ax.texts]
+        ['3 (100.0 %)', '0 (0.0 %)', '0 (0.0 %)', '0 (0.0 %)']
+        """
+        return draw_plans(self, ax, kind)
 
     def save(self, path: str | Path) -> None:
         """Write the plans to a file, in the format of its extension.
@@ -633,6 +782,17 @@ class Plans(Sequence[Plan]):
             If `path` is not a path, or the extension is another one.
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> for name in ("plans.json", "plans.csv", "plans.html"):
+        ...     plans.save(name)
+        >>> sorted(path.name for path in Path().iterdir())
+        ['plans.csv', 'plans.html', 'plans.json']
         """
         writers: dict[str, Callable[[], str | bytes]] = {
             ".json": self.to_json,

@@ -41,6 +41,18 @@ class Replay:
         The faults found, or why the plan could not be checked.
     checked : bool
         False if the plan could not be checked: it does not fit the problem, or the model failed.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(german.model)
+    >>> plan = ExactPlanner(german.problem, box).plan(german.refused_test.head(1))[0]
+    >>> replay = plan.replay(german.problem, box)
+    >>> replay.outcome
+    'holds'
+    >>> print(replay)
+    The plan holds.
     """
 
     faults: tuple[str, ...] = ()

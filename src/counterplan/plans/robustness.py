@@ -59,6 +59,14 @@ class Check:
     ------
     PlanError
         If `date` is not a date.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> plan.check
+    Check(model='model of german (...)', fingerprint='...', date='...')
     """
 
     model: str
@@ -96,6 +104,13 @@ class SurvivalBasis:
     ------
     PlanError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> from counterplan import SurvivalBasis
+    >>> basis = SurvivalBasis("committee", at_least=0.9)
+    >>> basis.source, basis.at_least, basis.weight
+    ('committee', 0.9, 0.0)
     """
 
     source: Literal["refits", "committee", "margin", ""]
@@ -142,6 +157,14 @@ class Robustness:
     ------
     PlanError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> from counterplan import Robustness, SurvivalBasis
+    >>> basis = SurvivalBasis("committee", at_least=0.9)
+    >>> robustness = Robustness(survival=0.93, cheapest_cost=5.0, cheapest_survival=0.6, met=True, basis=basis)
+    >>> robustness.survival >= robustness.basis.at_least
+    True
     """
 
     survival: float | None = None

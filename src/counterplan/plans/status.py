@@ -4,7 +4,18 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Outcome of the search for a plan."""
+    """Outcome of the search for a plan.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, Status, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plans = ExactPlanner(german.problem, german.model).plan(german.test.head(5))
+    >>> plans.statuses[0] is Status.ALREADY_FAVOURABLE
+    True
+    >>> plans[4].status.value
+    'found'
+    """
 
     FOUND = "found"
     ALREADY_FAVOURABLE = "already_favourable"

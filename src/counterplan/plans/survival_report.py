@@ -144,6 +144,18 @@ class SurvivalReport:
         DataFrame
             Columns person, status, survival (the stated chance), held, checked, share, and the outcome under each model
             by its name.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
+        >>> report.to_frame()[["person", "status", "held", "checked"]]
+           person status  held  checked
+        0       0  found     0        1
+        1       1  found     0        1
+        2       2  found     1        1
         """
         columns: dict[str, Any] = {
             "person": self.plans.persons,
@@ -164,6 +176,17 @@ class SurvivalReport:
         -------
         str
             A text that a spreadsheet would run as a formula is written with a leading apostrophe.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> print(plans.survival([BlackBox(german.model, threshold=0.55)]).to_csv())
+        person,status,survival,held,checked,share,model of german (...)
+        0,found,,0,1,0.0,does not hold
+        1,found,,0,1,0.0,does not hold
+        2,found,,1,1,1.0,holds
         """
         return frame_csv(self.to_frame())
 
@@ -173,6 +196,16 @@ class SurvivalReport:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import json
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
+        >>> list(json.loads(report.to_json()))
+        ['counterplan_survival', 'problem', 'models', 'people']
         """
         outcomes, shares = self.outcomes.tolist(), self.share.tolist()
         people = [
@@ -209,6 +242,13 @@ class SurvivalReport:
             If the extension is another one.
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> plans.survival([BlackBox(german.model, threshold=0.55)]).save("survival.csv")
         """
         require_report_file(path)
         content = self.to_csv() if Path(path).suffix.lower() == ".csv" else self.to_json()

@@ -106,8 +106,10 @@ def timeline(plan: Plan) -> list[str]:
 
 
 def faster_texts(plan: Plan) -> list[str]:
-    """The faster plans on the front of cost and duration, one sentence each."""
+    """The faster plans on the front of cost and duration, one sentence each, or that there is none."""
     weighted = is_weighted(plan)
+    if len(plan.front) == 1 and plan.optimal and not plan.caution:
+        return ["No faster plan exists (proved)."]
     return [
         f"Or faster: {visible(steps_text(other))} "
         f"({effort_text(other, weighted)}, {time_text(other.duration or 0.0, plan.time_unit)})"

@@ -1,0 +1,91 @@
+"""Axes that plots are drawn on: given ones, or those of a new figure, with rows of labels."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from counterplan.errors import SettingError, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LABEL_WIDTH = 38
+"""Most characters of a line of a row's label."""
+TITLE_WIDTH = 64
+"""Most characters of a line of a title."""
+_MOST_LINES = 4
+"""Most lines of a row's label; longer ones end with an ellipsis."""
+_WIDTH, _ROW, _FRAME = 8.0, 0.62, 1.5
+"""Inches: the width of a new figure, the height of a row, and of everything else."""
+
+
+def new_axes(ax: Axes | None, rows: int = 4) -> Axes:
+    """The axes to draw on.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        Axes of the caller, which are returned; None creates a figure with `matplotlib.pyplot.subplots`.
+    rows : int, default=4
+        Rows of labels that a new figure has to hold.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    SettingError
+        If matplotlib is not installed, or `ax` is something else.
+    """
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise SettingError("plots need matplotlib; pip install 'counterplan[train]'") from error
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=(_WIDTH, _FRAME + _ROW * max(rows, 2)), layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise SettingError(f"'ax' should be an Axes of matplotlib or None, got {type(ax).__name__}")
+    return ax
+
+
+def plain(text: str, width: int = LABEL_WIDTH, lines: int = _MOST_LINES) -> str:
+    """A text of at most `lines` lines of `width` characters, without control characters.
+
+    Examples
+    --------
+    >>> plain("Change your housing from rent to own", 20)
+    'Change your housing\\nfrom rent to own'
+    """
+    return "\n".join(textwrap.wrap(visible(text), width, max_lines=lines, placeholder=" …"))
+
+
+def label_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Label the rows 0, 1, … of horizontal bars, the first at the top. Dollar signs are texts, not formulas."""
+    ax.set_yticks(range(len(labels)), [plain(label) for label in labels], parse_math=False)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.set_axisbelow(True)
+    ax.grid(axis="x", alpha=0.3)
+
+
+def percent_axis(ax: Axes) -> None:
+    """Show shares from 0 to 1 on the horizontal axis as percentages."""
+    from matplotlib.ticker import PercentFormatter
+
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+
+
+def write_note(ax: Axes, text: str) -> Axes:
+    """Show a sentence instead of a plot."""
+    words = plain(text, TITLE_WIDTH, 12)
+    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", parse_math=False)
+    ax.set_axis_off()
+    return ax
