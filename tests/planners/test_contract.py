@@ -386,6 +386,11 @@ def test_a_budget_that_makes_no_sense_is_refused(make, benchmark: Benchmark) -> 
     assert planner.box.queries == 0
 
 
+def test_a_budget_of_any_size_is_no_limit(make, benchmark: Benchmark) -> None:
+    planner = make(benchmark.problem, BlackBox(benchmark.model))
+    assert len(planner.plan(benchmark.refused_test.head(1), budget=10**20)) == 1
+
+
 def alike(one: Plans, other: Plans) -> bool:
     """Whether plans have the same status, steps and guarantees."""
     facts = [[(p.person, p.status, p.actions, p.verified, p.optimal) for p in plans] for plans in (one, other)]

@@ -168,6 +168,10 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     ]
     assert plan.front[1].deadline == 2.0, "the cheapest plan that takes at most two weeks"
     assert "Or faster: Change job to any (effort 5.0, 2 weeks)" in str(plan)
+    alone = ExactPlanner(savings, BlackBox(enough)).plan([PERSON], pareto=True, forbid=["WORK"])[0]
+    assert len(alone.front) == 1
+    assert "No faster plan exists (proved)." in str(alone)
+    assert "No faster plan" not in str(plan)
     again = ExactPlanner(savings, BlackBox(enough)).plan([PERSON])[0]
     assert (again.front, again.duration, again.time_unit) == ((), 7.0, "weeks")
     assert again.replay(savings, BlackBox(enough)).ok
@@ -299,7 +303,7 @@ def test_the_timeline_of_a_plan(savings: Problem) -> None:
 
 def test_settings_of_time(savings: Problem) -> None:
     planner = ExactPlanner(savings, BlackBox(enough))
-    for wrong in (-1, "6", True, float("nan"), float("inf")):
+    for wrong in (-1, "6", True, float("nan"), float("inf"), 10**400):
         with pytest.raises(SettingError, match="'deadline' must be a number"):
             planner.plan([PERSON], deadline=wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="pareto=True needs planner='exact'"):

@@ -108,6 +108,24 @@ def test_asks_in_order_of_cost_and_never_beyond_the_answer() -> None:
     assert asked == [0, 1, 2, 3]
 
 
+def test_different_costs_take_few_calls_and_few_spare_queries() -> None:
+    costs = (1 + np.arange(2000) / 10_007).tolist()
+    add = {"add": "x", "arguments": [*range(1, 2001)], "cost": {"base": costs}}
+    problem = number_line(functions={"ADD": add}, max_actions=1)
+    calls: list[int] = []
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        calls.append(len(frame))
+        return np.where(frame["x"] >= 1500, "yes", "no")
+
+    plan = ExactPlanner(problem, model).plan(PEOPLE.iloc[:1])[0]
+    assert plan.actions == ["ADD=1500"], "the cheapest, although dearer ones were queried with it"
+    assert plan.optimal
+    assert plan.lower_bound == plan.cost
+    assert 1501 <= plan.queries <= 1501 * 65 / 64
+    assert len(calls) < 400
+
+
 @given(st.data())
 @settings(max_examples=12)
 def test_a_budget_for_each_person_is_kept_and_leaves_a_true_bound(data: st.DataObject) -> None:

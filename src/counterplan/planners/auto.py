@@ -73,6 +73,7 @@ class AutoSettings:
 
     Examples
     --------
+    >>> from counterplan import AutoSettings
     >>> AutoSettings(prefer="exact").proof_queries
     50
     """
@@ -172,7 +173,7 @@ class AutoPlanner(Planner):
 
     Examples
     --------
-    >>> from counterplan import benchmarks
+    >>> from counterplan import AutoPlanner, benchmarks
     >>> german = benchmarks.load("german")
     >>> planner = AutoPlanner(german.problem, german.model)
     >>> plans = planner.plan(german.refused_test.head(3))

@@ -21,7 +21,14 @@ from counterplan.parallel import (
 )
 from counterplan.personal.alternatives import Alternatives, read_alternatives
 from counterplan.personal.weights import WeightsLike, read_weights
-from counterplan.planners.task import PlanningTask, ProgressCallback, checked_deadline, is_whole, no_progress
+from counterplan.planners.task import (
+    PlanningTask,
+    ProgressCallback,
+    checked_budget,
+    checked_deadline,
+    is_whole,
+    no_progress,
+)
 from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, Plans, Status, allowed_actions
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
@@ -79,6 +86,14 @@ class Planner(ABC):
         Whether all plans on the front of cost and duration can be searched for.
     survival : SurvivalEstimator or None
         Estimates the survival of plans; assigned by `Recourse`. None: plans say nothing about survival.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, Planner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> isinstance(planner, Planner), planner.name
+    (True, 'exact')
     """
 
     name: ClassVar[str]
@@ -169,9 +184,20 @@ class Planner(ABC):
             If a parameter is invalid.
         PeopleError
             If the people do not match the problem.
+
+        Examples
+        --------
+        >>> from counterplan import ExactPlanner, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> planner.plan(german.refused_test.head(3)).costs
+        array([10., 20.,  5.])
+        >>> planner.plan(german.refused_test.head(3), forbid=["CHANGE_SAVINGS"]).costs
+        array([10., 28., 10.])
+        >>> planner.plan(german.refused_test.head(3), weights={"CHANGE_PURPOSE": 3}).costs
+        array([30., 20.,  5.])
         """
-        if budget is not None and not is_whole(budget):
-            raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
+        budget = checked_budget(budget)
         several = self._read_alternatives(alternatives, survival, survival_at_least, pareto)
         deadline = checked_deadline(self.problem, deadline, pareto)
         if pareto and not self.finds_fronts:

@@ -68,6 +68,19 @@ class CardPlanner(Planner):
     ------
     SettingError
         If the card was made for another problem, or `queries` is not an integer.
+
+    Examples
+    --------
+    >>> from counterplan import CardPlanner, Scorecard, benchmarks
+    >>> from counterplan.scorecard import CardFeature
+    >>> german = benchmarks.load("german")
+    >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+    >>> plans = CardPlanner(german.problem, german.model, card).plan(german.refused_test.iloc[[0, 2]])
+    >>> [plan.actions for plan in plans]
+    [['CHANGE_SAVINGS=quite_rich', 'CHANGE_PURPOSE=vacation/others'], ['CHANGE_SAVINGS=quite_rich']]
+    >>> plans.queries_per_person
+    array([4, 4])
     """
 
     name: ClassVar[str] = "card"

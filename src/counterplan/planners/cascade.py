@@ -37,6 +37,16 @@ class CascadePlanner(Planner):
     ------
     SettingError
         If there is no planner, or one has another problem or black box.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, CascadePlanner, ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(german.model)
+    >>> quick, exact = (ExactPlanner(german.problem, box, state_limit=limit) for limit in (10, 1_000_000))
+    >>> plans = CascadePlanner(german.problem, box, [quick, exact]).plan(german.refused_test.head(3))
+    >>> plans.counts["found"]
+    3
     """
 
     name: ClassVar[str] = "cascade"

@@ -45,6 +45,12 @@ class EvolutionSettings:
     ------
     SettingError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> from counterplan import EvolutionSettings
+    >>> EvolutionSettings(generations=10).population
+    200
     """
 
     generations: int = 50
@@ -73,10 +79,20 @@ class EvolutionSettings:
         name : {"large", "small"}
             "large" is the default; "small" has 25 generations of 100.
 
+        Returns
+        -------
+        EvolutionSettings
+
         Raises
         ------
         SettingError
             If there is no preset of that name.
+
+        Examples
+        --------
+        >>> from counterplan import EvolutionSettings
+        >>> EvolutionSettings.preset("small").generations
+        25
         """
         if name == "large":
             return cls()
@@ -131,6 +147,15 @@ class EvolutionPlanner(Planner):
     ------
     SettingError
         If a parameter is invalid, or pymoo is not installed.
+
+    Examples
+    --------
+    >>> from counterplan import EvolutionPlanner, EvolutionSettings, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> settings = EvolutionSettings(generations=10, population=50)
+    >>> planner = EvolutionPlanner(german.problem, german.model, settings=settings)
+    >>> planner.plan(german.refused_test.iloc[[2]])[0].verified
+    True
     """
 
     name: ClassVar[str] = "evolution"

@@ -52,6 +52,14 @@ class ExactPlanner(Planner):
     ------
     SettingError
         If a parameter is not a positive integer.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+    >>> plans.costs, plans.optimal
+    (array([10., 20.,  5.]), array([ True,  True,  True]))
     """
 
     name: ClassVar[str] = "exact"

@@ -7,7 +7,7 @@ import numpy as np
 from counterplan.blackbox import QueryBudgetExceeded
 from counterplan.planners.objective_search import Oracle
 from counterplan.planners.task import ProgressCallback
-from counterplan.planners.uniform_cost import UniformCostSearch, waves
+from counterplan.planners.uniform_cost import CostBatches, UniformCostSearch
 from counterplan.plans import Coded, PlanColumns, RelatedColumns, Status
 from counterplan.problem.transitions import Ints
 from counterplan.search.frontier import Labels
@@ -55,30 +55,31 @@ class FrontSearch(UniformCostSearch):
     def query(self, labels: Labels) -> bool:
         """Query new states in order of cost; False if the budget is spent."""
         assert isinstance(labels, TimedLabels)
-        labels = labels.take(self.frontier.order(labels))
-        wave = waves(labels.person, labels.cost)
-        for number in range(int(wave.max(initial=-1)) + 1):
-            current = labels.take((wave == number) & self.active[labels.person])
+        batches = CostBatches(labels.take(self.frontier.order(labels)), len(self.rows))
+        while len(current := self.next_batch(batches)):
+            assert isinstance(current, TimedLabels)
             current = current.where(self.timed.within(current))
-            spent = not self._ask(current, labels.take(wave >= number))
+            spent = not self._ask(current, batches)
             self._add_points(current)
             if spent:
                 return False
         return True
 
-    def _ask(self, labels: TimedLabels, open_labels: Labels) -> bool:
+    def _ask(self, labels: TimedLabels, batches: CostBatches) -> bool:
         """Query the states of `labels` that were not queried before; False if the budget is spent.
 
-        People who have no queries left, with some of the `open_labels`, are given up.
+        People who have no queries left are given up; the labels that `batches` still has are open.
         """
         unknown = labels.take(np.array([key not in self._favourable for key in labels.key.tolist()], bool))
         beyond = self.beyond_budget(unknown)
-        given_up, unknown = np.unique(unknown.person[beyond]), unknown.take(~beyond)
+        given_up, unqueried = np.unique(unknown.person[beyond]), [batches.rest(), unknown.take(beyond)]
+        unknown = unknown.take(~beyond)
         spent = False
         try:
             favourable = self.oracle(self.frontier.full_states(unknown), self.rows[unknown.person])
         except QueryBudgetExceeded as stop:
             spent = True
+            unqueried.append(unknown.take(~stop.known))
             unknown, favourable = unknown.take(stop.known), stop.answers[stop.known]
             given_up = np.flatnonzero(self.active)
         self._favourable |= dict(zip(unknown.key.tolist(), favourable.tolist(), strict=True))
@@ -87,7 +88,7 @@ class FrontSearch(UniformCostSearch):
             self._add_points(labels)
             self.incomplete[given_up] = [bool(self.points[person]) for person in given_up.tolist()]
             without = given_up[~self.incomplete[given_up]]
-            self.finish(without, Status.NOT_FOUND, self.cheapest_open(without, open_labels))
+            self.finish(without, Status.NOT_FOUND, self.cheapest_open(without, Labels.join(unqueried)))
             self._finish_found(given_up[self.incomplete[given_up]])
         return not spent
 

@@ -41,6 +41,17 @@ class GuidedPlanner(Planner):
     ------
     SettingError
         If the surrogate was fitted on other features or another outcome.
+
+    Examples
+    --------
+    >>> from counterplan import GuidedPlanner, Scorecard, benchmarks
+    >>> from counterplan.scorecard import CardFeature
+    >>> german = benchmarks.load("german")
+    >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+    >>> plans = GuidedPlanner(german.problem, german.model, card.logit).plan(german.refused_test.iloc[[0, 2]])
+    >>> plans.costs, plans.queries_per_person
+    (array([10.,  5.]), array([9, 3]))
     """
 
     name: ClassVar[str] = "guided"

@@ -31,6 +31,17 @@ class PolicyPlanner(AgentPlanner):
     ------
     SettingError
         If there is no such preset, or the agent is for another problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterplan import PolicyPlanner, benchmarks
+    >>> from counterplan.agent import Agent, NetworkConfig
+    >>> german = benchmarks.load("german")
+    >>> people = german.problem.read(german.refused_test.head(3))
+    >>> agent = Agent.new(german.problem, people, NetworkConfig(16, 16), np.random.default_rng(0))  # not trained
+    >>> PolicyPlanner(german.problem, german.model, agent).plan(people).verified
+    array([False, False, False])
     """
 
     name: ClassVar[str] = "policy"

@@ -22,6 +22,19 @@ class ProgramPlanner(Planner):
     box : BlackBox or model
     program : Program
         Must have been distilled for the same problem.
+
+    Examples
+    --------
+    >>> from counterplan import Program, ProgramPlanner, benchmarks
+    >>> from counterplan.program import Choice, Leaf
+    >>> german = benchmarks.load("german")
+    >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+    >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+    >>> plans = ProgramPlanner(german.problem, german.model, program).plan(german.refused_test.head(2))
+    >>> [plan.actions for plan in plans]
+    [['CHANGE_SAVINGS=quite_rich'], ['CHANGE_SAVINGS=quite_rich']]
+    >>> plans.verified
+    array([False, False])
     """
 
     name: ClassVar[str] = "program"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,8 @@ from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 from counterplan.survival.goal import SurvivalGoal
 
+_LARGEST_BUDGET = 2**62
+"""Larger budgets are the same, so that sums and differences of them are integers of 64 bits."""
 ProgressCallback = Callable[[int], None]
 """Called with the number of people finished since the last call."""
 
@@ -112,6 +115,15 @@ class PlanningTask:
         return None if (weights == 1).all() else weights
 
 
+def checked_budget(budget: Any) -> int | None:
+    """Validate the most queries about a person; SettingError unless they are an integer, zero or more, or None."""
+    if budget is None:
+        return None
+    if not is_whole(budget):
+        raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
+    return min(int(budget), _LARGEST_BUDGET)
+
+
 def checked_deadline(problem: Problem, deadline: float | None, pareto: bool) -> float | None:
     """Validate the longest duration of a plan, and that the problem has durations if any are needed.
 
@@ -123,7 +135,7 @@ def checked_deadline(problem: Problem, deadline: float | None, pareto: bool) -> 
     if not isinstance(pareto, bool):
         raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
     is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
-    if deadline is not None and not (is_number and 0 <= deadline < np.inf):
+    if deadline is not None and not (is_number and 0 <= deadline <= sys.float_info.max):
         raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
     if (deadline is not None or pareto) and not problem.time_unit:
         wanted = "'pareto'" if deadline is None else "'deadline'"

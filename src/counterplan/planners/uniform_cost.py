@@ -11,10 +11,15 @@ from counterplan.planners.objective_search import Oracle
 from counterplan.planners.task import ProgressCallback
 from counterplan.plans import PlanColumns, Status
 from counterplan.problem.transitions import Bools, Floats, Ints
-from counterplan.search.frontier import Frontier, Labels, Longs
+from counterplan.search.frontier import Frontier, Labels
 
 MIN_EXPANSIONS = 4_096
 """Lower limit of the actions applied at once for one person: many lead to states that are known."""
+
+
+_QUERIES_PER_SPARE = 64
+"""Queries sent for each one that may not be needed. Costs that differ a little, as personal weights make them, would
+otherwise take one call of the model for each state."""
 
 
 class UniformCostSearch:
@@ -54,36 +59,41 @@ class UniformCostSearch:
 
     def query(self, labels: Labels) -> bool:
         """Query new states in order of cost until each person has a favourable one; False if the budget is spent."""
-        labels = labels.take(self.frontier.order(labels))
-        wave = waves(labels.person, labels.cost)
-        for number in range(int(wave.max(initial=-1)) + 1):
-            queried = labels.take((wave == number) & self.active[labels.person])
+        batches = CostBatches(labels.take(self.frontier.order(labels)), len(self.rows))
+        while len(queried := self.next_batch(batches)):
             beyond = self.beyond_budget(queried)
-            given_up = np.unique(queried.person[beyond])
+            given_up, skipped = np.unique(queried.person[beyond]), queried.take(beyond)
             queried = queried.take(~beyond)
             spent = False
             try:
                 favourable = self.oracle(self.frontier.full_states(queried), self.rows[queried.person])
             except QueryBudgetExceeded as stop:
                 spent = True
+                skipped = Labels.join([skipped, queried.take(~stop.known)])
                 queried, favourable = queried.take(stop.known), stop.answers[stop.known]
                 given_up = np.arange(len(self.rows))
             self.answered(queried, favourable)
             given_up = given_up[self.active[given_up]]
             if len(given_up):
-                self.finish(given_up, Status.NOT_FOUND, self.cheapest_open(given_up, labels.take(wave >= number)))
+                unqueried = Labels.join([skipped, batches.rest()])
+                self.finish(given_up, Status.NOT_FOUND, self.cheapest_open(given_up, unqueried))
             if spent:
                 return False
         return True
 
+    def next_batch(self, batches: CostBatches) -> Labels:
+        """Labels to query next: of each active person those of equal cost, or more if many queries were sent before."""
+        return batches.take(self.active, self.columns.queries[self.rows] // _QUERIES_PER_SPARE)
+
     def beyond_budget(self, labels: Labels) -> Bools:
-        """Which queries [n] exceed the limit of their person."""
+        """Which queries [n] exceed the limit of their person, for labels sorted by person."""
         left = self.max_queries - self.columns.queries[self.rows[labels.person]]
-        beyond: Bools = _nth_of_person(labels.person) >= left
+        first = np.searchsorted(labels.person, labels.person)
+        beyond: Bools = np.arange(len(labels)) - first >= left
         return beyond
 
     def cheapest_open(self, people: Ints, labels: Labels) -> Floats:
-        """[n] lowest cost of an unqueried state of each of `people`."""
+        """[n] lowest cost of an unqueried state of each of `people`, given the unqueried `labels` of this bucket."""
         least = self.frontier.cheapest_open()
         np.minimum.at(least, labels.person, labels.cost * self.unit)
         return least[people]
@@ -110,20 +120,37 @@ class UniformCostSearch:
             self.progress(len(people))
 
 
-def waves(person: Ints, cost: Longs) -> Ints:
-    """[n] for labels in order of cost: the index of its cost among the distinct costs of its person."""
-    order = np.argsort(person, kind="stable")
-    p, c = person[order], cost[order]
-    step = np.zeros(len(p), np.intp)
-    step[1:] = (p[1:] == p[:-1]) & (c[1:] != c[:-1])
-    total = np.cumsum(step)
-    start = np.ones(len(p), bool)
-    start[1:] = p[1:] != p[:-1]
-    wave = np.empty(len(p), np.intp)
-    wave[order] = total - np.maximum.accumulate(np.where(start, total, 0))
-    return wave
+class CostBatches:
+    """Labels of B people, in order of preference, returned in batches of equal or increasing cost.
 
+    Parameters
+    ----------
+    labels : Labels
+        In order of cost, then of preference.
+    people : int
+        Number of people, B.
+    """
 
-def _nth_of_person(person: Ints) -> Ints:
-    """[n] number of earlier entries of the same person."""
-    return waves(person, np.arange(len(person)))
+    def __init__(self, labels: Labels, people: int) -> None:
+        self._labels = labels.take(np.argsort(labels.person, kind="stable"))
+        person, cost = self._labels.person, self._labels.cost
+        self._place, self._end = (np.searchsorted(person, np.arange(people), side) for side in ("left", "right"))
+        """[B] first label of each person that was not returned yet, and the end of the person's labels."""
+        changes = np.flatnonzero((person[1:] != person[:-1]) | (cost[1:] != cost[:-1])) + 1
+        ends = np.append(changes, len(person))
+        self._cost_end = np.repeat(ends, np.diff(ends, prepend=0))
+        """[n] end of the labels of the same person and cost."""
+
+    def take(self, active: Bools, least: Ints) -> Labels:
+        """The next labels of `active` [B] people: all of the lowest cost, and at least so many [B], if there are."""
+        people = np.flatnonzero(active & (self._place < self._end))
+        first = self._place[people]
+        last = np.minimum(np.maximum(self._cost_end[first], first + least[people]), self._end[people])
+        self._place[people] = last
+        count = last - first
+        offset = np.repeat(first - (np.cumsum(count) - count), count)
+        return self._labels.take(np.arange(len(offset)) + offset)
+
+    def rest(self) -> Labels:
+        """Labels that were not returned yet."""
+        return self._labels.take(np.arange(len(self._labels)) >= self._place[self._labels.person])
