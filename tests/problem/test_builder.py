@@ -181,6 +181,7 @@ def test_the_loan_is_right(errors):
         ("    cost: 2", "    cost: 2\n    duration: {surcharge: 1}", "27: functions.AGE.duration: 'base' is missing"),
         ("    cost: 2", "    cost: 2\n    duration: {base: 2000000}", "27: functions.AGE.duration: the duration is longer than 1,000,000; choose a larger time_unit"),
         ("    cost: 2", "    cost: 2\n    overlaps: maybe", "27: functions.AGE.overlaps: 'maybe' is neither true nor false"),
+        ("    cost: 2", "    cost: 2\n    overlaps: no", "27: functions.AGE.overlaps: 'no' is neither true nor false; write false"),
         ("{base: 10, surcharge: [0, 1]}", "{base: 10, surcharge: [0, 1, 2]}", "17: functions.EARN.cost.surcharge: has 3 numbers for 2 arguments"),
         ("{base: 10, surcharge: [0, 1]}", "{base: {100: 1, 300: 2}}", ["17: functions.EARN.cost.base.300: '300' is not a value of 'income'; did you mean '200'?", "17: functions.EARN.cost.base: no number for 200"]),
         ("{base: 10, surcharge: [0, 1]}", "{base: 10, surcharge: [0, -1]}", "17: functions.EARN.cost.surcharge[1]: -1 is negative"),

@@ -446,6 +446,7 @@ def test_what_is_left_out(tmp_path):
             "a`b": ["a", "b"] * 30,
             "x" * 2000: ["a", "b"] * 30,
             "essay": ["a" * 2000, "b"] * 30,
+            "endless": np.where(np.arange(rows) == 3, np.inf, np.arange(rows) / 7),
             "broken": pd.Series(["\ud800", "b"] * 30, dtype=object),
             "lists": [[1]] * rows,
             "bytes": [b"1"] * rows,
@@ -461,6 +462,7 @@ def test_what_is_left_out(tmp_path):
     assert "#   email: a different value for everybody, like an identifier" in text
     assert "#   street: 55 different texts, too many for a category" in text
     assert "#   nothing: it is empty" in text
+    assert "#   endless: it holds infinite numbers; empty these cells" in text
     assert "kind: category  # the only value seen" in text
 
 

@@ -96,6 +96,15 @@ def draft_from(path: str | Path, outcome: str, *, propose: bool = False, histori
     ------
     PeopleError
         If a table cannot be read, `outcome` is no column of it or not a decision, or there is nothing to propose.
+
+    Examples
+    --------
+    >>> from counterplan import Problem, benchmarks
+    >>> from counterplan.problem.draft import draft_from
+    >>> benchmarks.load("german").train.to_csv("credit.csv", index=False)
+    >>> text = draft_from("credit.csv", "risk", propose=True)
+    >>> Problem.from_yaml(text)
+    Problem('credit': 9 features, 12 functions, 47 actions)
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)

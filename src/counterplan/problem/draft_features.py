@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,6 +105,8 @@ def infer_feature(name: str, column: pd.Series[Any]) -> FeatureDraft | str:
         return "dates; to use them, add a number to the table, such as the days since then"
     if types:
         return f"it holds {types[0]} values, neither texts nor numbers"
+    if any(isinstance(value, (float, np.floating)) and math.isinf(value) for value in seen):
+        return "it holds infinite numbers; empty these cells"
     empty, unique = len(column) - len(known), len(seen) == len(known) > 1
     identifier = unique and mentions(IDENTIFIER, name)
     numeric = all(map(is_number, seen))

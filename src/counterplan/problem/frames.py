@@ -62,6 +62,16 @@ class People:
     See Also
     --------
     counterplan.Problem.read : Makes `People` from a DataFrame.
+
+    Examples
+    --------
+    >>> from counterplan import benchmarks
+    >>> german = benchmarks.load("german")
+    >>> people = german.problem.read(german.test.head(3).assign(name=["Ann", "Bob", "Eve"]))
+    >>> people
+    People(3 people, 9 features, 1 extra columns)
+    >>> people.extras, people.states.shape
+    (['name'], (3, 9))
     """
 
     features: tuple[Feature, ...]
@@ -84,7 +94,25 @@ class People:
         return [column for column in self.table.columns if text_of(column) not in names]
 
     def take(self, rows: npt.NDArray[np.integer] | slice) -> People:
-        """Select people by row numbers or a slice."""
+        """Select people by row numbers or a slice.
+
+        Parameters
+        ----------
+        rows : array of int, or slice
+            Row numbers, counted from 0.
+
+        Returns
+        -------
+        People
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> people = german.problem.read(german.test)
+        >>> people.take(slice(10))
+        People(10 people, 9 features)
+        """
         source = None if self.source_rows is None else self.source_rows[rows]
         outcomes = None if self.outcomes is None else self.outcomes.iloc[rows]
         return People(self.features, self.states[rows], self.table.iloc[rows], source, outcomes)
@@ -102,6 +130,16 @@ class People:
         Returns
         -------
         pandas.DataFrame
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> people = german.problem.read(german.test.head(2))
+        >>> states = people.states.copy()
+        >>> states[:, 2] = 3  # highly_skilled
+        >>> people.frame(states)["job"].tolist()
+        ['highly_skilled', 'highly_skilled']
         """
         rows = np.arange(len(self)) if rows is None else rows
         if states is None:
@@ -312,7 +350,8 @@ def _numbers(feature: Feature, numbers: Floats, dtype: Any, absent: Any = None) 
     known = numbers[~np.isnan(numbers)]
     whole = bool((known == np.round(known)).all())
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":
-        return numbers.astype(_wide_enough(dtype, known)) if whole and len(known) == len(numbers) else numbers
+        wide = _wide_enough(dtype, known) if whole and len(known) == len(numbers) else None
+        return numbers if wide is None else numbers.astype(wide)
     if str(dtype).lower().startswith(("int", "uint")):
         wide = _wide_enough(dtype.numpy_dtype, known) if whole else None
         dtype = "Float64" if wide is None else dtype if wide == dtype.numpy_dtype else "Int64"
@@ -332,9 +371,12 @@ def _categories(spelled: list[Any], numbers: Floats, dtype: Any) -> Any:
 
 
 def _wide_enough(dtype: Any, numbers: Floats) -> Any:
-    info = np.iinfo(dtype)
-    fits = len(numbers) == 0 or (numbers.min() >= info.min and numbers.max() <= info.max)
-    return dtype if fits else np.dtype(np.int64)
+    """The type of integers, or int64, if it can hold the numbers; None if neither can."""
+    for wide in (dtype, np.dtype(np.int64)):
+        info = np.iinfo(wide)
+        if not len(numbers) or (numbers.min() >= info.min and numbers.max() < float(info.max) + 1):
+            return wide
+    return None
 
 
 def _as_type(values: npt.NDArray[Any], dtype: Any) -> Any:

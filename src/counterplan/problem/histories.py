@@ -50,6 +50,16 @@ class LearnedCosts:
         The people in the table.
     unit : float
         The cost of a share that is smaller by the factor e.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterplan import benchmarks
+    >>> from counterplan.problem.histories import learn_costs
+    >>> later = ["highly_skilled"] * 20 + ["skilled"] * 80
+    >>> learned = learn_costs(benchmarks.load_problem("german"), pd.DataFrame({"job": "skilled", "job_after": later}))
+    >>> learned.cost[learned.learned].round(1).tolist(), learned.taken[learned.learned].tolist()
+    ([13.0], [20])
     """
 
     cost: Floats
@@ -73,7 +83,35 @@ class LearnedCosts:
 
 
 def read_histories(path: str | Path, problem: Problem) -> pd.DataFrame:
-    """Read a table of histories with the types of the problem's values; a PeopleError if it cannot be read."""
+    """Read a table of histories with the types of the problem's values.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV (also compressed) or Parquet file.
+    problem : Problem
+        Its features are the columns, without a suffix for values before, and with ``_after`` for values after.
+
+    Returns
+    -------
+    pandas.DataFrame
+        An argument for `learn_costs`.
+
+    Raises
+    ------
+    PeopleError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterplan import benchmarks
+    >>> from counterplan.problem.histories import read_histories
+    >>> pd.DataFrame({"job": ["skilled"], "job_after": ["highly_skilled"]}).to_csv("histories.csv", index=False)
+    >>> read_histories("histories.csv", benchmarks.load_problem("german"))
+           job       job_after
+    0  skilled  highly_skilled
+    """
     features = [replace(feature, name=feature.name + after) for feature in problem.features for after in ("", AFTER)]
     return read_table(path, features)
 

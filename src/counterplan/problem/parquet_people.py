@@ -43,6 +43,8 @@ class PeopleFile:
         Number of rows of each row group.
     columns : tuple of str
         Names of the columns.
+    types : tuple of str
+        Their Arrow types.
     size : int
         Bytes of the file.
     footer : str
@@ -53,6 +55,7 @@ class PeopleFile:
     path: str
     groups: tuple[int, ...]
     columns: tuple[str, ...]
+    types: tuple[str, ...]
     size: int
     footer: str
 
@@ -68,7 +71,9 @@ class PeopleFile:
             metadata = file.metadata
             groups = tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
             size, footer = _footer(path)
-            return cls(str(path), str(path.absolute()), groups, tuple(file.schema_arrow.names), size, footer)
+            schema = file.schema_arrow
+            types = tuple(str(field.type) for field in schema)
+            return cls(str(path), str(path.absolute()), groups, tuple(schema.names), types, size, footer)
 
     def read(
         self, first: int, rows: int, columns: Sequence[str] | None = None, dictionary: Sequence[str] = ()
@@ -95,7 +100,7 @@ class PeopleFile:
         """
         wanted = None if columns is None else [*columns]
         with (
-            reporting_errors(self.path) as (pa, pq),
+            reporting_errors(self.name) as (pa, pq),
             pq.ParquetFile(self.path, read_dictionary=[*dictionary] or None, buffer_size=_BUFFER) as file,
         ):
             starts = np.cumsum([0, *self.groups])
@@ -116,7 +121,7 @@ class PeopleFile:
 
     def take(self, rows: Ints) -> pa.Table:
         """Read some rows, in ascending order, with memory for a batch besides them."""
-        with reporting_errors(self.path) as (pa, pq), pq.ParquetFile(self.path, buffer_size=_BUFFER) as file:
+        with reporting_errors(self.name) as (pa, pq), pq.ParquetFile(self.path, buffer_size=_BUFFER) as file:
             parts, at = [], 0
             for group, count in enumerate(self.groups):
                 if np.searchsorted(rows, at) < np.searchsorted(rows, at + count):

@@ -35,6 +35,11 @@ class Problem:
 
     Create it with `Problem.load` from a YAML file or with `Problem.from_dict` from data of the same form.
 
+    Parameters
+    ----------
+    parts : Parts
+        The validated parts of a problem file; `load`, `from_yaml` and `from_dict` make them.
+
     Attributes
     ----------
     name : str
@@ -93,6 +98,15 @@ class Problem:
         ------
         ProblemError
             If the file cannot be read or has mistakes; the message lists all of them with their lines.
+
+        Examples
+        --------
+        >>> from importlib.resources import as_file, files
+        >>> from counterplan import Problem
+        >>> with as_file(files("counterplan.benchmarks").joinpath("german/problem.yaml")) as path:
+        ...     problem = Problem.load(path)
+        >>> problem
+        Problem('german': 9 features, 6 functions, 27 actions)
         """
         return cls._from_source(read_source(path))
 
@@ -115,6 +129,18 @@ class Problem:
         ------
         ProblemError
             If the text has mistakes; the message lists all of them with their lines.
+
+        Examples
+        --------
+        >>> from counterplan import Problem
+        >>> text = '''counterplan: 1
+        ... name: loan
+        ... outcome: {column: decision, values: [yes, no], favourable: yes}
+        ... max_actions: 2
+        ... features: {income: {kind: number, bins: auto}}
+        ... functions: {EARN: {add: income, arguments: [500, 1000], cost: {base: [1, 2]}}}'''
+        >>> Problem.from_yaml(text)
+        Problem('loan': 1 features, 1 functions, 2 actions)
         """
         source = Source(name)
         parse_yaml(text, source)
@@ -139,6 +165,13 @@ class Problem:
         ------
         ProblemError
             If the data have mistakes; the message lists all of them.
+
+        Examples
+        --------
+        >>> from counterplan import Problem, benchmarks
+        >>> data = benchmarks.load_problem("german").to_dict() | {"max_actions": 2}
+        >>> Problem.from_dict(data).max_actions
+        2
         """
         return cls._from_source(Source(name, data))
 
@@ -151,7 +184,22 @@ class Problem:
         return cls(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialize the problem to plain data, the inverse of `from_dict`."""
+        """Serialize the problem to plain data, the inverse of `from_dict`.
+
+        Returns
+        -------
+        dict
+            The keys and values of a problem file; values that are the default are left out.
+
+        Examples
+        --------
+        >>> from counterplan import Problem, benchmarks
+        >>> problem = benchmarks.load_problem("german")
+        >>> problem.to_dict()["functions"]["CHANGE_JOB"]["set"]
+        'job'
+        >>> Problem.from_dict(problem.to_dict()).fingerprint == problem.fingerprint
+        True
+        """
         return self._parts.file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"counterplan": 1}
 
     @cached_property
@@ -253,6 +301,16 @@ class Problem:
         ------
         PeopleError
             If columns are missing or values do not match the features or the dtypes; names column, row and value.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> people = german.problem.read(german.test)
+        >>> people
+        People(200 people, 9 features)
+        >>> people.states.shape
+        (200, 9)
         """
         if isinstance(people, People):
             if people.features != self.features:
@@ -280,6 +338,17 @@ class Problem:
         ------
         PeopleError
             If columns are missing.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> table = german.test.head(3).assign(housing=["own", "rnet", "free"])
+        >>> people, bad = german.problem.read_valid(table)
+        >>> len(people)
+        2
+        >>> print(bad[0])
+        column 'housing', row 1: 'rnet' is not a value of this feature; did you mean 'rent'?
         """
         return read_valid_people(self.features, people, self.outcome.column)
 
@@ -288,12 +357,60 @@ class Problem:
         return Encoding.of(self.features, None if people is None else people.states)
 
     def state(self, values: Mapping[str, Native | None]) -> Floats:
-        """Encode a mapping of feature names to values as a state [F]; absent features are missing values."""
+        """Encode a mapping of feature names to values as a state [F]; absent features are missing values.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            The values by feature name. None, and a feature without a value, are missing values.
+
+        Returns
+        -------
+        numpy.ndarray of shape (F,)
+
+        Raises
+        ------
+        PeopleError
+            If there is no such feature, or a value does not match it.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> values = german.test.drop(columns="risk").iloc[0].to_dict()
+        >>> values["housing"]
+        'own'
+        >>> german.problem.state(values).tolist()
+        [32.0, 1.0, 2.0, 2.0, 1.0, 0.0, 4594.0, 18.0, 5.0]
+        """
         state: Floats = self.states([values])[0]
         return state
 
     def states(self, mappings: Sequence[Mapping[str, Native | None]]) -> Floats:
-        """Encode n mappings, as of `state`, as states [n, F]."""
+        """Encode n mappings, as of `state`, as states [n, F].
+
+        Parameters
+        ----------
+        mappings : sequence of mappings
+            The values of each person, as for `state`.
+
+        Returns
+        -------
+        numpy.ndarray of shape (B, F)
+
+        Raises
+        ------
+        PeopleError
+            If there is no such feature, or a value does not match it.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> rows = german.test.drop(columns="risk").head(2).to_dict("records")
+        >>> german.problem.states(rows).shape
+        (2, 9)
+        """
         names = [feature.name for feature in self.features]
         for name in dict.fromkeys(name for values in mappings for name in values):
             if name not in names:
@@ -302,7 +419,25 @@ class Problem:
         return self.read(pd.DataFrame(columns, dtype=object)).states
 
     def describe(self, state: Floats) -> dict[str, Native | None]:
-        """Decode a state [F] to a mapping of feature names to values; None for missing values."""
+        """Decode a state [F] to a mapping of feature names to values; None for missing values.
+
+        Parameters
+        ----------
+        state : numpy.ndarray of shape (F,)
+
+        Returns
+        -------
+        dict of str to value
+            The value of each feature by name; None is a missing value.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> german = benchmarks.load("german")
+        >>> person = german.problem.read(german.test.head(1))
+        >>> german.problem.describe(person.states[0])["job"]
+        'skilled'
+        """
         return {feature.name: feature.native(float(state[feature.index])) for feature in self.features}
 
     def description(self) -> dict[str, Any]:
@@ -315,15 +450,50 @@ class Problem:
             that scale these, and, if any takes time, durations; `causes` are the edges of the causal graph, each with
             its scale, table or formula; `features` have their kind, values or bounds, and whether they are immutable,
             protected, derived from others, or may be missing.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> description = benchmarks.load_problem("german").description()
+        >>> list(description)
+        ['name', 'title', 'max_actions', 'time_unit', 'outcome', 'features', 'functions', 'causes']
+        >>> [one["name"] for one in description["functions"]]
+        ['CHANGE_SAVINGS', 'CHANGE_JOB', 'CHANGE_CREDIT', 'CHANGE_HOUSING', 'CHANGE_DURATION', 'CHANGE_PURPOSE', 'STOP']
         """
         return problem_data(self._described())
 
     def to_text(self) -> str:
-        """Describe the problem: functions with arguments, preconditions and costs, the causal graph, and features."""
+        """Describe the problem: functions with arguments, preconditions and costs, the causal graph, and features.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> print(benchmarks.load_problem("german").to_text())
+        german: German Credit
+        9 features, 6 functions, 27 actions; plans of at most 4 actions; favourable risk: good
+        ...
+        """
         return problem_text(self._described())
 
     def to_svg(self) -> str:
-        """Draw the causal graph as a standalone SVG file: features with their costs, and edges with their effects."""
+        """Draw the causal graph as a standalone SVG file: features with their costs, and edges with their effects.
+
+        Returns
+        -------
+        str
+            A standalone SVG document.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import benchmarks
+        >>> svg = benchmarks.load_problem("german").to_svg()
+        >>> _ = Path("german.svg").write_text(svg, encoding="utf-8")
+        """
         return graph_svg(self._described())
 
     def _described(self) -> ProblemParts:
@@ -347,6 +517,14 @@ class Problem:
         ------
         SettingError
             If there is no such function or action.
+
+        Examples
+        --------
+        >>> from counterplan import benchmarks
+        >>> problem = benchmarks.load_problem("german")
+        >>> allowed = problem.allowed(["CHANGE_HOUSING", "CHANGE_JOB=skilled"])
+        >>> [str(action) for action in problem.transitions.actions if not allowed[action.index]]
+        ['CHANGE_JOB=skilled', 'CHANGE_HOUSING=free', 'CHANGE_HOUSING=rent', 'CHANGE_HOUSING=own']
         """
         allowed = np.ones(len(self.transitions), bool)
         names = [str(action) for action in self.transitions.actions[:-1]]

@@ -52,10 +52,15 @@ def _duration(value: Any) -> Any:
     return number
 
 
+_TRUTH_WORDS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+"""Booleans of YAML 1.1, which are strings in YAML 1.2."""
+
+
 def _truth(value: Any) -> Any:
     truth = as_truth(value)
     if not isinstance(truth, bool):
-        raise ValueError(f"'{value}' is neither true nor false")
+        meant = _TRUTH_WORDS.get(str(value).casefold())
+        raise ValueError(f"'{value}' is neither true nor false{f'; write {meant}' if meant else ''}")
     return truth
 
 

@@ -99,7 +99,12 @@ def iter_table(path: str | Path, features: Sequence[Feature], rows: int) -> Iter
 
 
 def count_rows(path: str | Path) -> int:
-    """Number of rows of a CSV file, read in parts; raises PeopleError as `read_table`."""
+    """Number of rows of a CSV file, read in parts, or of a Parquet file; raises PeopleError as `read_table`."""
+    if _is_parquet(path):
+        with _reporting(path):
+            from pyarrow.parquet import read_metadata
+
+            return int(read_metadata(path).num_rows)
     with _reporting(path), pd.read_csv(path, usecols=[0], dtype=str, chunksize=100_000) as parts:
         return sum(len(part) for part in parts)
 

@@ -68,6 +68,11 @@ def listed(names: Iterable[str], most: int = 8) -> str:
     return shown if len(all_names) <= most else f"{shown}, … ({len(all_names)} in all)"
 
 
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: "1 answer", "2 answers"; "1 person", "2 people"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def describe_target(target: Iterable[str]) -> str:
     """The outcomes of a target in words, as applicants read them: `A`, `A or B`, `A, B or C`."""
     *others, last = target
