@@ -13,8 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from counterplan import Audit, AuditSettings, BlackBox, NotFittedError, Problem, SettingError, StorageError, benchmarks
+from counterplan import (
+    Audit,
+    AuditSettings,
+    BlackBox,
+    ModelError,
+    NotFittedError,
+    Problem,
+    SettingError,
+    StorageError,
+    benchmarks,
+)
 from counterplan.audit import audit as module
+from counterplan.audit.relaxation_section import people_to_examine
 from counterplan.plans import Plan
 from loans import two_ways
 from planners.brute_force import brute_force
@@ -100,6 +111,24 @@ def test_a_group_that_differs_is_found_and_chance_is_not() -> None:
     assert result.differences["differs"].tolist() == [True, True]
     chance = Audit(WAYS, lenient, groups=["sex"]).run(table(400, 4))
     assert chance.differences["differs"].tolist() == [False, False]
+
+
+def test_costs_that_differ_at_equal_medians_are_described_by_their_direction() -> None:
+    incomes = [25] * 80 + [15] * 120 + [15] * 120 + [5] * 80
+    people = pd.DataFrame({"income": incomes, "debt": 0, "sex": ["f"] * 200 + ["m"] * 200})
+    result = Audit(WAYS, lenient, groups=["sex"]).run(people)
+    difference = result.differences.set_index("measure").loc["cost"]
+    assert difference["difference"] == 0
+    assert difference["differs"]
+    assert difference["higher"] == pytest.approx(0.6 * 0.6 / 2)
+    sentence = "sex: f: costs tend to be lower than those of the others, although both medians are 7."
+    assert sentence in str(result).splitlines()
+    assert "yes, lower costs" in result.to_html()
+
+
+def test_one_person_is_not_several() -> None:
+    result = Audit(WAYS, lenient, groups=[]).run(table(1))
+    assert ": 1 person." in str(result)
 
 
 def test_small_groups_have_no_figures() -> None:
@@ -228,6 +257,18 @@ def test_a_changed_input_is_named(tmp_path: Path) -> None:
     assert (folder / "mine.txt").exists()
 
 
+def test_an_audit_without_a_finished_part_is_replaced(tmp_path: Path) -> None:
+    def fail(people: pd.DataFrame) -> list[str]:
+        raise ConnectionError("down")
+
+    folder = tmp_path / "audit"
+    with pytest.raises(ModelError, match="down"):
+        Audit(WAYS, fail).run(table(), folder=folder)
+    with pytest.raises(SettingError, match="no planner 'exakt'"):
+        Audit(WAYS, lenient, planner="exakt").run(table(), folder=folder)
+    assert len(Audit(WAYS, lenient).run(table(), folder=folder)) == 60
+
+
 def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     Audit(WAYS, lenient).run(table(), folder=folder)
@@ -353,5 +394,10 @@ def test_relaxations_are_a_sample_or_left_out() -> None:
     assert few.relaxations is not None
     assert few.relaxations["examined"] == 3 < few.relaxations["stuck"]
     assert Audit(WAYS, strict, groups=[], relaxations=0).run(table()).relaxations is None
+    whole = Audit(WAYS, strict, groups=[]).run(table())
+    dear = whole.outcomes.assign(outcome="none", queries=1_000_000).head(30)
+    assert people_to_examine(WAYS, whole.outcomes, AuditSettings()) >= 20
+    assert 20 <= people_to_examine(WAYS, dear, AuditSettings()) < 200
+    assert people_to_examine(WAYS, dear, AuditSettings(relaxations=150)) == 150
     with pytest.raises(SettingError, match="'relaxations' must be an integer"):
         AuditSettings(relaxations=-1)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from counterplan.audit.intervals import (
+    clopper_pearson,
     fisher,
     holm,
     mann_whitney,
@@ -16,6 +17,7 @@ from counterplan.audit.intervals import (
     median_difference,
     newcombe,
     quantile_interval,
+    share_interval,
     wilson,
 )
 
@@ -29,8 +31,31 @@ def test_wilson_is_that_of_scipy(pair: tuple[int, int], level: float) -> None:
     assert (low[0], high[0]) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
+@given(COUNTS.filter(lambda pair: pair[1] > 0), st.sampled_from([0.8, 0.95, 0.99]))
+def test_clopper_pearson_is_that_of_scipy(pair: tuple[int, int], level: float) -> None:
+    low, high = clopper_pearson([pair[0]], [pair[1]], level)
+    expected = stats.binomtest(*pair).proportion_ci(level, method="exact")
+    assert (low[0], high[0]) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.95, 0.93), (0.9995, 0.998)])
+@pytest.mark.parametrize("people", [10, 13, 30, 51, 100])
+def test_shares_are_covered_wherever_they_are(people: int, level: float, least: float) -> None:
+    """Computed, not simulated: Wilson's interval alone covers 84 % of shares of 0.17 / n."""
+    share, count = np.linspace(0.0005, 0.9995, 1000), np.arange(people + 1)[:, None]
+    low, high = share_interval(count, np.full(count.shape, people), level)
+    covered = (stats.binom.pmf(count, people, share) * ((low <= share) & (share <= high))).sum(axis=0)
+    assert covered.min() >= least
+
+
+def test_shares_of_many_people_have_the_interval_of_wilson() -> None:
+    assert np.array_equal(share_interval([15, 40], [55, 100]), wilson([15, 40], [55, 100]))
+    assert share_interval([14], [55])[0] < wilson([14], [55])[0]
+
+
 def test_nobody_has_no_interval() -> None:
     assert np.isnan(wilson([0], [0])).all()
+    assert np.isnan(share_interval([0], [0])).all()
     assert np.isnan(newcombe(([0], [0]), ([1], [2]))).all()
     assert np.isnan(quantile_interval(np.array([]), 0.5)).all()
     assert np.isnan(median_difference(np.array([]), np.array([1.0]))).all()
@@ -51,8 +76,18 @@ def test_newcombe_is_that_of_the_paper(
     first: tuple[int, int], second: tuple[int, int], expected: tuple[float, float]
 ) -> None:
     """Newcombe 1998, Statistics in Medicine 17, table II, method 10."""
-    low, high = newcombe(([first[0]], [first[1]]), ([second[0]], [second[1]]))
+    low, high = newcombe(([first[0]], [first[1]]), ([second[0]], [second[1]]), interval=wilson)
     assert (low[0], high[0]) == pytest.approx(expected, abs=6e-5)
+
+
+@pytest.mark.parametrize("shares", [(0.02, 0.05), (0.5, 0.5), (0.9, 0.98), (0.05, 0.9)])
+def test_differences_of_shares_are_covered_in_small_groups(shares: tuple[float, float]) -> None:
+    first, second = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
+    ten = np.full(first.shape, 10)
+    low, high = newcombe((first, ten), (second, ten))
+    chance = stats.binom.pmf(first, 10, shares[0]) * stats.binom.pmf(second, 10, shares[1])
+    difference = shares[0] - shares[1]
+    assert chance[(low <= difference + 1e-12) & (difference - 1e-12 <= high)].sum() >= 0.93
 
 
 @given(COUNTS.filter(lambda pair: pair[1] > 0), COUNTS.filter(lambda pair: pair[1] > 0))

@@ -1,6 +1,7 @@
 """Audits of a model: who has recourse, at what cost, and who provably has none, by group.
 
-May import: errors, bounded_json, drawing, problem, models, blackbox, storage, search, plans, survival, planners.
+May import: errors, bounded_json, drawing, plotting, problem, models, blackbox, storage, search, plans, survival,
+planners.
 """
 
 from counterplan.audit.audit import Audit

@@ -16,7 +16,8 @@ from counterplan.audit.comparison import plans_hold
 from counterplan.audit.folder import AuditFolder, AuditPart, Manifest, people_fingerprint
 from counterplan.audit.groups import read_groups
 from counterplan.audit.outcomes import COLUMNS, AuditOutcome, decisions, favourable_frame, planned_frame
-from counterplan.audit.relaxation_section import audit_relaxations, relaxation_section
+from counterplan.audit.relaxation_file import saved_relaxations
+from counterplan.audit.relaxation_section import audit_relaxations, people_to_examine
 from counterplan.audit.result import AuditResult
 from counterplan.audit.settings import AuditSettings
 from counterplan.blackbox import BlackBox
@@ -142,6 +143,17 @@ class Audit:
             If a model cannot be queried.
         NotFittedError
             If exact search is not affordable, and there is nothing learned to plan with.
+
+        Examples
+        --------
+        >>> from counterplan import Audit, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+        >>> result = audit.run(german.test.head(100))
+        >>> result
+        AuditResult(100 people, 37 refused)
+        >>> result.outcomes["outcome"].value_counts().to_dict()
+        {'favourable': 63, 'recourse': 37}
         """
         read = self.problem.read(people)
         groupings = read_groups(self.problem, read, self.settings.groups)
@@ -201,20 +213,15 @@ class Audit:
         """Add what single relaxations of the problem would do for people without recourse."""
         stuck = np.asarray(result.outcomes["outcome"] == AuditOutcome.NO_RECOURSE, bool)
         settings = self.settings
-        if not settings.relaxations or not stuck.any():
+        if settings.relaxations == 0 or not stuck.any():
             return
-        facts = {"sample": settings.relaxations, "seed": settings.seed, "budget": settings.budget}
-        data = None if store is None else store.read_relaxations(facts)
-        if data is None:
-            data = audit_relaxations(self.problem, self.box, people, stuck, settings)
-            if store is not None:
-                store.write_relaxations(facts, data)
-        try:
-            section = relaxation_section(data)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a file that was altered
-            assert store is not None
-            raise store.damaged_relaxations(error) from None
-        result.relaxations = data
+        sample = people_to_examine(self.problem, result.outcomes, settings)
+        facts = {"sample": sample, "seed": settings.seed, "budget": settings.budget}
+        result.relaxations, section = saved_relaxations(
+            None if store is None else store.relaxations,
+            facts,
+            lambda: audit_relaxations(self.problem, self.box, people, stuck, settings, sample),
+        )
         result.add_section(section)
 
     def manifest(self, people: People) -> Manifest:
@@ -234,6 +241,9 @@ class Audit:
         names = {"name": self.problem.name, "model_name": self.box.model.name, "date": planning_date()}
         if self.against is not None:
             names["against_name"] = self.against.model.name
+            if self.against.threshold != self.box.threshold:
+                names["model_name"] += _threshold_text(self.box)
+                names["against_name"] += _threshold_text(self.against)
         if self.estimator is not None:
             names["survival_source"] = self.estimator.source
         return names | manifest.to_dict()
@@ -356,3 +366,8 @@ def _planner_counts(parts: list[AuditPart]) -> dict[str, int]:
         if refused:
             counts[part.planner] = counts.get(part.planner, 0) + refused
     return counts
+
+
+def _threshold_text(box: BlackBox) -> str:
+    """The threshold of a black box as part of its name in a report."""
+    return "" if box.threshold is None else f" at a threshold of {box.threshold:g}"

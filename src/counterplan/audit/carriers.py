@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.audit.groups import Grouping, everybody
-from counterplan.audit.intervals import quantile_interval, wilson
+from counterplan.audit.intervals import quantile_interval, share_interval
 from counterplan.audit.outcomes import AuditOutcome, planned_frame
 from counterplan.audit.settings import AuditSettings
 from counterplan.planners import Planner
@@ -132,7 +132,7 @@ def function_table(
             total = int(members.sum())
             for index, name in enumerate(function_names(problem)):
                 count, shown = int(used[members, index].sum()), total >= settings.min_group
-                low, high = wilson([count], [total], settings.level)
+                low, high = share_interval([count], [total], settings.level)
                 row: dict[str, Any] = {"grouping": grouping.name, "group": label, "function": name}
                 row |= {"plans": total, "used": count, "share": count / total if shown else np.nan}
                 row |= {"low": float(low[0]) if shown else np.nan, "high": float(high[0]) if shown else np.nan}

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.audit.groups import Grouping, everybody
-from counterplan.audit.intervals import quantile_interval, wilson
+from counterplan.audit.intervals import quantile_interval, share_interval
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.settings import AuditSettings
 from counterplan.blackbox import BlackBox
@@ -70,7 +70,7 @@ def comparison_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], sett
             for name, (changed, relevant) in changes.items():
                 count, total = int((changed & members).sum()), int((relevant & members).sum())
                 shown = total >= settings.min_group
-                low, high = wilson([count], [total], settings.level)
+                low, high = share_interval([count], [total], settings.level)
                 row |= {name: count, f"{name}_of": total, f"{name}_share": count / total if shown else np.nan}
                 row |= {f"{name}_low": float(low[0]) if shown else np.nan}
                 row |= {f"{name}_high": float(high[0]) if shown else np.nan}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from counterplan.audit.formatting import number, percent, share_with_interval, with_interval
+from counterplan.problem.values import count
 
 if TYPE_CHECKING:
     from counterplan.audit.result import AuditResult
@@ -49,7 +50,7 @@ def findings(result: AuditResult) -> Iterator[str]:
         change = result.comparison.iloc[0]
         yield (
             f"With {result.about['against_name']}, {change['newly_refused']:,} more people are refused and "
-            f"{change['newly_favourable']:,} are no longer; of {change['gains_of']:,} people whom both refuse, "
+            f"{change['newly_favourable']:,} are no longer; of {change['gains_of']:,} people refused by both, "
             f"{change['gains']:,} gain recourse and {change['loses']:,} lose it; {change['fails']:,} of "
             f"{change['fails_of']:,} plans no longer hold."
         )
@@ -61,7 +62,7 @@ def _differences(result: AuditResult) -> Iterator[str]:
         return
     differing = table[table["differs"]].sort_values("p_holm")
     if not len(differing):
-        yield f"No group differs from the others beyond chance, in {len(table):,} comparisons."
+        yield f"No group differs from the others beyond chance, in {count(len(table), 'comparison')}."
     for row in differing.head(MOST_DIFFERENCES).to_dict("records"):
         if row["measure"] == "recourse":
             yield (
@@ -69,12 +70,20 @@ def _differences(result: AuditResult) -> Iterator[str]:
                 f"{percent(row['others'])} of the others."
             )
         else:
-            yield (
-                f"{row['grouping']}: {row['group']}: the median cost is {number(row['value'], 2)}, that of the others "
-                f"{number(row['others'], 2)}."
-            )
+            yield f"{row['grouping']}: {row['group']}: {_costs(row)}."
     if len(differing) > MOST_DIFFERENCES:
         yield f"{len(differing) - MOST_DIFFERENCES:,} more differences are in the table."
+
+
+def _costs(row: dict[Hashable, Any]) -> str:
+    """How the costs of a group differ, which its median may not show."""
+    value, others = number(row["value"], 2), number(row["others"], 2)
+    tend = "higher" if row["higher"] > 0.5 else "lower"
+    if value == others:
+        return f"costs tend to be {tend} than those of the others, although both medians are {value}"
+    if (row["value"] > row["others"]) == (row["higher"] > 0.5):
+        return f"the median cost is {value}, that of the others {others}"
+    return f"costs tend to be {tend}, although the median is {value} and that of the others {others}"
 
 
 def _functions(result: AuditResult) -> Iterator[str]:
@@ -86,4 +95,5 @@ def _functions(result: AuditResult) -> Iterator[str]:
     yield f"{first['function']} is in {first['used']:,} of {first['plans']:,} plans."
     if "indispensable" in own and own["indispensable"].sum():
         most = own.sort_values("indispensable", ascending=False, kind="stable").iloc[0]
-        yield f"{most['indispensable']:,} people have no plan without {most['function']}."
+        people = count(most["indispensable"], "person has", "people have")
+        yield f"{people} no plan without {most['function']}."

@@ -14,6 +14,7 @@ import pandas as pd
 
 from counterplan.audit.carriers import WITHOUT_COLUMNS
 from counterplan.audit.outcomes import COLUMNS, AuditOutcome
+from counterplan.audit.relaxation_file import RelaxationFile
 from counterplan.bounded_json import parse_json
 from counterplan.errors import SettingError, StorageError
 from counterplan.models.identity import digest_of
@@ -131,8 +132,15 @@ class AuditFolder:
         """The folder of parts."""
         return self.path / PARTS
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether a part is finished."""
+        return any(self.parts.glob("*.json"))
+
     def begin(self, manifest: Manifest, *, resume: bool = False, force: bool = False) -> None:
         """Prepare the folder; one that holds something is continued or replaced only on request.
+
+        An audit that has finished no part, because the model failed for instance, is replaced by any other.
 
         Raises
         ------
@@ -145,7 +153,7 @@ class AuditFolder:
         if self.parts.is_symlink():
             raise StorageError(f"{self.parts}: is a symbolic link; remove it, or choose another folder")
         used = sorted(path.name for path in folder.iterdir() if path.name != ".lock")
-        if force:
+        if force or ({*used} <= {MANIFEST, PARTS} and not self.has_parts):
             self._clear()
         elif used and not resume:
             raise StorageError(
@@ -216,30 +224,10 @@ class AuditFolder:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise StorageError(f"{path}: damaged ({error!r}); remove the file, and run with --resume again") from None
 
-    def write_relaxations(self, facts: dict[str, Any], data: dict[str, Any]) -> None:
-        """Write what relaxations were found to do, with the settings that it depends on."""
-        write_inside(self.parts, RELAXATIONS, json.dumps({"facts": facts, "data": data}, allow_nan=False))
-
-    def read_relaxations(self, facts: dict[str, Any]) -> dict[str, Any] | None:
-        """What `write_relaxations` wrote; None if there is nothing, or it is of other settings.
-
-        Raises
-        ------
-        StorageError
-            If it is damaged.
-        """
-        try:
-            content = parse_json(read_inside(self.parts, RELAXATIONS, MAX_PART), str(self.parts / RELAXATIONS))
-        except MissingFileError:
-            return None
-        if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
-            raise self.damaged_relaxations("no data")
-        return content["data"] if content.get("facts") == facts else None
-
-    def damaged_relaxations(self, reason: object) -> StorageError:
-        """The error of a file of relaxations that cannot be used."""
-        path = self.parts / RELAXATIONS
-        return StorageError(f"{path}: damaged ({reason!r}); remove the file, and run with --resume again")
+    @property
+    def relaxations(self) -> RelaxationFile:
+        """What relaxations were found to do."""
+        return RelaxationFile(self.parts, RELAXATIONS)
 
 
 def _name(number: int) -> str:

@@ -17,7 +17,8 @@ from counterplan.audit.intervals import (
     median_difference,
     newcombe,
     quantile_interval,
-    wilson,
+    share_higher,
+    share_interval,
 )
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.settings import AuditSettings
@@ -28,7 +29,7 @@ SHARES = ("refused", "recourse", "none", "unknown")
 """Shares: of people who are refused; of refused people with each outcome."""
 DIFFERENCE_COLUMNS = (
     *("grouping", "group", "measure", "n", "n_others", "value", "others"),
-    *("difference", "low", "high", "low_all", "high_all", "p", "p_holm", "differs"),
+    *("difference", "low", "high", "low_all", "high_all", "higher", "p", "p_holm", "differs"),
 )
 
 
@@ -76,7 +77,7 @@ def _statistics(outcomes: pd.DataFrame, members: Bools, settings: AuditSettings)
         trials["lasting"] = row["lasting"], refused
     for name, (count, total) in trials.items():
         shown = total >= settings.min_group
-        low, high = wilson([count], [total], settings.level)
+        low, high = share_interval([count], [total], settings.level)
         row[f"{name}_share"] = count / total if shown else np.nan
         row[f"{name}_low"], row[f"{name}_high"] = (float(low[0]), float(high[0])) if shown else (np.nan, np.nan)
     for measure in ("cost", "steps"):
@@ -121,7 +122,9 @@ def difference_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], sett
     -------
     DataFrame
         `low` and `high` are intervals of one difference, `low_all` and `high_all` hold for all at the same time
-        (Bonferroni), `p_holm` is corrected for their number, and `differs` says whether it is at most 1 - level.
+        (Bonferroni), `higher` is the share of pairs of a plan of the group and one of the others in which the former
+        costs more (ties count half), `p_holm` is corrected for their number, and `differs` says
+        whether it is at most 1 - level.
         Comparisons with fewer than `settings.min_group` people on a side are left out.
     """
     outcome, cost = outcomes["outcome"].to_numpy(object), outcomes["cost"].to_numpy(float)
@@ -151,7 +154,7 @@ def difference_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], sett
             for suffix, level in (("", settings.level), ("_all", simultaneous)):
                 rng = np.random.default_rng(settings.seed)
                 row[f"low{suffix}"], row[f"high{suffix}"] = median_difference(*values, level, rng)
-            row["p"] = mann_whitney(*values)
+            row["higher"], row["p"] = share_higher(*values), mann_whitney(*values)
         row["difference"] = row["value"] - row["others"]
     table = pd.DataFrame([row for row, *_ in compared], columns=[*DIFFERENCE_COLUMNS])
     table["p_holm"] = holm(table["p"].to_numpy(float))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,6 +14,7 @@ from counterplan.audit.methods import methods
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.section import Section, figure, folded, paragraph, table_html, text
 from counterplan.drawing import page_style
+from counterplan.problem.values import count
 
 if TYPE_CHECKING:
     from counterplan.audit.result import AuditResult
@@ -35,8 +36,8 @@ def page(result: AuditResult) -> str:
     body = "".join(part.to_html() for part in sections)
     against = f" against {about['against_name']}" if about.get("against_name") else ""
     lead = (
-        f"Problem {about['name']}, model {about['model_name']}{against}, {len(result):,} people. "
-        f"Audited with counterplan, {about['date']}."
+        f"Problem {about['name']}, decided by {about['model_name']}{against}, "
+        f"{count(len(result), 'person', 'people')}. Audited with counterplan, {about['date']}."
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -106,7 +107,7 @@ def _groups(result: AuditResult) -> Section:
     parts = [
         paragraph(
             "Shares of refused people with a verified plan, with "
-            f"{percent(settings.level, 0)} Wilson intervals. The count is the number of refused people."
+            f"{percent(settings.level, 0)} intervals. The count is the number of refused people."
         )
     ]
     for name, rows in _by_grouping(result.groups):
@@ -197,20 +198,28 @@ def _differences(result: AuditResult) -> Section:
                 "difference": f"{values[2]} ({intervals[0]})",
                 "all": intervals[1],
                 "p": p_value(row["p_holm"]),
-                "differs": "yes" if row["differs"] else "no",
+                "differs": _differs(row),
             }
         )
     heads = ["by", "group", "measure", "people / others", "group", "others", "difference"]
     heads += ["interval for all", "p, corrected", "differs"]
     words = (
-        f"Each group is compared with all other people of its grouping: {len(table):,} comparisons. The interval "
-        f"beside a difference has a level of {percent(level, 0)} by itself; the one after it holds for all "
+        f"Each group is compared with all other people of its grouping: {count(len(table), 'comparison')}. The "
+        f"interval beside a difference has a level of {percent(level, 0)} by itself; the one after it holds for all "
         "comparisons at the same time. A group differs if its p-value, corrected for the number of comparisons, is at "
         f"most {number(1 - level, 3)}."
     )
     return Section(
         "differences", "Differences between groups", (paragraph(words), table_html(pd.DataFrame(made), "", heads))
     )
+
+
+def _differs(row: Mapping[Hashable, Any]) -> str:
+    """Whether a group differs, and in which direction if its median does not tell."""
+    if not row["differs"]:
+        return "no"
+    shown = row["measure"] == "recourse" or number(row["difference"], 2) != "0"
+    return "yes" if shown else f"yes, {'higher' if row['higher'] > 0.5 else 'lower'} costs"
 
 
 def _functions(result: AuditResult) -> Section:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterplan.audit.formatting import percent
+from counterplan.audit.intervals import FEW_PEOPLE
 from counterplan.audit.section import Section, text
+from counterplan.problem.values import count
 
 if TYPE_CHECKING:
     from counterplan.audit.result import AuditResult
@@ -19,7 +21,7 @@ _PLANNERS = {
 def methods(result: AuditResult) -> Section:
     """Definitions, planner, limits, number of comparisons, fingerprints and date."""
     settings, about, problem = result.settings, result.about, result.problem
-    level, count = percent(settings.level, 0), len(result.differences)
+    level, comparisons = percent(settings.level, 0), count(len(result.differences), "comparison")
     planners = [
         f"{name} ({_PLANNERS[name]}): {people:,} refused people" if name in _PLANNERS else f"{name}: {people:,} people"
         for name, people in about.get("planners", {}).items()
@@ -38,12 +40,13 @@ def methods(result: AuditResult) -> Section:
         f"budget: {budget}.",
         "Sampling": "Intervals treat the people as a random sample of those the model decides about. For the people of "
         "this table alone, the counts are exact.",
-        "Shares": f"Wilson score intervals, {level}.",
+        "Shares": f"Wilson score intervals, {level}; Clopper–Pearson intervals, which are wider, where fewer than "
+        f"{FEW_PEOPLE} people have, or do not have, the outcome.",
         "Quantiles": f"Percentile bootstrap intervals, {level}, computed exactly from the distribution of order "
         "statistics and widened by one order statistic on each side. A side is open where so few people give no bound.",
-        "Differences": f"Each group against all others of its grouping: {count:,} comparisons. Shares: Newcombe "
-        "intervals, Fisher's exact test. Median costs: bootstrap intervals, Mann–Whitney test of the costs. Intervals "
-        f"for all: Bonferroni. P-values: Holm. Seed of the bootstrap: {settings.seed}.",
+        "Differences": f"Each group against all others of its grouping: {comparisons}. Shares: Newcombe "
+        "intervals of these, Fisher's exact test. Median costs: bootstrap intervals, Mann–Whitney test of the costs. "
+        f"Intervals for all: Bonferroni. P-values: Holm. Seed of the bootstrap: {settings.seed}.",
         "Small groups": f"No figure is given for fewer than {settings.min_group:,} people.",
         "Problem": f"{about['name']}, fingerprint {about['problem']}",
         "Model": f"{about['model_name']}, fingerprint {about['model']}",

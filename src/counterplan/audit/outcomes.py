@@ -27,7 +27,16 @@ COLUMNS: dict[str, str] = {
 
 
 class AuditOutcome(StrEnum):
-    """What a person can do about the decision of the model."""
+    """What a person can do about the decision of the model.
+
+    Examples
+    --------
+    >>> from counterplan import Audit, AuditOutcome, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+    >>> result.outcomes["outcome"].tolist().count(AuditOutcome.RECOURSE)
+    5
+    """
 
     FAVOURABLE = "favourable"
     """The decision is favourable as the person is."""

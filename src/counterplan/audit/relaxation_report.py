@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterplan.audit.intervals import wilson
+from counterplan.audit.intervals import share_interval
 from counterplan.audit.relaxation_kinds import Relaxation, SkippedRelaxation
 from counterplan.audit.relaxation_reach import HELPED, NOT_HELPED, UNKNOWN
 from counterplan.errors import SettingError
@@ -70,7 +70,7 @@ class RelaxationReport:
         The columns are `kind`, `relaxation` (its name), `description`, `people` (examined), `helped`, `share` of them,
         `low` and `high`, and `unknown`. `low` and `high` bound the share of all people without recourse whom the
         relaxation helps: people whose outcome is unknown may be helped or not, and if the examined people are a sample,
-        the bounds are those of 95 % Wilson intervals.
+        the bounds are those of 95 % intervals.
         """
         rows = []
         count = len(self.people)
@@ -79,7 +79,7 @@ class RelaxationReport:
             share = helped / count if count else np.nan
             low, high = share, (helped + unknown) / count if count else np.nan
             if self.is_sample:
-                low, high = float(wilson(helped, count)[0]), float(wilson(helped + unknown, count)[1])
+                low, high = float(share_interval(helped, count)[0]), float(share_interval(helped + unknown, count)[1])
             named = (relaxation.kind, relaxation.name, relaxation.description)
             rows.append((*named, count, helped, share, low, high, unknown))
         table = pd.DataFrame(rows, columns=list(COLUMNS))

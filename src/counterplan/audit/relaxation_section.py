@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from counterplan.audit.relaxations import find_relaxations
+from counterplan.audit.outcomes import AuditOutcome
+from counterplan.audit.relaxations import find_relaxations, relaxations_of
 from counterplan.audit.section import Section, paragraph, table_html
 from counterplan.audit.settings import AuditSettings
 from counterplan.blackbox import BlackBox
@@ -16,6 +18,12 @@ from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools
 
 KEY = "relaxations"
+MOST_PEOPLE, FEWEST_PEOPLE = 200, 20
+"""People for whom relaxations are tried by default: at most, and at least, whatever that costs."""
+_WORK_FOR_EACH_QUERY = 4
+"""States × relaxations that take about as long as planning takes for a query."""
+_LEAST_WORK = 1_200_000
+"""States × relaxations that are always affordable: some seconds."""
 _MOST_LINES = 5
 _HEADS = {
     "description": "relaxation",
@@ -27,12 +35,42 @@ _HEADS = {
 }
 
 
+def people_to_examine(problem: Problem, outcomes: pd.DataFrame, settings: AuditSettings) -> int:
+    """The number of people without recourse for whom relaxations are tried, at most.
+
+    Every state that somebody without recourse can reach was queried, so that the number of queries about them tells
+    what a relaxation costs. It does not depend on the clock: the same audit examines the same people.
+
+    Parameters
+    ----------
+    problem : Problem
+    outcomes : DataFrame
+        `AuditResult.outcomes`.
+    settings : AuditSettings
+
+    Returns
+    -------
+    int
+        `settings.relaxations`, if that is given.
+    """
+    if settings.relaxations is not None:
+        return settings.relaxations
+    queries = outcomes["queries"].to_numpy(float)
+    stuck = np.asarray(outcomes["outcome"] == AuditOutcome.NO_RECOURSE, bool)
+    if stuck.sum() <= FEWEST_PEOPLE:
+        return FEWEST_PEOPLE
+    affordable = max(_LEAST_WORK, _WORK_FOR_EACH_QUERY * queries.sum())
+    work = max(1.0, queries[stuck].mean() * len(relaxations_of(problem)))
+    return int(np.clip(affordable // work, FEWEST_PEOPLE, MOST_PEOPLE))
+
+
 def audit_relaxations(
     problem: Problem,
     box: BlackBox,
     people: People,
     stuck: Bools,
     settings: AuditSettings,
+    sample: int,
     *,
     reference: People | None = None,
     total: int | None = None,
@@ -48,6 +86,8 @@ def audit_relaxations(
     stuck : bool array of shape [B]
         Who is proved to have no recourse.
     settings : AuditSettings
+    sample : int
+        Most people who are examined; see `people_to_examine`.
     reference : People, optional
         The people whose values new functions set instead.
     total : int, optional
@@ -59,7 +99,7 @@ def audit_relaxations(
         Plain data, of which `relaxation_section` makes a section.
     """
     budget = None
-    examined = min(int(stuck.sum()), settings.relaxations)
+    examined = min(int(stuck.sum()), sample)
     if settings.budget is not None:
         budget = settings.budget * examined
     if box.marginal_seconds:
@@ -71,7 +111,7 @@ def audit_relaxations(
         people,
         stuck=stuck,
         reference=reference,
-        sample=settings.relaxations,
+        sample=sample,
         budget=budget,
         seed=settings.seed,
     )

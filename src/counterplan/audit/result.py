@@ -8,25 +8,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from counterplan.audit.carriers import function_table
 from counterplan.audit.comparison import comparison_table, transition_table
+from counterplan.audit.group_plot import GroupMeasure, draw_groups
 from counterplan.audit.group_statistics import difference_table, group_table
 from counterplan.audit.groups import Grouping
 from counterplan.audit.html import page
 from counterplan.audit.outcomes import AuditOutcome
 from counterplan.audit.section import Section
-from counterplan.audit.settings import AuditSettings
+from counterplan.audit.settings import AuditSettings, GroupName
 from counterplan.audit.text import audit_text
 from counterplan.errors import SettingError
 from counterplan.plans.sources import labels_of
 from counterplan.plans.tables import frame_csv
 from counterplan.problem import People, Problem
 from counterplan.storage.files import make_writable, write_inside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)
@@ -47,10 +51,20 @@ class AuditResult:
     settings : AuditSettings
     about : dict
         Names and fingerprints of problem, models and people, date, and planners.
-    relaxations : dict, optional
-        What single relaxations of the problem would do for people without recourse, as `RelaxationReport.to_dict`.
     extra : list of Section
         Further sections of the report, which `add_section` adds.
+    relaxations : dict, optional
+        What single relaxations of the problem would do for people without recourse, as `RelaxationReport.to_dict`.
+
+    Examples
+    --------
+    >>> from counterplan import Audit, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> result = Audit(german.problem, german.model, groups=["sex"], planner="exact", relaxations=0).run(german.test)
+    >>> result.summary["refused"], result.summary["recourse"]
+    (78, 78)
+    >>> result.groups["group"].tolist()
+    ['everybody', 'female', 'male']
     """
 
     problem: Problem
@@ -131,8 +145,60 @@ class AuditResult:
         Parameters
         ----------
         section : Section
+
+        Examples
+        --------
+        >>> from counterplan import Audit, benchmarks
+        >>> from counterplan.audit.section import Section
+        >>> german = benchmarks.load("german")
+        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> ages = german.test.head(20).groupby("sex", as_index=False)["age"].mean()
+        >>> result.add_section(Section.of_table("ages", "Ages", "Mean age by sex.", ages))
+        >>> '<section id="ages">' in result.to_html()
+        True
         """
         self.extra.append(section)
+
+    def plot_groups(
+        self, ax: Axes | None = None, column: GroupName | None = None, measure: GroupMeasure = "recourse"
+    ) -> Axes:
+        """Draw the share of people with recourse, or the median cost of their plans, by group.
+
+        The values and intervals are those of `groups`. A dashed line marks the value of everybody. A group with fewer
+        people than `settings.min_group` is marked as such instead of drawn. An interval without a bound on one side
+        ends with an arrow at the edge of the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on. By default, a new figure is created.
+        column : str or tuple of str, optional
+            The column, or pair of columns, by which the audit grouped people. By default, all groups are drawn.
+        measure : {"recourse", "cost"}, default="recourse"
+            "recourse" is the share of refused people who have a plan, with Wilson intervals. "cost" is the median cost
+            of these plans, with bootstrap intervals.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        SettingError
+            If matplotlib is not installed, `measure` is another one, the audit has no groups by `column`, or `ax` is
+            not an Axes.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from counterplan import Audit, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> result = Audit(german.problem, german.model, groups=["sex"]).run(german.refused_test.head(20))
+        >>> ax = result.plot_groups(ax=Figure().subplots(), column="sex")
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['everybody (n = 20)', 'female (n = 5)', 'male (n = 15)']
+        """
+        return draw_groups(self.groups, self.settings, ax, column, measure)
 
     def to_html(self) -> str:
         """The report as one page, with figures, for light and dark screens, without scripts or external resources.
@@ -140,6 +206,14 @@ class AuditResult:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import Audit, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> _ = Path("audit.html").write_text(result.to_html(), encoding="utf-8")
         """
         return page(self)
 
@@ -150,6 +224,14 @@ class AuditResult:
         -------
         dict
             `about`, `settings`, `summary`, and tables as lists of rows; numbers that are not finite are None.
+
+        Examples
+        --------
+        >>> from counterplan import Audit, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> list(result.to_dict())
+        ['counterplan_audit', 'about', 'settings', 'summary', 'groups', 'differences', 'functions']
         """
         settings = {name: getattr(self.settings, name) for name in self.settings.__dataclass_fields__}
         data: dict[str, Any] = {"counterplan_audit": 1, "about": self.about, "settings": settings}
@@ -182,6 +264,15 @@ class AuditResult:
         ------
         StorageError
             If a file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import Audit, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> report = result.save("audit")
+        >>> sorted(path.name for path in report.parent.iterdir())
+        ['audit.json', 'differences.csv', 'functions.csv', 'groups.csv', 'outcomes.csv', 'report.html']
         """
         path = make_writable(folder)
         if self.people is not None:

@@ -36,9 +36,9 @@ class AuditSettings:
     indispensable : bool, default=False
         Whether to plan again without each function that a plan uses, to see for whom it is indispensable. This takes
         about twice as long.
-    relaxations : int, default=200
+    relaxations : int, optional
         Most people without recourse for whom single relaxations of the problem are tried: a random sample if there are
-        more. 0 for none.
+        more. 0 for none. Default: at most 200, and fewer, but at least 20, if these would take longer than planning.
     min_group : int, default=10
         Fewest people that a share, a quantile or a difference is computed for.
     level : float, default=0.95
@@ -53,6 +53,7 @@ class AuditSettings:
 
     Examples
     --------
+    >>> from counterplan import AuditSettings
     >>> AuditSettings(groups=["sex", "sex*age"]).min_group
     10
     """
@@ -63,7 +64,7 @@ class AuditSettings:
     survival: SurvivalLike | None = None
     survival_at_least: float | None = None
     indispensable: bool = False
-    relaxations: int = 200
+    relaxations: int | None = None
     min_group: int = 10
     level: float = 0.95
     seed: int = 0
@@ -78,8 +79,11 @@ class AuditSettings:
             )
         if not is_whole(self.min_group, 1):
             raise SettingError(f"'min_group' must be an integer, 1 or more, not {self.min_group!r}")
-        if not is_whole(self.relaxations):
-            raise SettingError(f"'relaxations' must be an integer, zero or more, not {self.relaxations!r}")
+        if self.relaxations is not None and not is_whole(self.relaxations):
+            raise SettingError(
+                f"'relaxations' must be an integer, zero or more, or None for as many as are affordable; not "
+                f"{self.relaxations!r}"
+            )
         if not is_whole(self.seed):
             raise SettingError(f"'seed' must be an integer, zero or more, not {self.seed!r}")
         if not _is_number(self.level) or not 0.5 <= self.level < 1:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterplan.audit.findings import findings
 from counterplan.audit.formatting import fewer_than, share_with_interval, with_interval
+from counterplan.problem.values import count
 
 if TYPE_CHECKING:
     from counterplan.audit.result import AuditResult
@@ -20,7 +21,7 @@ def audit_text(result: AuditResult) -> str:
     """Findings as sentences, and a table of groups."""
     about = result.about
     against = f" against {about['against_name']}" if about.get("against_name") else ""
-    lines = [f"Audit of {about['model_name']}{against} on {about['name']}: {len(result):,} people."]
+    lines = [f"Audit of {about['model_name']}{against} on {about['name']}: {count(len(result), 'person', 'people')}."]
     lines += [*findings(result)] or ["The model refuses none of these people."]
     if result.relaxations is not None:
         lines += ["", *map(str, result.relaxations["text"])]

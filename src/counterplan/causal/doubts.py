@@ -43,6 +43,13 @@ class Doubt:
     message : str
     details : mapping
         The numbers behind it, such as "p_value", "effect", "people", "given", "gain" and "recurs".
+
+    Examples
+    --------
+    >>> from counterplan.causal import Doubt
+    >>> doubt = Doubt("direction", (("job", "income"),), ("causes", 2), "it may point the other way", {"gain": 12.0})
+    >>> doubt.kind, doubt.features
+    ('direction', (('job', 'income'),))
     """
 
     kind: str
@@ -64,6 +71,17 @@ class GraphReport:
         The number of people that were used.
     notes : tuple of str
         Features and edges that could not be questioned, and cautions.
+
+    Examples
+    --------
+    >>> from counterplan import benchmarks
+    >>> from counterplan.causal import question_graph
+    >>> syn = benchmarks.load("syn")
+    >>> report = question_graph(syn.problem, syn.train.head(50))
+    >>> report.people, report.doubts
+    (50, ())
+    >>> report.notes
+    ('50 people are too few to question the causal graph; it takes at least 100',)
     """
 
     doubts: tuple[Doubt, ...]
@@ -106,8 +124,9 @@ def question_graph(
     >>> from counterplan import benchmarks
     >>> from counterplan.causal import GraphSettings, question_graph
     >>> syn = benchmarks.load("syn")
-    >>> question_graph(syn.problem, syn.train, GraphSettings(share=0.31)).doubts  # doctest: +SKIP
-    ()
+    >>> report = question_graph(syn.problem, syn.train, GraphSettings(share=0.31, people=400, halves=2))
+    >>> report.people, report.doubts
+    (400, ())
     """
     settings = settings or GraphSettings()
     load_test()

@@ -36,6 +36,12 @@ class GraphSettings:
         that is too frequent are left out at random.
     seed : int, default=0
         The same seed, the same doubts.
+
+    Examples
+    --------
+    >>> from counterplan.causal import GraphSettings
+    >>> GraphSettings(alpha=0.05, share=0.3).people
+    10000
     """
 
     alpha: float = 0.01

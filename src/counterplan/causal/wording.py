@@ -7,7 +7,7 @@ from typing import Any
 
 from counterplan.causal.independence import SMALL_EFFECT, IndependenceTest
 from counterplan.causal.orientation import Edge
-from counterplan.problem.values import listed
+from counterplan.problem.values import count, listed
 
 BALANCED = (
     "the table has as many favourable as unfavourable outcomes: if people were chosen by outcome, this alone makes "
@@ -63,7 +63,8 @@ def missing(pair: Edge, test: IndependenceTest, tried: Sequence[str], recurs: st
 
 def too_few(people: int, least: int) -> str:
     """Too few people."""
-    return f"{people:,} people are too few to question the causal graph; it takes at least {least:,}"
+    few = count(people, "person is", "people are")
+    return f"{few} too few to question the causal graph; it takes at least {least:,}"
 
 
 def constant(names: Sequence[str]) -> str:

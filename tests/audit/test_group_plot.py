@@ -1,0 +1,51 @@
+"""Plots of groups: the values and intervals of the audit."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib")
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from counterplan import Audit, AuditResult, AuditSettings, SettingError, benchmarks
+
+
+@pytest.fixture(scope="module")
+def result() -> AuditResult:
+    taiwan = benchmarks.load("taiwan")
+    people = taiwan.test.head(120).assign(branch=["north"] * 117 + ["south"] * 3)
+    return Audit(taiwan.problem, taiwan.model, settings=AuditSettings(groups=["sex", "branch"], relaxations=0)).run(
+        people
+    )
+
+
+@pytest.fixture
+def ax() -> Axes:
+    figure, axes = plt.subplots(layout="constrained")
+    yield axes
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(("measure", "column"), [("recourse", "recourse_share"), ("cost", "cost_q50")])
+def test_points_are_those_of_the_table(result: AuditResult, ax: Axes, measure: str, column: str) -> None:
+    assert result.plot_groups(ax=ax, column="sex", measure=measure) is ax
+    table = result.groups[result.groups["grouping"].isin(["", "sex"])]
+    drawn = [float(container.lines[0].get_xdata()[0]) for container in ax.containers]
+    assert drawn == pytest.approx(table[column].dropna().tolist())
+
+
+def test_small_groups_are_marked_instead_of_drawn(result: AuditResult, ax: Axes) -> None:
+    result.plot_groups(ax=ax, column="branch")
+    assert any(text.get_text().startswith("fewer than") for text in ax.texts)
+    assert len(ax.containers) == 2
+
+
+def test_unknown_names_are_mistakes(result: AuditResult) -> None:
+    with pytest.raises(SettingError, match="no groups by 'sexe'; did you mean 'sex'"):
+        result.plot_groups(column="sexe")
+    with pytest.raises(SettingError, match="one of 'recourse', 'cost', not 'steps'"):
+        result.plot_groups(measure="steps")
