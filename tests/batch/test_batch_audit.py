@@ -199,6 +199,15 @@ def test_a_sample_for_relaxations(lender: Lender) -> None:
     found, expected = audit(lender, relaxations=5, seed=3), in_memory(lender, relaxations=5, seed=3)
     assert found.result.relaxations["examined"] == 5 < found.result.relaxations["stuck"]
     require_equal(found.result, expected)
+    lender.forget()
+    again = audit(lender, relaxations=5, seed=3, resume=True)
+    assert lender.asked == []
+    assert again.result.relaxations == found.result.relaxations
+    require_equal(again.result, expected)
+    assert audit(lender, relaxations=6, seed=3, resume=True).result.relaxations["examined"] == 6
+    (lender.folder / "audit" / "outcomes" / "_relaxations.json").write_text("[]")
+    with pytest.raises(StorageError, match=r"_relaxations\.json: damaged .*remove the file"):
+        audit(lender, relaxations=6, seed=3, resume=True)
 
 
 @pytest.mark.parametrize("count", [0, 1])

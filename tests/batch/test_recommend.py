@@ -227,6 +227,25 @@ def test_bad_rows_are_reported_with_file_row_and_column(lender: Lender) -> None:
     assert unfinished(lender.out) == []
 
 
+def test_a_run_without_a_finished_part_is_replaced(lender: Lender) -> None:
+    lender.write([bad_people(), people(4)], rows=8)
+    with pytest.raises(PeopleError, match="--skip-bad"):
+        recommend(lender)
+    assert parts(lender.out) == []
+    (lender.out / "_answers" / "part-000007.csv.gz").write_bytes(b"of a part that was never written")
+    lender.write([people(8), people(4, 8)], rows=8)
+    result = recommend(lender, record=False)
+    assert (result.rows, result.reused) == (12, 0)
+    assert not (lender.out / "_answers").exists()
+
+
+def test_keys_have_one_type_in_all_files(lender: Lender) -> None:
+    lender.write([people(4).assign(id=None), people(4), people(4).assign(id=range(4))])
+    with pytest.raises(PeopleError, match=r"part2\.parquet: column 'id' is int64, and in .*part1\.parquet it is text"):
+        recommend(lender, key="id")
+    assert not lender.out.exists()
+
+
 def test_bad_rows_can_be_skipped(lender: Lender) -> None:
     lender.write([people(10), bad_people()])
     with pytest.raises(PeopleError):

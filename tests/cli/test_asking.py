@@ -167,7 +167,7 @@ def test_people_without_questions(ask: Callable[..., Any]) -> None:
         (("--resume", "people.csv"), "people.csv: not JSON"),
         (("--person", 0, "--save", "people.csv"), "continue it with --resume people.csv, or save to another one"),
         (("--person", 0, "--save", "no/such/answers.json"), "there is no folder"),
-        (("--person", 0, "--planner", "policy"), "agent"),
+        (("--person", 0, "--planner", "policy"), "plan with auto, exact, guided or card"),
         (("--person", 0, "--planner", "evolution"), "plan with auto, exact, guided or card"),
     ],
 )

@@ -54,6 +54,19 @@ def test_two_models_and_a_limit(run, bank: Path) -> None:
     assert (bank / "out" / "comparison.csv").exists()
 
 
+def test_one_model_with_two_thresholds(run, bank: Path) -> None:
+    source = (bank / "bank.py").read_text()
+    (bank / "bank.py").write_text(f"{source}\ndef score(people):\n    return people['income'].to_numpy() / 4000\n")
+    words = [word.replace("decide", "score") for word in WORDS]
+    ran = run(*words, "--threshold", 0.4, "--against", "bank:score", "--against-threshold", 0.9)
+    assert (ran.code, ran.err) == (0, "")
+    people = pd.read_csv("many.csv")
+    between = ((people["income"] >= 1600) & (people["income"] < 3600)).sum()
+    comparison = pd.read_csv(bank / "out" / "comparison.csv")
+    assert comparison["newly_refused"].iloc[0] == between > 0
+    assert "'bank:score' at a threshold of 0.4 against model 'bank:score' at a threshold of 0.9" in ran.out
+
+
 def test_an_interrupted_audit_continues(run, bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counterplan.audit.audit.CHUNK", 20)
     source = (bank / "bank.py").read_text()
@@ -81,6 +94,7 @@ def test_an_interrupted_audit_continues(run, bank: Path, monkeypatch: pytest.Mon
         ((*WORDS, "--resume", "--force"), "use one of them"),
         ((*WORDS, "--survival", "high"), "survival"),
         ((*WORDS, "--against", "bank:nothing"), "nothing"),
+        ((*WORDS, "--against-threshold", "0.5"), "name that model with --against"),
         (("audit", "loan.yaml", "--people", "many.csv", "--out", "out"), "--model"),
         (("audit", "loan.yaml", "--model", "bank:decide", "--out", "out"), "--people"),
         (("audit", "german", "--out", "german"), "that is a benchmark's name"),
@@ -92,6 +106,15 @@ def test_mistakes_are_messages(run, bank: Path, words: tuple[str, ...], message:
     assert ran.code == 2
     assert message in ran.err
     assert not (bank / "out" / "report.html").exists()
+
+
+def test_an_audit_that_failed_at_once_is_started_again(run, bank: Path) -> None:
+    with open(bank / "bank.py", "a") as file:
+        file.write("\ndef failing(people):\n    raise ConnectionError('down')\n")
+    failed = run(*[word.replace("bank:decide", "bank:failing") for word in WORDS])
+    assert failed.code == 2
+    assert "--resume" not in failed.err
+    assert run(*WORDS).code == 0
 
 
 def test_a_used_folder_is_refused(run, bank: Path) -> None:

@@ -53,6 +53,8 @@ def test_plans_are_written_to_a_folder(run, files: Path) -> None:
         (("--out", "plans", "--limit", "3"), "--limit cannot be used with --out"),
         (("--out", "plans", "--memory", "2GB"), "--memory is for --cluster local"),
         (("--out", "plans", "--cluster", "tcp://x:1", "--jobs", "2"), "--jobs is for processes of this machine"),
+        (("--out", "plans", "--cluster", "local", "--memory", "5kk"), "--memory 5kk: Could not interpret"),
+        (("--out", "plans", "--cluster", "local", "--memory", "1MB"), "a worker needs at least 250 MB"),
         (("--out", "plans", "--planner", "auto"), "name a planner"),
         (("--out", "plans", "--people", "people.csv"), "people.csv: is not a Parquet file"),
         (("--out", "plans", "--people", "none/*.parquet"), "no file matches this pattern"),
@@ -63,6 +65,14 @@ def test_options_that_do_not_go_together(run, files: Path, words: tuple[str, ...
     assert ran.code == 2
     assert message in ran.err
     assert not (files / "plans").exists()
+
+
+def test_a_run_that_cannot_be_resumed_is_no_stopped_one(run, files: Path) -> None:
+    assert run(*WORDS, "--out", "plans").code == 0
+    ran = run(*WORDS, "--out", "plans", "--resume", "--budget", "3")
+    assert ran.code == 2
+    assert "cannot be resumed" in ran.err
+    assert "the same command with --resume" not in ran.err
 
 
 def test_bad_rows_are_reported_and_skipped(run, files: Path) -> None:

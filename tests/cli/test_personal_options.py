@@ -42,6 +42,15 @@ def test_weights_for_everybody_and_for_each_person(run, folder: Path, words) -> 
     assert Plans.load(folder / "one.json")[0].actions == ["EARN=10", "EARN=20"]
 
 
+def test_weights_of_people_in_a_parquet_file(run, folder: Path, words) -> None:
+    pd.read_csv(folder / "people.csv").to_parquet(folder / "people.parquet")
+    (folder / "weights.csv").write_text("SAVE\n10\n1\n1\n")
+    words = [word.replace(".csv", ".parquet") for word in words]
+    ran = run(*words, "--weights", "weights.csv", "--json", "plans.json")
+    assert ran.code == 0, ran.err
+    assert Plans.load(folder / "plans.json")[0].actions == ["EARN=10"]
+
+
 def test_alternatives_in_every_output(run, folder: Path, words) -> None:
     ran = run(*words, "--alternatives", 3, "--json", "plans.json", "--csv", "plans.csv")
     assert ran.code == 0, ran.err
@@ -66,14 +75,18 @@ def test_alternatives_in_every_output(run, folder: Path, words) -> None:
         (("--weight", "SVAE=2"), "'SVAE' is neither a function nor an action; did you mean 'SAVE'"),
         (("--weight", "SAVE=1000"), "the weight of SAVE must be a number from 0.01 to 100, not 1000"),
         (("--weight", "SAVE=2", "--weights", "weights.csv"), "use one of them"),
-        (("--weights", "weights.csv"), "weights.csv: 1 rows of weights for 3 people"),
+        (("--weights", "weights.csv"), "weights.csv: 1 row of weights for 3 people"),
         (("--weights", "nothing.csv"), "nothing.csv"),
+        (("--weights", "heavy.csv"), "heavy.csv: 'weights' of person 1: the weight of SAVE must be a number from 0.01"),
+        (("--weights", "typo.csv"), "typo.csv: 'weights': 'SVAE' is neither a function nor an action; did you mean"),
         (("--alternatives", 99), "an integer from 1 to 20"),
         (("--alternatives", 3, "--survival", "high"), "leave out either 'alternatives' or 'survival'"),
     ],
 )
 def test_refuses_wrong_options(run, folder: Path, words, options, message: str) -> None:
     (folder / "weights.csv").write_text("SAVE\n2\n")
+    (folder / "heavy.csv").write_text("SAVE\n2\n101\n2\n")
+    (folder / "typo.csv").write_text("SVAE\n2\n2\n2\n")
     ran = run(*words, *options, "--json", "plans.json")
     assert ran.code == 2
     assert message in " ".join(ran.err.split())

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from counterplan.audit import AuditOutcome, AuditSettings
-from counterplan.audit.relaxation_section import audit_relaxations
+from counterplan.audit.relaxation_file import RelaxationFile, saved_relaxations
+from counterplan.audit.relaxation_section import audit_relaxations, people_to_examine
 from counterplan.audit.relaxations import FEWEST_PEOPLE
+from counterplan.audit.section import Section
 from counterplan.batch.audit_tables import read_columns
 from counterplan.batch.audit_task import LoadedAudit
 from counterplan.batch.part_files import PartRecord
@@ -21,6 +23,7 @@ from counterplan.problem import People, Problem
 from counterplan.problem.parquet_people import ParquetPeople
 from counterplan.problem.transitions import Bools, Ints
 
+RELAXATIONS = "_relaxations.json"
 REFERENCE = 10_000
 """Most people whose values new functions set: a random sample of everybody."""
 
@@ -32,8 +35,10 @@ def sampled_relaxations(
     outcomes: pd.DataFrame,
     settings: AuditSettings,
     key: str | None,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], Section] | None:
     """Try single relaxations of the problem for a random sample of the people without recourse.
+
+    What they do is saved in the folder of the parts, and read again if the run is resumed.
 
     Parameters
     ----------
@@ -50,27 +55,34 @@ def sampled_relaxations(
 
     Returns
     -------
-    dict or None
-        As `audit_relaxations`; None if nobody is to be examined.
+    tuple of (dict, Section), or None
+        As `saved_relaxations`; None if nobody is to be examined.
     """
     stuck: Bools = np.asarray(outcomes["outcome"] == AuditOutcome.NO_RECOURSE, bool)
     positions = np.flatnonzero(stuck)
-    if not settings.relaxations or not len(positions):
+    if settings.relaxations == 0 or not len(positions):
         return None
-    order = np.random.default_rng(settings.seed).permutation(positions)
-    chosen = np.sort(order[: settings.relaxations])
-    own = _read(loaded.problem, parts, chosen, key)
-    everybody = _without_key(people.sample(REFERENCE, settings.seed).table, loaded.problem, key)
-    reference, _ = loaded.problem.read_valid(everybody)
-    return audit_relaxations(
-        loaded.problem,
-        loaded.audit.box,
-        own,
-        np.ones(len(own), bool),
-        settings,
-        reference=reference if len(reference) >= FEWEST_PEOPLE else None,
-        total=len(positions),
-    )
+    sample = people_to_examine(loaded.problem, outcomes, settings)
+
+    def search() -> dict[str, Any]:
+        order = np.random.default_rng(settings.seed).permutation(positions)
+        own = _read(loaded.problem, parts, np.sort(order[:sample]), key)
+        everybody = _without_key(people.sample(REFERENCE, settings.seed).table, loaded.problem, key)
+        reference, _ = loaded.problem.read_valid(everybody)
+        return audit_relaxations(
+            loaded.problem,
+            loaded.audit.box,
+            own,
+            np.ones(len(own), bool),
+            settings,
+            sample,
+            reference=reference if len(reference) >= FEWEST_PEOPLE else None,
+            total=len(positions),
+        )
+
+    folder, _, records = parts
+    facts = {"run": records[0].run, "sample": sample, "seed": settings.seed, "budget": settings.budget}
+    return saved_relaxations(RelaxationFile(folder, RELAXATIONS), facts, search)
 
 
 def _read(

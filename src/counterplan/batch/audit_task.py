@@ -37,6 +37,9 @@ PLANNER = "planner "
 """Prefix of the counts of refused people by planner."""
 
 
+NO_OTHER_MODEL = "'against_threshold' is the threshold of another model: name that model with 'against'"
+
+
 @dataclass(frozen=True)
 class AuditTask:
     """Audit the people of a partition; see `counterplan.batch.audit` for the fields."""
@@ -51,11 +54,14 @@ class AuditTask:
     model: str | None = None
     against: str | None = None
     threshold: float | None = None
+    against_threshold: float | None = None
     like: str | None = None
     benchmark_seed: int = 0
     record: bool = True
 
     def __post_init__(self) -> None:
+        if self.against_threshold is not None and self.against is None:
+            raise SettingError(NO_OTHER_MODEL)
         if self.search.planner == "auto" and self.search.budget is None:
             raise SettingError(
                 "name a planner: exact, or cascade+exact for what was learned and exact search for the others; or give "
@@ -67,7 +73,7 @@ class AuditTask:
     def settings(self) -> Mapping[str, object]:
         """See `PartitionTask.settings`."""
         facts: dict[str, object] = {**self.search.search_facts}
-        facts |= {"groups": self.columns, "threshold": self.threshold}
+        facts |= {"groups": self.columns, "threshold": self.threshold, "against_threshold": self.against_threshold}
         return {name: value for name, value in facts.items() if value not in (None, False)}
 
     @property
@@ -93,7 +99,8 @@ class AuditTask:
                 recourse = Recourse.load(inputs.workspace.folder, inputs.box)
         other = None
         if self.against is not None:
-            other = black_box(self.against, self.threshold, None if self.like is None else read_like(self.like))
+            threshold = self.threshold if self.against_threshold is None else self.against_threshold
+            other = black_box(self.against, threshold, None if self.like is None else read_like(self.like))
         search = self.search
         audit = Audit(
             inputs.problem,

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from counterplan.audit import AuditResult, AuditSettings
-from counterplan.audit.relaxation_section import relaxation_section
 from counterplan.batch.answers import merge_answers
 from counterplan.batch.audit_columns import columns_of_groups
 from counterplan.batch.audit_relaxations import sampled_relaxations
 from counterplan.batch.audit_tables import audit_groupings, audit_tables
 from counterplan.batch.audit_task import PLANNER, AuditTask, LoadedAudit
 from counterplan.batch.names import place_of, require_names
-from counterplan.batch.part_files import BAD_ROWS, PartRecord
+from counterplan.batch.part_files import PartRecord
 from counterplan.batch.running import BatchResult, BatchRun, BatchSettings
 from counterplan.batch.task import total
 from counterplan.errors import SettingError, StorageError
@@ -41,6 +40,16 @@ class BatchAudit:
         Counts and parts.
     result : AuditResult
         The statistics; its `people` are None.
+
+    Examples
+    --------
+    >>> from counterplan import batch, benchmarks
+    >>> benchmarks.load("german").test.to_parquet("people.parquet")
+    >>> audit = batch.audit("german", "people.parquet", "audit", relaxations=0)
+    >>> audit.run.rows, audit.run.parts
+    (200, 1)
+    >>> audit.result
+    AuditResult(200 people, 78 refused)
     """
 
     folder: Path
@@ -48,8 +57,7 @@ class BatchAudit:
     result: AuditResult
 
     def __str__(self) -> str:
-        skipped = f"\n{self.run.bad:,} bad rows are in {self.run.folder / BAD_ROWS}." if self.run.bad else ""
-        return f"{self.result}{skipped}"
+        return "\n".join(filter(None, [str(self.result), self.run.skipped]))
 
 
 def audit(
@@ -61,6 +69,7 @@ def audit(
     against: str | Path | None = None,
     settings: AuditSettings | None = None,
     threshold: float | None = None,
+    against_threshold: float | None = None,
     like: str | Path | None = None,
     benchmark_seed: int = 0,
     record: bool = True,
@@ -96,8 +105,12 @@ def audit(
         As for `Audit`. The planner is "exact" unless it is given with `settings` or as an option. "cascade+exact" plans
         with what was learned first. "auto" needs a budget: without one it decides by measuring, and would decide
         differently in different partitions.
-    threshold, like
-        As for `counterplan.inputs.resolve`; files are given by their path.
+    threshold : float, optional
+        As for `counterplan.inputs.resolve`.
+    against_threshold : float, optional
+        The threshold of the other model; `threshold` by default. The model may be the same one.
+    like : str or Path, optional
+        As for `counterplan.inputs.resolve`.
     benchmark_seed : int, default=0
         Seed of a benchmark.
     record : bool, default=True
@@ -122,6 +135,16 @@ def audit(
         If files or rows do not match the problem; names file, row and column.
     StorageError
         If `out` is not empty, cannot be resumed, or cannot be written.
+
+    Examples
+    --------
+    >>> from counterplan import batch, benchmarks
+    >>> benchmarks.load("german").test.to_parquet("people.parquet")
+    >>> audit = batch.audit("german", "people.parquet", "audit", groups=["sex"], relaxations=0)
+    >>> audit.result.summary["refused"], audit.result.summary["recourse"]
+    (78, 78)
+    >>> sorted(path.name for path in audit.folder.iterdir())
+    ['audit.json', 'differences.csv', 'functions.csv', 'groups.csv', 'outcomes', 'report.html']
     """
     require_names(model=model, against=against, like=like)
     chosen = _settings(settings, options)
@@ -137,6 +160,7 @@ def audit(
         model=None if model is None else str(model),
         against=None if against is None else str(against),
         threshold=threshold,
+        against_threshold=against_threshold,
         like=None if like is None else str(Path(like).absolute()),
         benchmark_seed=benchmark_seed,
         record=record,
@@ -178,9 +202,10 @@ def _summarise(
     result = AuditResult(loaded.problem, None, tables, groupings, settings, about)
     before = loaded.audit.box.queries
     parts = (run.folder, run.partitions, records)
-    result.relaxations = sampled_relaxations(loaded, files, parts, result.outcomes, settings, run.settings.key)
-    if result.relaxations is not None:
-        result.add_section(relaxation_section(result.relaxations))
+    relaxed = sampled_relaxations(loaded, files, parts, result.outcomes, settings, run.settings.key)
+    if relaxed is not None:
+        result.relaxations, section = relaxed
+        result.add_section(section)
     if loaded.records and not notice and workspace is not None and loaded.audit.box.queries > before:
         recourse.save_answers(workspace.folder)
     return result, notice

@@ -21,6 +21,8 @@ LOCAL = "local"
 """Name of a Dask cluster on this machine."""
 CONNECT_SECONDS = 15.0
 """Longest wait for a scheduler, and for its first worker."""
+LEAST_MEMORY = 250_000_000
+"""Least limit of memory of a worker of a local cluster, in bytes."""
 _REFRESH_SECONDS = 5.0
 """Time between two counts of the threads of a cluster, which may grow."""
 _RETRIES = 2
@@ -184,6 +186,8 @@ class DaskEngine(Engine):
         return self._slots
 
     def __enter__(self) -> Self:
+        if self.address == LOCAL:
+            _require_memory(self.memory)
         try:
             if self.address == LOCAL:
                 with single_thread(), hidden_main(), _plain_allocation():
@@ -262,6 +266,22 @@ def open_engine(cluster: str | None, jobs: int, *, memory: str = "auto") -> Engi
     if cluster is not None:
         return DaskEngine(cluster, jobs, memory)
     return ProcessEngine(jobs) if jobs > 1 else InProcess()
+
+
+def _require_memory(limit: str) -> None:
+    """Raise a SettingError if a limit of memory is none, or so small that Dask would restart its workers forever."""
+    from dask.utils import parse_bytes
+
+    if limit == "auto":
+        return
+    try:
+        size = parse_bytes(limit)
+    except (ValueError, TypeError) as error:
+        raise SettingError(f"--memory {limit}: {error}; give a size such as 2GB") from None
+    if size < LEAST_MEMORY:
+        raise SettingError(
+            f"--memory {limit}: a worker needs at least {LEAST_MEMORY // 10**6} MB before it plans for anybody"
+        )
 
 
 def _plain_allocation() -> Any:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from counterplan.batch.part_files import ANSWERS, BAD_ROWS, MANIFEST, PartRecord, part_name
+from counterplan.batch.part_files import ANSWERS, BAD_ROWS, MANIFEST, PartRecord, part_name, part_paths
 from counterplan.batch.partitions import Partition
 from counterplan.batch.task import LoadedTask, PartitionTask, total
 from counterplan.batch.versions import versions
@@ -51,6 +51,8 @@ def run_of(provenance: Mapping[str, str]) -> str:
 def begin(folder: Path, provenance: Provenance, *, resume: bool) -> None:
     """Prepare the folder of a run, which has to be empty, or to hold the same run if it is resumed.
 
+    A run that has finished no part, because the model failed for instance, is replaced by any other.
+
     Raises
     ------
     StorageError
@@ -58,7 +60,9 @@ def begin(folder: Path, provenance: Provenance, *, resume: bool) -> None:
     """
     make_writable(folder)
     before = _read(folder)
-    if resume:
+    if before is not None and not any(part_paths(folder)):
+        pass
+    elif resume:
         if before is None:
             raise StorageError(f"{folder}: there is no run to go on with; leave --resume out")
         _require_same(folder, before, provenance)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -81,6 +82,11 @@ def part_name(number: int) -> str:
     return f"part-{number:06}.parquet"
 
 
+def part_paths(folder: Path) -> Iterator[Path]:
+    """The files of a folder that are named as parts."""
+    return folder.glob("part-*.parquet")
+
+
 def answers_name(number: int) -> str:
     """File name of the answers of a partition."""
     return f"part-{number:06}.csv.gz"
@@ -136,6 +142,14 @@ def remove_unfinished(folder: Path) -> None:
             path.unlink(missing_ok=True)
     for path in folder.glob(f".{MANIFEST}.*"):
         path.unlink(missing_ok=True)
+
+
+def remove_partless(folder: Path) -> None:
+    """Remove side files whose part is not there; no process may be working on a part."""
+    finished = {path.stem for path in part_paths(folder)}
+    for path in (*(folder / ANSWERS).glob("part-*"), *(folder / BAD_ROWS).glob("part-*")):
+        if path.name.partition(".")[0] not in finished:
+            path.unlink(missing_ok=True)
 
 
 def remove_empty_folders(folder: Path) -> None:

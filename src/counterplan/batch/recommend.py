@@ -62,7 +62,7 @@ def recommend(
     model : str or Path, optional
         The model by name: "MODULE:ATTR", a file or a URL. Every worker process loads it by itself. A benchmark, fitted
         or not, has its own; a program and a card need none.
-    problem, threshold, like, refits, agree, seed
+    problem, threshold, like, refits, agree
         As for `counterplan.inputs.resolve`; files are given by their path.
     target : str or collection of str, optional
         The outcome to reach, or several.
@@ -70,6 +70,8 @@ def recommend(
         Column of the people with the outcome that each is to reach.
     price : float, optional
         Cost of a query; see `Recourse.planner`.
+    seed : int, default=0
+        As for `counterplan.inputs.resolve`.
     reasons : bool, default=False
         Whether to add reasons to the steps of planners that have none. Programs and cards always have some.
     record : bool, default=True
@@ -109,6 +111,16 @@ def recommend(
         If files or rows do not match the problem; names file, row and column.
     StorageError
         If `out` is not empty, cannot be resumed, or cannot be written.
+
+    Examples
+    --------
+    >>> from counterplan import batch, benchmarks
+    >>> benchmarks.load("german").refused_test.head(20).to_parquet("people.parquet")
+    >>> result = batch.recommend("german", "people.parquet", "plans", planner="exact")
+    >>> result.rows, result.counts["found"]
+    (20, 20)
+    >>> sorted(path.name for path in result.folder.glob("*.parquet"))
+    ['part-000000.parquet']
     """
     require_names(model=model, problem=problem, like=like)
     for name in ("allowed", "jobs", "progress"):

@@ -12,7 +12,14 @@ from typing import Any, Generic, TypeVar
 
 from counterplan.batch.engines import Engine, InProcess, open_engine
 from counterplan.batch.manifest import Provenance, begin, provenance_of, run_of, write_manifest
-from counterplan.batch.part_files import BAD_ROWS, PartRecord, read_record, remove_empty_folders, remove_unfinished
+from counterplan.batch.part_files import (
+    BAD_ROWS,
+    PartRecord,
+    read_record,
+    remove_empty_folders,
+    remove_partless,
+    remove_unfinished,
+)
 from counterplan.batch.partitions import Partition, partitions_of
 from counterplan.batch.task import Counts, LoadedTask, PartitionTask, total
 from counterplan.batch.versions import own_version
@@ -21,7 +28,7 @@ from counterplan.errors import CounterplanError, PeopleError, StorageError
 from counterplan.parallel import checked_jobs
 from counterplan.problem.frames import require_columns
 from counterplan.problem.parquet_people import ParquetPeople
-from counterplan.problem.values import did_you_mean
+from counterplan.problem.values import count, did_you_mean
 from counterplan.storage.locks import LOCK, locked
 
 _WAKE_SECONDS = 0.5
@@ -83,6 +90,16 @@ class BatchResult:
         The counts in words.
     notice : str
         What the user should know besides; empty if nothing.
+
+    Examples
+    --------
+    >>> from counterplan import batch, benchmarks
+    >>> benchmarks.load("german").refused_test.head(20).to_parquet("people.parquet")
+    >>> result = batch.recommend("german", "people.parquet", "plans", planner="exact", partition_rows=10)
+    >>> result.rows, result.bad, result.parts, result.reused
+    (20, 0, 2, 0)
+    >>> print(result)
+    20 people: 20 found. 687 questions asked.
     """
 
     folder: Path
@@ -95,8 +112,14 @@ class BatchResult:
     notice: str = ""
 
     def __str__(self) -> str:
-        skipped = f" {self.bad:,} bad rows are in {self.folder / BAD_ROWS}." if self.bad else ""
-        return f"{self.text}{skipped}"
+        return " ".join(filter(None, [self.text, self.skipped]))
+
+    @property
+    def skipped(self) -> str:
+        """How many rows were skipped, and where they are; empty if none."""
+        if not self.bad:
+            return ""
+        return f"{count(self.bad, 'bad row is', 'bad rows are')} in {self.folder / BAD_ROWS}."
 
 
 class BatchRun:
@@ -169,6 +192,7 @@ class BatchRun:
         with engine, locked(self.folder):  # the address is checked before anything is written
             begin(self.folder, self.provenance, resume=settings.resume)
             remove_unfinished(self.folder)
+            remove_partless(self.folder)
             found = (read_record(self.folder, one, run) for one in self.partitions)
             self.records = {record.number: record for record in found if record is not None}
             self.reused = len(self.records)
@@ -238,6 +262,22 @@ class BatchRun:
             for name in needed:
                 if name not in file.columns:
                     raise PeopleError(f"{file.name}: has no column '{name}'{did_you_mean(name, file.columns)}")
+        if self.settings.key is not None:
+            require_one_type(self.people, self.settings.key)
+
+
+def require_one_type(people: ParquetPeople, column: str) -> None:
+    """Raise a PeopleError if a column has another type in another file; that of no values goes with any."""
+    first: tuple[str, str] | None = None
+    for file in people.files:
+        kind = file.types[file.columns.index(column)]
+        kind = "text" if "string" in kind else kind
+        first = first or (None if kind == "null" else (kind, file.name))
+        if first is not None and kind not in ("null", first[0]):
+            raise PeopleError(
+                f"{file.name}: column '{column}' is {kind}, and in {first[1]} it is {first[0]}; keys need one type in "
+                "all files"
+            )
 
 
 class _Stoppable(Generic[T]):

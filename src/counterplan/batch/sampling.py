@@ -34,5 +34,12 @@ def sample(people: str | Path | Sequence[str | Path], count: int = 100_000, *, s
     ------
     PeopleError
         If files cannot be read.
+
+    Examples
+    --------
+    >>> from counterplan import batch, benchmarks
+    >>> benchmarks.load("german").train.to_parquet("people.parquet")
+    >>> batch.sample("people.parquet", 100, seed=1).shape
+    (100, 10)
     """
     return ParquetPeople.find(people).sample(count, seed).table

@@ -228,7 +228,8 @@ def _skip(job: BatchJob, raw: pa.Table, partition: Partition, bad: list[BadCell]
 
     if not job.skip_bad:
         placed = [cell._replace(row=cell.row + partition.first) for cell in sorted(bad)]
-        raise PeopleError("\n".join(f"{partition.file.name}: {line}" for line in _lines(placed)))
+        lines = [f"{partition.file.name}: {line}" for line in _lines(placed)]
+        raise PeopleError("\n".join([*lines, "correct these rows, or skip them with --skip-bad (skip_bad=True)"]))
     messages: dict[int, list[str]] = {}
     for cell in bad:
         messages.setdefault(cell.row, []).append(f"column '{cell.column}': {cell.message}")

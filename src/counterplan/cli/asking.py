@@ -10,7 +10,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from counterplan.cli.common import Like, ModelName, ProblemName, Threshold, count, explained, load_recourse, recording
+from counterplan.cli.common import Like, ModelName, ProblemName, Threshold, explained, load_recourse, recording
 from counterplan.cli.terminal import echo
 from counterplan.errors import SettingError
 from counterplan.inputs import resolve
@@ -19,7 +19,7 @@ from counterplan.personal.elicitation_file import read_elicitation
 from counterplan.personal.function_words import FunctionWords
 from counterplan.personal.question import Question
 from counterplan.plans import Plan, Plans, Status, Step
-from counterplan.problem.values import cut, listed
+from counterplan.problem.values import count, cut, listed
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable
 

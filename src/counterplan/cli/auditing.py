@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from counterplan.audit import Audit, AuditSettings
+from counterplan.audit.folder import AuditFolder
 from counterplan.benchmarks import NAMES
-from counterplan.cli.batch_auditing import BATCH_PLANNER, AuditChoices, Key, Recorded, Rows, Skip, audit_batch
-from counterplan.cli.batching import BatchJobs, Memory
+from counterplan.cli.batch_auditing import BATCH_PLANNER, audit_batch, is_batch
+from counterplan.cli.batching import BatchChoices, BatchJobs, Memory, PartitionRows, PersonKey, Record, SkipBad, refuse
 from counterplan.cli.common import (
     Cluster,
     Like,
@@ -52,6 +53,10 @@ def audit(
         str | None,
         typer.Option(help="Another model, in the forms of --model: who gains and loses recourse, which plans hold."),
     ] = None,
+    against_threshold: Annotated[
+        float | None,
+        typer.Option(help="Threshold of the other model, which may be the same model (default: that of --threshold)."),
+    ] = None,
     refit: RefitNames = None,
     survival: SurvivalWeight = None,
     survival_at_least: Annotated[
@@ -63,9 +68,13 @@ def audit(
         typer.Option("--indispensable", help="Also plan without each function in use: for whom is it indispensable?"),
     ] = False,
     relaxations: Annotated[
-        int,
-        typer.Option(min=0, help="Most people without recourse for whom relaxations of the problem are tried."),
-    ] = 200,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Most people without recourse for whom relaxations of the problem are tried (default: 200, and fewer "
+            "if these would take longer than planning).",
+        ),
+    ] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Most queries about a refused person; who needs more is unknown.")
     ] = None,
@@ -82,11 +91,11 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of a benchmark, and of bootstrap intervals.")] = 0,
     jobs: BatchJobs = None,
     cluster: Cluster = None,
-    key: Key = None,
-    partition_rows: Rows = None,
+    key: PersonKey = None,
+    partition_rows: PartitionRows = None,
     memory: Memory = None,
-    skip_bad: Skip = False,
-    record: Recorded = True,
+    skip_bad: SkipBad = False,
+    record: Record = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the audit in the folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the audit in the folder.")] = False,
 ) -> None:
@@ -95,8 +104,10 @@ def audit(
         raise SettingError(f"--out {out}: that is a benchmark's name; choose another folder")
     if resume and force:
         raise SettingError("--resume continues an audit, and --force replaces it: use one of them")
-    choices = AuditChoices(cluster, key, partition_rows, memory, skip_bad, record)
-    in_parts = choices.is_batch(people)
+    if against_threshold is not None and against is None:
+        raise SettingError("--against-threshold is the threshold of another model: name that model with --against")
+    choices = BatchChoices(cluster, key, partition_rows, memory, skip_bad, record)
+    in_parts = is_batch(people, choices)
     settings = AuditSettings(
         planner=planner or (BATCH_PLANNER if in_parts and budget is None else "auto"),
         budget=budget,
@@ -110,23 +121,29 @@ def audit(
         seed=seed,
     )
     if in_parts:
+        unusable = {"--limit": limit, "--force": force, "--refit": refit}
+        refuse(unusable, "cannot be used for people in Parquet files that are audited part by part")
         audit_batch(
             problem,
             people,
             out,
             choices,
             jobs,
-            {"--limit": limit, "--force": force, "--refit": refit},
             resume=resume,
             model=model,
             against=against,
             threshold=threshold,
+            against_threshold=against_threshold,
             like=like,
             settings=settings,
             benchmark_seed=seed,
         )
         return
-    choices.require_none()
+    refuse(
+        choices.given,
+        "is for people in Parquet files that are audited part by part: name a folder or a pattern with --people, or "
+        "give --partition-rows for a single file",
+    )
     inputs = resolve(
         problem,
         people,
@@ -137,7 +154,8 @@ def audit(
         like=like,
         refits=refit or (),
     ).take(limit=limit)
-    other = None if against is None else black_box(against, threshold, None if like is None else read_like(like))
+    other_threshold = threshold if against_threshold is None else against_threshold
+    other = None if against is None else black_box(against, other_threshold, None if like is None else read_like(like))
     recourse = Recourse(inputs.problem, inputs.box, refits=inputs.refits or None)
     if inputs.workspace is not None:
         recourse = load_recourse(inputs.workspace, inputs.box, refits=inputs.refits or None)
@@ -157,7 +175,8 @@ def audit(
                 read, folder=out, resume=resume, force=force, jobs=1 if jobs is None else jobs, progress=bar.advance
             )
     except (KeyboardInterrupt, ModelError) as error:
-        echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
+        if AuditFolder(out).has_parts:
+            echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
         if isinstance(error, ModelError):
             raise
         raise typer.Exit(130) from None

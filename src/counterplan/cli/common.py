@@ -164,8 +164,3 @@ def explained(recourse: Recourse, plans: Plans) -> Plans:
     except CounterplanError as error:
         echo(f"The plans have no reasons: {error}", err=True)
         return plans
-
-
-def count(number: int, noun: str) -> str:
-    """Format a number with its noun: "1 answer", "2 answers"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

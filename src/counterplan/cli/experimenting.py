@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from counterplan.benchmarks import NAMES
-from counterplan.cli.common import Cluster, count
+from counterplan.cli.common import Cluster
 from counterplan.cli.terminal import echo
 from counterplan.errors import CounterplanError, SettingError, StorageError
 from counterplan.plans.progress import progress_bar
+from counterplan.problem.values import count
 from counterplan.storage.locks import locked
 
 if TYPE_CHECKING:

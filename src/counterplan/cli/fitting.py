@@ -18,7 +18,6 @@ from counterplan.cli.common import (
     RefitNames,
     Sample,
     Threshold,
-    count,
     printing_notices,
     read_target_option,
 )
@@ -28,7 +27,7 @@ from counterplan.figures.agent import draw_curve
 from counterplan.figures.surrogate import FEWEST_ANSWERS, assess, draw_learning, draw_reliability
 from counterplan.inputs import PeopleSampling, resolve
 from counterplan.plans.progress import progress_bar
-from counterplan.problem.values import describe_target
+from counterplan.problem.values import count, describe_target
 from counterplan.recourse import Recourse
 from counterplan.recourse.fit_display import FitDisplay
 from counterplan.storage.answer_cache import LabelledStates

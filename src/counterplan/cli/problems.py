@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from counterplan.blackbox import BlackBox
-from counterplan.cli.common import Like, ProblemName, Threshold, count
+from counterplan.cli.common import Like, ProblemName, Threshold
 from counterplan.cli.questioning import print_report, question, report_as_json
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, PeopleError, SettingError, StorageError
@@ -20,6 +20,7 @@ from counterplan.problem import Problem, json_schema, read_table
 from counterplan.problem.draft import draft_from
 from counterplan.problem.lint import check as check_file
 from counterplan.problem.source import Finding
+from counterplan.problem.values import count
 from counterplan.storage.files import require_writable, write_whole
 
 CHECKED = 5
@@ -77,10 +78,12 @@ def check(
         if report is not None:
             print_report(file, report)
         if problem is not None and not errors:
+            doubts = ""
+            if report is not None:
+                doubts = f", {count(len(report.doubts), 'doubt')} from {count(report.people, 'person', 'people')}"
             echo(
                 f"{file}: fine: {len(problem.features)} features, {len(problem.transitions.functions)} functions, "
-                f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}"
-                + ("" if report is None else f", {count(len(report.doubts), 'doubt')} from {report.people:,} people")
+                f"{len(problem.transitions) - 1} actions; {count(warnings, 'warning')}{doubts}"
             )
         else:
             echo(f"{file}: {count(len(errors), 'error')}, {count(warnings, 'warning')}", err=True)

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
 from counterplan.batch.recommend_task import split_column
@@ -25,6 +24,7 @@ from counterplan.cli.batching import (
     Resume,
     SkipBad,
     recommend_batch,
+    refuse,
 )
 from counterplan.cli.common import (
     Agree,
@@ -44,14 +44,16 @@ from counterplan.cli.common import (
 )
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
-from counterplan.inputs import resolve, resolve_problem
-from counterplan.personal.weights import read_weight_options
+from counterplan.inputs import Inputs, resolve, resolve_problem
+from counterplan.personal.weights import read_weight_options, read_weights
 from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
 from counterplan.plans import Plans
 from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
 from counterplan.problem import People, read_table
+from counterplan.problem.transitions import Floats
+from counterplan.problem.values import count
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
@@ -172,15 +174,18 @@ def recommend(
     further |= {"pareto": True} if pareto else {}
     further |= {"alternatives": alternatives} if alternatives is not None else {}
     further |= {"weights": read_weight_options(weight)} if weight else {}
-    choices = BatchChoices(out, cluster, key, partition_rows, memory, resume, skip_bad, record, reasons)
+    choices = BatchChoices(cluster, key, partition_rows, memory, skip_bad, record)
     if out is not None:
         unusable: dict[str, object] = {"--json": json_file, "--csv": csv_file, "--person": person, "--limit": limit}
+        refuse(unusable | {"--weights": weights, "--ask-again": ask_again}, "cannot be used with --out")
         recommend_batch(
             problem,
             people,
+            out,
             choices,
             jobs,
-            unusable | {"--weights": weights, "--ask-again": ask_again},
+            resume=resume,
+            reasons=reasons,
             planner=planner or "auto",
             model=model,
             problem=other_problem,
@@ -198,7 +203,8 @@ def recommend(
             **further,
         )
         return
-    choices.require_none()
+    given = {"--cluster": cluster is not None, "--partition-rows": partition_rows is not None, "--resume": resume}
+    refuse(given | choices.given | {"--reasons": reasons}, "is for people in Parquet files: give --out FOLDER, too")
     for file in (json_file, csv_file):
         if file is not None and not _is_printed(file) and not is_stream(file):
             require_writable(file)
@@ -240,7 +246,7 @@ def recommend(
     else:
         method = recourse.target_planner(planner, price=price)
     streams = isinstance(method, ProgramPlanner) and json_file is None
-    by_person = None if weights is None else _WeightTable(weights, inputs.count_people(), person, limit)
+    by_person = None if weights is None else _WeightTable(weights, inputs, person, limit)
     size = PROGRAM_CHUNK if isinstance(method, ProgramPlanner) or planner == "program" else CHUNK
 
     def run(chunks: Iterable[People], total: int) -> None:
@@ -287,20 +293,25 @@ def recommend(
 
 
 class _WeightTable:
-    """Weights of people from a file, a row for each of so many `people`; those of the rows `person`, or the first."""
+    """Weights from a file, a row for each of the people of `inputs`; those of the rows `person`, or the first."""
 
-    def __init__(self, path: Path, people: int, person: list[int] | None, limit: int | None) -> None:
-        self.path, table = path, read_table(path)
+    def __init__(self, path: Path, inputs: Inputs, person: list[int] | None, limit: int | None) -> None:
+        self.path, self.problem, table = path, inputs.problem, read_table(path)
+        people = inputs.count_people()
         if len(table) != people:
             raise PeopleError(
-                f"{path}: {len(table):,} rows of weights for {people:,} people; write one for each person of "
+                f"{path}: {count(len(table), 'row')} of weights for {people:,} people; write one for each person of "
                 "the table, also with --person or --limit"
             )
         self.table = table.iloc[person] if person else table.head(people if limit is None else limit)
 
-    def of(self, people: People, first: int) -> pd.DataFrame:
-        """The weights of `people`, who come after the `first` ones."""
-        return self.table.iloc[first : first + len(people)].set_axis(people.table.index)
+    def of(self, people: People, first: int) -> Floats:
+        """The weights [B, A] of `people`, who come after the `first` ones; SettingError with the name of the file."""
+        table = self.table.iloc[first : first + len(people)].set_axis(people.table.index)
+        try:
+            return read_weights(self.problem, people, table)
+        except SettingError as error:
+            raise SettingError(f"{self.path}: {error}") from None
 
 
 def _survival_options(weight: str | None, at_least: float | None, execution: list[str] | None) -> dict[str, Any]:
