@@ -297,6 +297,7 @@ def test_invalid_alternatives_are_refused() -> None:
         {"draws": [1.0]},
         {"draws": "x"},
         {"spread": 1e5},
+        {"max_ratio": 10**400},
     ):
         with pytest.raises(SettingError, match="of alternatives must be"):
             Alternatives(**options)

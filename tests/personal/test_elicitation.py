@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from counterplan import ChoiceModel, Elicitation, ExactPlanner, Plan, Problem, Program, Question, Recourse, Status
 from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
 from counterplan.personal.learned_text import learned_text
+from counterplan.personal.personal_planner import ONE_PLAN
+from counterplan.planners.registry import BUILT_IN, planner_class
 from counterplan.program import Choice, Leaf
 from personal import ways
 
@@ -325,12 +327,19 @@ def test_people_and_planners_that_do_not_fit_are_refused() -> None:
         ways.elicitation(planner="polisy")
     with pytest.raises(SettingError, match="'recourse' must be a Recourse"):
         Elicitation(ways.recourse().problem, pd.DataFrame([ways.POOR]))  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="'recourse' must be a Recourse"):
+        Elicitation.load("answers.json", ways.recourse().problem)  # type: ignore[arg-type]
 
 
 def test_planners_with_one_plan_a_person_are_refused_at_once() -> None:
     recourse = ways.recourse()
     stop = Leaf((Choice(recourse.problem.transitions.stop),))
     recourse.program_ = Program(recourse.problem, {"INTERVENE": stop})
+    for name in ONE_PLAN:  # also if there is nothing learned yet
+        with pytest.raises(SettingError, match=f"'{name}' finds one plan .* auto, exact, guided or card"):
+            ways.elicitation(planner=name)
+    built_in = {name for name in BUILT_IN if not planner_class(name).uses_alternatives}
+    assert {*ONE_PLAN} == built_in | {"paper"}
     for name in ("evolution", "program", "cascade"):
         for planner in (name, recourse.planner(name)):
             with pytest.raises(SettingError, match=f"'{name}' finds one plan .* auto, exact, guided or card"):
@@ -439,6 +448,7 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
         (_put("row", 2, 1, value="hgih"), "row: "),
         (_put("dtypes", 2, 1, value="nonsense"), "row: "),
         (_put("person", value=[1]), "person"),
+        (_put("person", value="\ud800"), "person"),
         (_put("more", value=1), "more: "),
         (dict.clear, "'counterplan_elicitation' is missing"),
         (lambda data: data.pop("row"), "row: "),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -52,6 +51,7 @@ class Alternatives:
 
     Examples
     --------
+    >>> from counterplan import Alternatives
     >>> Alternatives(count=2).weights(4).shape
     (256, 5)
     """
@@ -70,7 +70,11 @@ class Alternatives:
             raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count}")
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float, np.integer, np.floating))
+                or not least <= value <= most
+            ):
                 raise SettingError(
                     f"'{name}' of alternatives must be a number from {least:g} to {most:g}, not {value!r}"
                 )

@@ -117,8 +117,7 @@ class Elicitation:
             raise SettingError(f"'min_gain' must be a share of the cost from 0 to 1, not {min_gain!r}")
         if choice_model is not None and not isinstance(choice_model, ChoiceModel):
             raise SettingError(f"'choice_model' must be a ChoiceModel, not {choice_model!r}")
-        if not callable(getattr(recourse, "planner", None)):
-            raise SettingError(f"'recourse' must be a Recourse, which plans and has the model; not {recourse!r}")
+        _require_recourse(recourse)
         self.problem = recourse.problem
         self.options, self.seed, self.max_questions, self.min_gain = options, seed, max_questions, float(min_gain)
         self.choice_model = choice_model or ChoiceModel()
@@ -193,6 +192,17 @@ class Elicitation:
         ------
         ModelError
             If the model fails.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> question = Elicitation(recourse, person, options=2, planner="exact").question()
+        >>> for plan in question.options:
+        ...     print(plan.actions)
+        ['CHANGE_JOB=highly_skilled', 'CHANGE_SAVINGS=rich', 'CHANGE_HOUSING=own']
+        ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
         if not self._asked:
             self._question, self._asked = self._next_question(), True
@@ -210,6 +220,17 @@ class Elicitation:
         ------
         SettingError
             If there is no question, or no such option.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> _ = elicitation.question()
+        >>> elicitation.answer(0)
+        >>> elicitation.answers
+        1
         """
         question = self._question
         if question is None:
@@ -233,6 +254,16 @@ class Elicitation:
         ------
         SettingError
             If there is no such function or action.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> elicitation.cannot("CHANGE_JOB")
+        >>> elicitation.plan().actions
+        ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
         self.problem.allowed([name])
         if name not in self.cannot_do:
@@ -251,6 +282,17 @@ class Elicitation:
         ------
         SettingError
             If it was not ruled out.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> elicitation.cannot("CHANGE_JOB")
+        >>> elicitation.can("CHANGE_JOB")
+        >>> elicitation.cannot_do
+        []
         """
         if name not in self.cannot_do:
             ruled_out = f"what was ruled out is {listed(self.cannot_do)}" if self._cannot else "nothing was ruled out"
@@ -267,6 +309,18 @@ class Elicitation:
         ------
         SettingError
             If there is nothing to undo.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> _ = elicitation.question()
+        >>> elicitation.answer(0)
+        >>> elicitation.undo()
+        >>> elicitation.answers
+        0
         """
         if self._cannot and self._cannot[-1].after == self.answers:
             self._cannot.pop()
@@ -291,6 +345,17 @@ class Elicitation:
         ------
         ModelError
             If the model fails.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> _ = elicitation.question()
+        >>> elicitation.answer(1)
+        >>> elicitation.plan().actions
+        ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
         if self._plan is None:
             self._plan = self._replanned(self._first or self._planned(self.cannot_do))
@@ -327,6 +392,16 @@ class Elicitation:
         ------
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> Elicitation(recourse, person, planner="exact").save("person.json")
+        >>> Path("person.json").exists()
+        True
         """
         saved = SavedElicitation(
             problem=self.problem.name,
@@ -377,7 +452,19 @@ class Elicitation:
             If a parameter is invalid.
         NotFittedError
             If the planner needs something that was not learned yet.
+
+        Examples
+        --------
+        >>> from counterplan import Elicitation, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> elicitation = Elicitation(recourse, person, planner="exact")
+        >>> elicitation.cannot("CHANGE_JOB")
+        >>> elicitation.save("person.json")
+        >>> Elicitation.load("person.json", recourse)
+        Elicitation(person=14, answers=0, cannot=['CHANGE_JOB'])
         """
+        _require_recourse(recourse)
         saved = read_elicitation(path)
         person = saved_person(path, saved, recourse.problem)
         elicitation = cls(
@@ -479,6 +566,12 @@ def _saved_planner(path: str | Path, saved: SavedElicitation, recourse: PlannerS
     except NotFittedError as error:
         raise NotFittedError(f"{path}: {error}; or pass another planner") from None
     return saved.planner
+
+
+def _require_recourse(recourse: object) -> None:
+    """Raise a SettingError if `recourse` cannot plan."""
+    if not callable(getattr(recourse, "planner", None)):
+        raise SettingError(f"'recourse' must be a Recourse, which plans and has the model; not {recourse!r}")
 
 
 def _require_whole(name: str, value: object, least: int, most: int) -> None:

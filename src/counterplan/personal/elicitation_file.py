@@ -62,7 +62,7 @@ class SavedElicitation:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     problem: _Text
     fingerprint: _Text
-    person: int | str
+    person: int | _Text
     row: tuple[tuple[int | str, Any], ...]
     dtypes: Schema
     options: Annotated[StrictInt, Field(ge=MIN_OPTIONS, le=MAX_OPTIONS)]

@@ -10,6 +10,9 @@ from counterplan.personal.alternatives import Alternatives
 from counterplan.plans import Plans
 from counterplan.problem import People, Problem
 
+ONE_PLAN = ("program", "policy", "search", "paper", "evolution")
+"""Built-in planners that find one plan for each person; refused before they ask for something to be learned first."""
+
 
 class PersonalPlanner(Protocol):
     """A planner that plans with weights and alternatives, such as any `Planner` that `uses_alternatives`."""
@@ -59,14 +62,20 @@ def personal_planner(source: PlannerSource, planner: str | PersonalPlanner | Non
             f"'planner' must be a name or a planner, not the class {planner.__name__}: pass "
             f"recourse.planner({planner.__name__})"
         )
+    if planner in ONE_PLAN:
+        raise _one_plan(str(planner))
     found = source.planner(planner) if planner is None or isinstance(planner, str) else planner
     if not callable(getattr(found, "plan", None)):
         raise SettingError(f"'planner' must be a name, such as 'exact', or a planner; not {planner!r}")
     parts = getattr(found, "planners", (found,))  # a cascade has several
     if not any(getattr(part, "uses_alternatives", True) for part in parts):
         name = planner if isinstance(planner, str) else getattr(found, "name", type(found).__name__)
-        raise SettingError(
-            f"planner '{name}' finds one plan for each person, and a question compares several: plan with auto, "
-            "exact, guided or card"
-        )
+        raise _one_plan(name)
     return found
+
+
+def _one_plan(name: str) -> SettingError:
+    return SettingError(
+        f"planner '{name}' finds one plan for each person, and a question compares several: plan with auto, exact, "
+        "guided or card"
+    )

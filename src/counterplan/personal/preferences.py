@@ -40,6 +40,15 @@ class ChoiceModel:
     ------
     SettingError
         If a parameter is out of range.
+
+    Examples
+    --------
+    >>> from counterplan import ChoiceModel, Elicitation, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+    >>> careful = ChoiceModel(sharpness=20.0)
+    >>> Elicitation(recourse, person, planner="exact", choice_model=careful).question()
+    Question(1, 3 options, gain=0.27)
     """
 
     spread: float = 0.8

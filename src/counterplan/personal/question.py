@@ -28,6 +28,24 @@ class Question:
     gain : float
         Expected saving by the choice of a person who makes no mistakes, as a share of the expected cost of the plan
         without the question.
+
+    Examples
+    --------
+    >>> from counterplan import Elicitation, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+    >>> question = Elicitation(recourse, person, options=2, planner="exact").question()
+    >>> print(question)
+    Question 1. Which would be easier for you?
+    <BLANKLINE>
+      1.  Change your job from "skilled" to "highly skilled"
+          Move your savings from "little" to "rich"
+          Change your housing from "rent" to "own"
+          Takes about 29.4 months.
+    <BLANKLINE>
+      2.  Move your savings from "little" to "rich"
+          Pay the loan back 10 months sooner
+          Takes about 3.6 months.
     """
 
     number: int
