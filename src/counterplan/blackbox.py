@@ -89,6 +89,17 @@ class QueryBudgetExceeded(CounterplanError, RuntimeError):
         The answers of the interrupted call; False where `known` is False.
     known : ndarray of bool, shape (n,)
         Which of the queries were answered.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, QueryBudgetExceeded, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(german.model, budget=2)
+    >>> try:
+    ...     box.favourable(german.problem, german.refused_test.head(3))
+    ... except QueryBudgetExceeded as error:
+    ...     print(error)
+    the budget of 2 queries to the black box is exhausted; 2 of the last 3 were answered
     """
 
     def __init__(self, budget: int, answers: Bools, known: Bools) -> None:
@@ -285,6 +296,16 @@ class BlackBox:
         bool
             Whether the content of the model, the threshold and the favourable outcomes are the same. The name counts
             only if the content is unknown.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> box.is_model(BlackBox(german.model).model_id, german.problem)
+        True
+        >>> box.is_model(BlackBox(german.model, threshold=0.9).model_id, german.problem)
+        False
         """
         favourable = self.decision(problem).favourable
         endings = [_listed_outcomes(favourable)]
@@ -328,6 +349,16 @@ class BlackBox:
         -------
         str
             The digest.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box, strict = BlackBox(german.model), BlackBox(german.model, threshold=0.9)
+        >>> len(box.fingerprint(german.problem))
+        12
+        >>> box.fingerprint(german.problem) == strict.fingerprint(german.problem)
+        False
         """
         parts = [self._content() or self.model.name, *self.decision(problem).parts]
         return digest_of([part.encode() for part in parts])
@@ -343,6 +374,17 @@ class BlackBox:
         Returns
         -------
         BlackBox
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model, threshold=0.33)
+        >>> other = box.wrap(lambda people: people["age"] / 100)
+        >>> german.test["age"].head(5).tolist()
+        [32, 43, 30, 36, 35]
+        >>> other.favourable(german.problem, german.test.head(5)).tolist()
+        [False, True, False, True, True]
         """
         if isinstance(model, BlackBox):
             return model
@@ -412,6 +454,15 @@ class BlackBox:
         ------
         QueryBudgetExceeded
             If the budget does not suffice.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> BlackBox(german.model).favourable(german.problem, german.test.head(5)).tolist()
+        [True, True, True, True, False]
+        >>> BlackBox(german.model, threshold=0.9).favourable(german.problem, german.test.head(5)).tolist()
+        [False, False, False, False, False]
         """
         read = problem.read(people)
         return self.session(problem, read)(read.states, np.arange(len(read)))
@@ -428,6 +479,15 @@ class BlackBox:
         -------
         dict of bytes to Answer
             Decision and score, by query key.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> [answer.favourable for answer in box.cached_answers(german.problem).values()]
+        [False, False, False]
         """
         answers = dict(self._caches.get(problem.query_fingerprint, {}))
         if outcomes := self._outcomes_of(problem):
@@ -446,6 +506,17 @@ class BlackBox:
             The problem that was queried about.
         answers : mapping of bytes to Answer or bool
             Decision, with or without a score, by query key.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> first, second = BlackBox(german.model), BlackBox(german.model)
+        >>> _ = first.favourable(german.problem, german.refused_test.head(3))
+        >>> second.add_to_cache(german.problem, first.cached_answers(german.problem))
+        >>> _ = second.favourable(german.problem, german.refused_test.head(3))
+        >>> second.queries, second.cached
+        (0, 3)
         """
         cache = self._caches.setdefault(problem.query_fingerprint, {})
         outcomes = self._outcomes_of(problem)
@@ -457,7 +528,19 @@ class BlackBox:
                 outcomes[key] = answer.outcome
 
     def clear_cache(self) -> None:
-        """Drop every cached answer, for example after the model has changed. The counters continue."""
+        """Drop every cached answer, for example after the model has changed. The counters continue.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> box.clear_cache()
+        >>> _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> box.queries, box.cached
+        (6, 0)
+        """
         self._identity = None
         for cache in self._caches.values():
             cache.clear()
@@ -466,7 +549,18 @@ class BlackBox:
 
     @contextmanager
     def temporary_cache(self) -> Iterator[None]:
-        """Within this context, use and extend a copy of the cache, which is dropped at the end."""
+        """Within this context, use and extend a copy of the cache, which is dropped at the end.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> with box.temporary_cache():
+        ...     _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> len(box.cached_answers(german.problem)), box.queries
+        (0, 3)
+        """
         before = self._caches, self._outcomes
         self._caches = {problem: cache.copy() for problem, cache in self._caches.items()}
         self._outcomes = {problem: outcomes.copy() for problem, outcomes in self._outcomes.items()}
@@ -483,6 +577,16 @@ class BlackBox:
         ----------
         listener : callable
             Called with the `query_fingerprint` of the problem and the answers, by query key.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box, recorded = BlackBox(german.model), {}
+        >>> with box.recording(lambda fingerprint, answers: recorded.update(answers)):
+        ...     _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> len(recorded)
+        3
         """
         self._answer_listeners.append(listener)
         try:
@@ -498,6 +602,17 @@ class BlackBox:
         ----------
         listener : callable
             Called with the people, their rows [n] and the query keys of each batch.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box, counts = BlackBox(german.model), []
+        >>> with box.observing(lambda people, rows, keys: counts.append(len(keys))):
+        ...     _ = box.favourable(german.problem, german.refused_test.head(3))
+        ...     _ = box.favourable(german.problem, german.refused_test.head(3))
+        >>> counts, box.queries
+        ([3, 3], 3)
         """
         self._query_listeners.append(listener)
         try:

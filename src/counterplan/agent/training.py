@@ -200,6 +200,12 @@ class TrainingSettings:
         ------
         SettingError
             If there is no such preset.
+
+        Examples
+        --------
+        >>> from counterplan import TrainingSettings
+        >>> TrainingSettings.preset("paper").search.stepwise
+        True
         """
         if name == "default":
             return cls()

@@ -47,8 +47,13 @@ class Program:
 
     Examples
     --------
-    >>> program = Program.load("german/program.json")  # doctest: +SKIP
-    >>> plans = program.recommend(people)  # doctest: +SKIP
+    >>> from counterplan import Program, benchmarks
+    >>> from counterplan.program import Choice, Leaf
+    >>> problem = benchmarks.load_problem("german")
+    >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+    >>> program = Program(problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+    >>> program
+    Program('german': 2 nodes, 2 leaves)
     """
 
     problem: Problem
@@ -79,6 +84,16 @@ class Program:
             If the file cannot be read or is damaged; the message names the place.
         ProblemError
             If the problem in the file is invalid.
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> Program(problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop}).save("program.json")
+        >>> Program.load("program.json")
+        Program('german': 2 nodes, 2 leaves)
         """
         return cls(*io.load(path))
 
@@ -95,6 +110,17 @@ class Program:
             If the file cannot be written.
         SettingError
             If a node that some choice leads to has no tree, or the model card holds something other than plain data.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> Program(problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop}).save("program.json")
+        >>> Path("program.json").exists()
+        True
         """
         io.save(self, path)
 
@@ -113,11 +139,22 @@ class Program:
         Returns
         -------
         Plans
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> german = benchmarks.load("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+        >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+        >>> plans = program.recommend(german.refused_test.head(2))
+        >>> [plan.actions for plan in plans]
+        [['CHANGE_SAVINGS=quite_rich'], ['CHANGE_SAVINGS=quite_rich']]
         """
         return recommend(self, people, forbid, allowed)
 
     def verify(self, people: PeopleTable | People, model: object, *, forbid: Forbid = ()) -> Verification:
-        """Query a model once for each recommended plan: does it lead to a favourable decision?
+        """Query a model once for each recommended plan, and count the plans that lead to a favourable decision.
 
         Parameters
         ----------
@@ -131,6 +168,16 @@ class Program:
         Returns
         -------
         Verification
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> german = benchmarks.load("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+        >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+        >>> print(program.verify(german.refused_test.head(10), german.model))
+        8 of 10 people got a plan; 1 holds, 7 do not (10.0% of all).
         """
         return verify(self, people, model, forbid)
 
@@ -149,6 +196,17 @@ class Program:
         Returns
         -------
         Rule
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf, Split, Test
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> tree = Split(Test(0, at_least=30.0), save, stop)
+        >>> program = Program(problem, {"INTERVENE": tree, "CHANGE_SAVINGS": stop})
+        >>> program.rule("INTERVENE", leaf=0).text
+        'your age is at least 30 years'
         """
         return self._rules(node, leaf, rank)
 
@@ -162,16 +220,68 @@ class Program:
         return {number: self.trees[name] for number, name in enumerate(self.nodes) if name in self.trees}
 
     def tests_protected(self) -> tuple[str, ...]:
-        """Names of the protected features that some tree tests."""
+        """Names of the protected features that some tree tests.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf, Split, Test
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> tree = Split(Test(1, among=(0,)), save, stop)
+        >>> Program(problem, {"INTERVENE": tree, "CHANGE_SAVINGS": stop}).tests_protected()
+        ('sex',)
+        """
         tested = {index for tree in self.trees.values() for index in tested_features(tree)}
         return tuple(feature.name for feature in self.problem.features if feature.protected and feature.index in tested)
 
     def simplified(self) -> Self:
-        """An equivalent program without choices, tests and branches that make no difference."""
+        """An equivalent program without choices, tests and branches that make no difference.
+
+        Returns
+        -------
+        Program
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf, Split, Test
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> tree = Split(Test(0, at_least=30.0), save, save)
+        >>> Program(problem, {"INTERVENE": tree, "CHANGE_SAVINGS": stop}).simplified()
+        Program('german': 2 nodes, 2 leaves)
+        """
         return replace(self, trees=simplified_trees(self.problem, self.trees))
 
     def to_text(self) -> str:
-        """The program as an indented listing in plain words."""
+        """The program as an indented listing in plain words.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf, Split, Test
+        >>> problem = benchmarks.load_problem("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(problem.transitions.stop),))
+        >>> tree = Split(Test(0, at_least=30.0), save, stop)
+        >>> print(Program(problem, {"INTERVENE": tree, "CHANGE_SAVINGS": stop}).to_text())
+        german: 2 nodes, 3 leaves, at most 4 steps
+        Where none of the steps named is possible, no plan is known.
+        <BLANKLINE>
+        To begin with:
+          if your age is at least 30 years: change your savings to "quite rich"
+          otherwise: no plan: nothing in this program is likely to help
+        <BLANKLINE>
+        After CHANGE_SAVINGS: stop
+        """
         return program_text(self.problem, self.trees)
 
     def __str__(self) -> str:
@@ -218,5 +328,17 @@ class Program:
         Returns
         -------
         ProgramRun
+
+        Examples
+        --------
+        >>> from counterplan import Program, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> german = benchmarks.load("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+        >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+        >>> run = program.run(german.problem.read(german.refused_test.head(2)).states)
+        >>> run.actions
+        array([[ 3, -1, -1, -1],
+               [ 3, -1, -1, -1]])
         """
         return run_program(self.problem, self._numbered, states, allowed)

@@ -35,6 +35,12 @@ class QualitySettings:
     ------
     SettingError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> from counterplan import QualitySettings
+    >>> QualitySettings(people=20, max_queries=500).seconds
+    10.0
     """
 
     people: int = 50
@@ -88,6 +94,13 @@ class Quality:
         Queries that the assessment sent to the model.
     skipped : str
         What was skipped, and why; empty if nothing was.
+
+    Examples
+    --------
+    >>> from counterplan import Quality
+    >>> quality = Quality(people=50, decided=50, feasible=48, helped=48, cost_ratio=1.01, guided_queries=2.1)
+    >>> quality.success
+    1.0
     """
 
     people: int = 0

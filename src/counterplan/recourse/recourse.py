@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -207,6 +208,16 @@ class Recourse:
         ------
         SettingError
             If the target is not among the outcomes, or the black box decides by a threshold.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> recourse.for_target("bad").problem.outcome.favourable
+        frozenset({'bad'})
+        >>> recourse.for_target("good") is recourse
+        True
         """
         if self._parent is not None:
             return self._parent.for_target(target)
@@ -314,6 +325,16 @@ class Recourse:
             If there is nothing to save.
         StorageError
             If the folder cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse.save("german")
+        >>> recourse.workspace
+        Workspace('german')
         """
         self._require_root("save")
         parts = {target: part for target, part in self._by_target.items() if part._fitted()}
@@ -374,12 +395,29 @@ class Recourse:
         target : str, number, bool or set of these, optional
             Save the program of this target.
 
+        Returns
+        -------
+        pathlib.Path
+            The file of the program.
+
         Raises
         ------
         NotFittedError
             If there is no program.
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import Program, Recourse, Workspace, benchmarks
+        >>> from counterplan.program import Choice, Leaf
+        >>> german = benchmarks.load("german")
+        >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+        >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+        >>> folder = Workspace("german").create().folder
+        >>> path = Recourse(german.problem, german.model, program=program).save_program(folder)
+        >>> Program.load(path)
+        Program('german': 2 nodes, 2 leaves)
         """
         part = self if target is None else self.for_target(target)
         if not part._program.exists:
@@ -396,12 +434,29 @@ class Recourse:
         target : str, number, bool or set of these, optional
             Save the card of this target.
 
+        Returns
+        -------
+        pathlib.Path
+            The file of the card.
+
         Raises
         ------
         NotFittedError
             If there is no card.
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, Scorecard, Workspace, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> card = Scorecard(german.problem, (savings,), needed=8, slope=0.5, shift=3.0)
+        >>> folder = Workspace("german").create().folder
+        >>> path = Recourse(german.problem, german.model, card=card).save_card(folder)
+        >>> Scorecard.load(path)
+        Scorecard('german': 1 features, 5 entries)
         """
         part = self if target is None else self.for_target(target)
         if not part._card.exists:
@@ -430,6 +485,17 @@ class Recourse:
         -------
         int
             Number of answers in the folder.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> plans = recourse.recommend(german.refused_test.head(3), "exact")
+        >>> Path("german").mkdir()
+        >>> recourse.save_answers("german") == plans.queries
+        True
         """
         return self._recorder.save(Workspace(folder))
 
@@ -475,6 +541,16 @@ class Recourse:
             If a file is missing or damaged.
         SettingError
             If `problem` has other features or another outcome than the saved one.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False).save("german")
+        >>> recourse = Recourse.load("german", german.model)
+        >>> len(recourse.answers_), recourse.box.queries
+        (100, 0)
         """
         workspace = Workspace(folder)
         saved = workspace.load_problem()
@@ -537,6 +613,16 @@ class Recourse:
         ------
         StorageError
             If the folder was fitted to another problem.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit_into("german", german.train, settings=settings, quality=False)
+        >>> Recourse.resuming("german", german.problem, german.model, "guided")
+        Recourse('german': surrogate; 0 queries)
         """
         recourse, workspace = cls(problem, model, refits=refits, refit=refit), Workspace(folder)
         if workspace.holds(AGENT[1], SURROGATE[1]):
@@ -610,6 +696,17 @@ class Recourse:
         ------
         AnswerUpdate
             What changed in the folder; filled in on exit.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, Scorecard, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse = Recourse(german.problem, german.model, card=Scorecard(german.problem, (), 1, 1.0, 0.0))
+        >>> recourse.save("german")
+        >>> with recourse.recording_answers("german") as update:
+        ...     plans = recourse.recommend(german.refused_test.head(3), "exact")
+        >>> len(recourse.workspace.load_answers(german.problem)) == plans.queries
+        True
         """
         with self._recorder.recording(Workspace(folder)) as update:
             yield update
@@ -680,6 +777,17 @@ class Recourse:
             If parameters are invalid or contradict each other, or the budget is too small.
         StorageError
             If `folder` cannot be written, or belongs to another model.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> recourse.fit(german.train, settings=settings, quality=False)
+        Recourse('german': surrogate; 100 queries)
+        >>> recourse.n_queries_
+        {'guided': 100}
         """
         if self._parent is not None:
             favourable = self.problem.outcome.favourable
@@ -797,14 +905,13 @@ class Recourse:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from counterplan import Recourse, benchmarks
-        >>> syn = benchmarks.load("syn")
-        >>> folder = tempfile.mkdtemp()
-        >>> recourse = Recourse(syn.problem, syn.model)
-        >>> _ = recourse.fit_into(folder, syn.train, budget=100)
-        >>> Recourse.load(folder, syn.model).surrogate_ is not None
-        True
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit_into("german", german.train, settings=settings, quality=False)
+        >>> Recourse.load("german", german.model)
+        Recourse('german': surrogate; 0 queries)
         """
         self._require_root("fit")
         workspace = Workspace(folder)
@@ -1054,6 +1161,18 @@ class Recourse:
         ------
         NotFittedError
             If the surrogate (default) or the agent ("paper") is missing.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> card = recourse.distil(german.train.head(100), form="card", traces=200)
+        >>> card is recourse.card_
+        True
+        >>> recourse.recommend(german.refused_test.head(3), "card", budget=0).queries
+        0
         """
         from counterplan.distillation.options import DistillOptions
 
@@ -1121,6 +1240,15 @@ class Recourse:
         -------
         Plans
             The same plans with reasons.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> plans = recourse.recommend(german.refused_test.head(1), "exact")
+        >>> recourse.explain(plans)[0].steps[0].reason
+        'without it the decision would still be unfavourable'
         """
         total = len(plans) if isinstance(plans, Plans) else None
         with reporting(progress, "Explaining", total, display=lambda bar: bar.advance) as report:
@@ -1177,6 +1305,17 @@ class Recourse:
         ------
         NotFittedError
             If the planner needs something that was not learned yet.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> plans = recourse.recommend(german.refused_test.head(3), "exact", forbid=["CHANGE_JOB"])
+        >>> plans
+        Plans('german', 3 people: 3 found; queries=175)
+        >>> plans[2].actions
+        ['CHANGE_SAVINGS=quite_rich']
         """
         if isinstance(planner, Planner):
             if price is not None:
@@ -1208,6 +1347,15 @@ class Recourse:
         ------
         NotFittedError
             When a target is planned for that the planner needs something for that was not learned yet.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> planner = Recourse(german.problem, german.model).target_planner("exact")
+        >>> plans = planner.plan(german.test.head(2), target="bad")
+        >>> plans.targets
+        [('bad',), ('bad',)]
         """
         root = self._parent or self
         return TargetPlanner(root.problem, root.box, lambda target: root.for_target(target).planner(name, price=price))
@@ -1246,6 +1394,14 @@ class Recourse:
             If the planner needs something that was not learned yet.
         SettingError
             If there is no such planner, or it takes no price.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> planner = Recourse(german.problem, german.model).planner("exact")
+        >>> planner.plan(german.refused_test.head(3)).costs
+        array([10., 20.,  5.])
         """
         guide = None
         if price is not None:
@@ -1293,6 +1449,6 @@ class Recourse:
 def _query_price(price: object) -> float:
     """Validate the cost of a query."""
     number = isinstance(price, (int, float, np.integer, np.floating)) and not isinstance(price, bool)
-    if not number or not 0 <= float(price) < np.inf:  # type: ignore[arg-type]
+    if not number or not 0 <= price <= sys.float_info.max:  # type: ignore[operator]
         raise SettingError(f"the price of a query is a finite number in units of cost, zero or more, not {price!r}")
     return float(price)  # type: ignore[arg-type]

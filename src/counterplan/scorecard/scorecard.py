@@ -101,6 +101,17 @@ class Scorecard:
             If the file cannot be read or is damaged; the message names the place.
         ProblemError
             If the problem in the file is invalid.
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.save("card.json")
+        >>> Scorecard.load("card.json")
+        Scorecard('german': 2 features, 13 entries)
         """
         return cls(*io.load(path))
 
@@ -117,6 +128,15 @@ class Scorecard:
             If the file cannot be written.
         SettingError
             If the model card holds something other than plain data.
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.save("card.json")
         """
         io.save(self, path)
 
@@ -134,13 +154,49 @@ class Scorecard:
             If the extension is another one.
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> for name in ("card.html", "card.py", "card.svg"):
+        ...     card.export(name)
         """
         from counterplan.scorecard.export import export
 
         export(self, path)
 
     def to_text(self) -> str:
-        """The card as a table that fits one page: features, their values, and the points of these."""
+        """The card as a table that fits one page: features, their values, and the points of these.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> print(card.to_text())
+        German Credit: points
+        Add up the points of your values. With 8 points or more, the decision should be favourable.
+        <BLANKLINE>
+        your savings             unknown or none   0    moderate          5    rich             10
+                                 little            0    quite rich        8
+        the purpose of the loan  business                  0    furniture or equipment    0
+                                 car                       0    radio or TV               0
+                                 domestic appliances       0    repairs                   0
+                                 education                 0    holidays or other things  8
+        <BLANKLINE>
+        No points for your sex.
+        Nothing of this is checked with the model that decides: have a plan checked before you rely on it.
+        """
         from counterplan.scorecard.text import card_text
 
         return card_text(self)
@@ -177,6 +233,17 @@ class Scorecard:
         Returns
         -------
         int array of shape [n, len(features)]
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.parts(german.refused_test.iloc[[4, 5]])
+        array([[0, 0],
+               [8, 0]])
         """
         states = states if isinstance(states, np.ndarray) else self.problem.read(states).states
         parts = np.zeros((len(states), len(self.features)), np.int64)
@@ -194,6 +261,16 @@ class Scorecard:
         Returns
         -------
         int array of shape [n]
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.points(german.refused_test.head(5))
+        array([ 0,  0,  0, 10,  0])
         """
         return np.asarray(self.parts(states).sum(axis=1))
 
@@ -207,6 +284,16 @@ class Scorecard:
         Returns
         -------
         int array of shape [n]
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.required(german.problem.read(german.refused_test.head(5)).states)
+        array([ 8,  8,  8, 11,  8])
         """
         return np.asarray(np.maximum(self.needed, self.points(starts) + 1))
 
@@ -221,6 +308,16 @@ class Scorecard:
         -------
         int array of shape [n]
             At most `required`, and more than people have.
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.acceptable(german.problem.read(german.refused_test.head(5)).states)
+        array([ 6,  6,  6, 11,  6])
         """
         return np.asarray(np.clip(self.even, self.points(starts) + 1, self.required(starts)))
 
@@ -234,5 +331,15 @@ class Scorecard:
         Returns
         -------
         array of shape [n]
+
+        Examples
+        --------
+        >>> from counterplan import Scorecard, benchmarks
+        >>> from counterplan.scorecard import CardFeature
+        >>> german = benchmarks.load("german")
+        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+        >>> card.logit(german.refused_test.head(5))
+        array([-3., -3., -3.,  2., -3.])
         """
         return np.asarray(self.slope * self.points(states) - self.shift)

@@ -45,20 +45,41 @@ _OUTCOME = "counterplan: outcome"
 
 @dataclass(frozen=True)
 class LabelledStates:
-    """States of one problem, labelled by a model. They serve any problem with the same features and outcome."""
+    """States of one problem, labelled by a model. They serve any problem with the same features and outcome.
+
+    Parameters
+    ----------
+    states : numpy.ndarray of shape (n, F)
+    favourable : numpy.ndarray of bool, shape (n,)
+        The decisions of the model.
+    extras : tuple of str, length n
+        The part of each query key for columns besides the features; empty texts if there are none.
+    model : str, default=""
+        The `model_id` of the black box.
+    scores : numpy.ndarray of shape (n,), optional
+        The model's scores; NaN where they are unknown.
+    outcomes : tuple of str or None, length n, optional
+        The outcomes of problems with three or more; None where they are unknown.
+
+    Examples
+    --------
+    >>> from counterplan import BlackBox, LabelledStates, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(german.model)
+    >>> _ = box.favourable(german.problem, german.test.head(5))
+    >>> labelled = LabelledStates.from_cache(box, german.problem)
+    >>> labelled.states.shape
+    (5, 9)
+    >>> labelled.favourable
+    array([ True,  True,  True,  True, False])
+    """
 
     states: Floats
-    """[n, F]"""
     favourable: Bools
-    """[n]"""
     extras: tuple[str, ...]
-    """[n] the part of each query key for columns besides the features; empty if there are none."""
     model: str = ""
-    """The `model_id` of the black box."""
     scores: Floats = field(default_factory=lambda: np.empty(0))
-    """[n] the model's scores, NaN where they are unknown."""
     outcomes: tuple[str | None, ...] = ()
-    """[n] the outcomes of problems with three or more, None where they are unknown."""
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.states):
@@ -71,7 +92,26 @@ class LabelledStates:
 
     @classmethod
     def from_cache(cls, box: BlackBox, problem: Problem) -> LabelledStates:
-        """Return every answer that `box` has cached for `problem`."""
+        """Return every answer that `box` has cached for `problem`.
+
+        Parameters
+        ----------
+        box : BlackBox
+        problem : Problem
+
+        Returns
+        -------
+        LabelledStates
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, LabelledStates, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> _ = box.favourable(german.problem, german.test.head(5))
+        >>> len(LabelledStates.from_cache(box, german.problem))
+        5
+        """
         return cls.from_keys(problem, box.cached_answers(problem), box.model_id)
 
     @classmethod
@@ -96,7 +136,26 @@ class LabelledStates:
         return dict(zip(self.keys, map(Answer, self.favourable.tolist(), scores, self.outcomes), strict=True))
 
     def add_to_cache(self, box: BlackBox, problem: Problem) -> None:
-        """Add the answers to the cache of `box`, so that these states are not queried again."""
+        """Add the answers to the cache of `box`, so that these states are not queried again.
+
+        Parameters
+        ----------
+        box : BlackBox
+            A black box of the same model.
+        problem : Problem
+            The problem of the states.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, LabelledStates, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> first, second = BlackBox(german.model), BlackBox(german.model)
+        >>> _ = first.favourable(german.problem, german.test.head(5))
+        >>> LabelledStates.from_cache(first, german.problem).add_to_cache(second, german.problem)
+        >>> _ = second.favourable(german.problem, german.test.head(5))
+        >>> second.queries, second.cached
+        (0, 5)
+        """
         box.add_to_cache(problem, self.by_key)
 
     def for_target(self, problem: Problem, target: Problem) -> LabelledStates:
@@ -133,6 +192,14 @@ class LabelledStates:
         ------
         StorageError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, LabelledStates, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> _ = box.favourable(german.problem, german.test.head(5))
+        >>> LabelledStates.from_cache(box, german.problem).save("answers.csv.gz", german.problem)
         """
         text = self.head(problem) + self.rows(problem, header=True)
         write_inside(Path(path).parent, Path(path).name, gzip.compress(text.encode(), mtime=0), private=True)
@@ -181,6 +248,16 @@ class LabelledStates:
             If there is no such file.
         StorageError
             If it is damaged, too large, or belongs to another problem.
+
+        Examples
+        --------
+        >>> from counterplan import BlackBox, LabelledStates, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> box = BlackBox(german.model)
+        >>> _ = box.favourable(german.problem, german.test.head(5))
+        >>> LabelledStates.from_cache(box, german.problem).save("answers.csv.gz", german.problem)
+        >>> len(LabelledStates.load("answers.csv.gz", german.problem))
+        5
         """
         raw = read_bounded(path, LIMIT, follow_links=follow_links)
         try:

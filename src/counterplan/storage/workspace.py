@@ -122,6 +122,12 @@ class Workspace:
         Returns
         -------
         pathlib.Path
+
+        Examples
+        --------
+        >>> from counterplan import Workspace
+        >>> Workspace("german").path("program.json").name
+        'program.json'
         """
         return self.folder / name
 
@@ -136,6 +142,15 @@ class Workspace:
         Returns
         -------
         bool
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, Scorecard, Workspace, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> card = Scorecard(german.problem, (), needed=1, slope=1.0, shift=0.0)
+        >>> Recourse(german.problem, german.model, card=card).save("german")
+        >>> Workspace("german").holds("card.json"), Workspace("german").holds("program.json")
+        (True, False)
         """
         return any(self.path(name).exists() for name in names)
 
@@ -260,6 +275,12 @@ class Workspace:
         -------
         tuple of str
             Names of the files that were removed.
+
+        Examples
+        --------
+        >>> from counterplan import Workspace
+        >>> Workspace("german").remove_checkpoints()
+        ()
         """
         removed = self.checkpoints
         self.remove(*removed)
@@ -286,6 +307,15 @@ class Workspace:
         ------
         StorageError
             If there is none, or its file is damaged.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, Scorecard, Workspace, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> card = Scorecard(german.problem, (), needed=1, slope=1.0, shift=0.0)
+        >>> Recourse(german.problem, german.model, card=card).save("german")
+        >>> Workspace("german").load_problem()
+        Problem('german': 9 features, 6 functions, 27 actions)
         """
         path = self.path(PROBLEM)
         try:
@@ -407,6 +437,16 @@ class Workspace:
         ------
         StorageError
             If the file is damaged.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False, folder="german")
+        >>> len(recourse.workspace.load_metrics("learning.jsonl"))
+        1
         """
         try:
             return read_metrics(self.path(name))
@@ -429,6 +469,17 @@ class Workspace:
         ------
         StorageError
             If there are none, or the file is damaged or about other features.
+
+        Examples
+        --------
+        >>> from counterplan import Recourse, Scorecard, Workspace, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> card = Scorecard(german.problem, (), needed=1, slope=1.0, shift=0.0)
+        >>> recourse = Recourse(german.problem, german.model, card=card)
+        >>> plans = recourse.recommend(german.refused_test.head(3), "exact")
+        >>> recourse.save("german")
+        >>> len(Workspace("german").load_answers(german.problem)) == plans.queries
+        True
         """
         try:
             return LabelledStates.load(self.path(ANSWERS), problem, follow_links=False)

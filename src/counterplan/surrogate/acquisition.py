@@ -78,6 +78,7 @@ class GuideSettings:
 
     Examples
     --------
+    >>> from counterplan import GuideSettings
     >>> GuideSettings(min_gain=0.5, max_queries=3).confidence
     0.9
     """

@@ -100,6 +100,17 @@ class Surrogate:
     --------
     counterplan.surrogate.fitting.fit : fit a surrogate to labelled states.
     counterplan.surrogate.active_learning.ActiveLearner : choose the states to label, too.
+
+    Examples
+    --------
+    >>> from counterplan import LearningSettings, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> settings = LearningSettings(budget=100, scores=False)
+    >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+    >>> people = german.problem.read(german.test)
+    >>> agrees = (recourse.surrogate_.logit(people.states) > 0) == german.model.favourable(people.states)
+    >>> bool(agrees.mean() > 0.7)
+    True
     """
 
     problem: Problem
@@ -165,6 +176,15 @@ class Surrogate:
         ------
         NotFittedError
             If the surrogate does not know the target.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse.surrogate_.for_target("good") is recourse.surrogate_
+        True
         """
         chosen = read_target(self.problem.outcome, target)
         if chosen == self.problem.outcome.favourable:
@@ -218,6 +238,16 @@ class Surrogate:
         ------
         SettingError
             If a feature or the outcome differs.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Problem, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> longer = Problem.from_dict(german.problem.to_dict() | {"max_actions": 6})
+        >>> recourse.surrogate_.with_problem(longer).problem.max_actions
+        6
         """
         if problem.fingerprint == self.problem.fingerprint:
             return self
@@ -252,6 +282,16 @@ class Surrogate:
         -------
         array of shape [n]
             Logits.
+
+        Examples
+        --------
+        >>> from counterplan import LearningSettings, Recourse, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> settings = LearningSettings(budget=100, scores=False)
+        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> people = german.problem.read(german.refused_test)
+        >>> recourse.surrogate_.logit(people.states).shape == (len(people),)
+        True
         """
         if target is not None and (head := self.for_target(target)) is not self:
             return head.logit(states)

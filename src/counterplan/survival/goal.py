@@ -69,7 +69,7 @@ def read_weight(survival: SurvivalLike | None) -> float:
             hint = did_you_mean(survival, WEIGHTS)
             raise SettingError(f"'survival' must be {', '.join(WEIGHTS)} or a number, not '{survival}'{hint}")
         return WEIGHTS[survival]
-    if not _is_number(survival) or not 0 <= float(survival) <= MAX_WEIGHT:
+    if not _is_number(survival) or not 0 <= survival <= MAX_WEIGHT:
         raise SettingError(
             f"'survival' must be {', '.join(WEIGHTS)} or a number from 0 to {MAX_WEIGHT:g}, not {survival!r}"
         )
@@ -80,7 +80,7 @@ def read_chance(at_least: float | None) -> float | None:
     """Validate the least chance of a plan."""
     if at_least is None:
         return None
-    if not _is_number(at_least) or not 0 < float(at_least) <= 1:
+    if not _is_number(at_least) or not 0 < at_least <= 1:
         raise SettingError(f"'survival_at_least' must be a chance, above 0 and at most 1, not {at_least!r}")
     return float(at_least)
 
