@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from counterplan import Problem, Program
+from counterplan import BlackBox, ExactPlanner, Problem, Program, benchmarks
 from counterplan.drawing import Sheet, text_width
 from counterplan.problem.parts import format_number
 from counterplan.program.export import trace_svg
@@ -32,6 +32,8 @@ PERSON = {
     "purpose": "car",
 }
 """Person 5 of docs/reading-a-program.md."""
+READER = 14
+"""The person of the README."""
 
 
 class Block:
@@ -291,6 +293,33 @@ def trace() -> str:
     return trace_svg(program, pd.DataFrame([PERSON], index=[5]))
 
 
+def plan() -> str:
+    """A plan of german as a timeline, for the README."""
+    german = benchmarks.load("german")
+    planner = ExactPlanner(german.problem, BlackBox(german.model))
+    made = planner.plan(german.refused_test.iloc[[READER]])[0]
+    assert made.duration is not None
+    left, right, top, row = 430.0, 890.0, 96.0, 52.0
+    scale, bottom = (right - left) / made.duration, top + row * len(made.steps)
+    total, end = format_number(made.cost), format_number(round(made.duration, 1))
+    title = f"{len(made.steps)} steps turn the refusal into a yes: cost {total}, the least possible"
+    sheet = Sheet()
+    sheet.text(20, 14, title, "bold", 16)
+    sheet.text(20, 40, f"German Credit, person {READER}; proved by exact search", "soft", 12)
+    for month in (*range(0, int(made.duration), 6), made.duration):
+        if month == made.duration or made.duration - month > 2:
+            x = left + month * scale
+            words = f"{format_number(round(month, 1))} {made.time_unit}" if month == made.duration else str(month)
+            sheet.text(x, bottom + 8, "now" if not month else words, "soft", 12, "middle")
+            sheet.connect([(x, top - 8), (x, bottom)], "dashed", head=False)
+    for number, step in enumerate(made.steps):
+        y = top + row * number
+        sheet.text(20, y + 4, f"{number + 1}. {step.text}", "bold", 13)
+        sheet.text(20, y + 22, f"cost {format_number(step.cost)}", "soft", 12)
+        sheet.box(left + (step.start or 0) * scale, y + 4, max((step.duration or 0) * scale, 6), 28, "lit", 6)
+    return sheet.svg(title, f"The steps of the plan over {end} {made.time_unit}, one after the other.")
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "agent.svg": network,
     "distillation.svg": distillation,
@@ -298,6 +327,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "causal-graph.svg": causal_graph,
     "orders.svg": orders,
     "trace.svg": trace,
+    "plan.svg": plan,
 }
 
 
