@@ -1,6 +1,7 @@
 """Compare DiCE: `python bench/peers.py [BENCHMARK …] [--people 100] [--out FILE]`; extras `[peers,train]`.
 
-`--methods guided exact` runs the planners of counterplan only; `--answers 1` requests fewer answers from DiCE.
+`--methods guided exact paper` runs the planners of counterplan only, without DiCE; `--answers 1` requests fewer answers
+from DiCE. "paper" is the method of recourse-fare: tree search with the paper's preset, whose agent is trained first.
 
 The same model, the same refused test people, one process. DiCE receives the mutable features (`features_to_vary`), for
 each person the values that these can take (`permitted_range`), and a model that applies consequences itself. It may
@@ -30,13 +31,14 @@ import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
 
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, benchmarks
+from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, SearchPlanner, benchmarks
+from counterplan.agent.training import AgentTrainer, TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.models import BenchmarkModel
 from counterplan.problem import Problem
 from counterplan.surrogate.active_learning import ActiveLearner, LearningSettings
 
-PLANNERS = ("guided", "exact")
+PLANNERS = ("guided", "exact", "paper")
 DICE = ("random", "genetic", "kdtree")
 ANSWERS = 10
 MAX_CALLS = 5_000
@@ -268,17 +270,21 @@ def quiet() -> Iterator[None]:
 
 
 def by_planner(benchmark: Benchmark, people: pd.DataFrame, optimum: np.ndarray, method: str) -> dict[str, float]:
-    """Measures of the guided planner, with learning, or of the exact one."""
+    """Measures of a planner of counterplan, and of its learning if it learns."""
     problem, model = benchmark.problem, benchmark.model
     fit: dict[str, float] = {}
     make: Callable[..., Planner] = partial(ExactPlanner, problem)
+    begun = time.process_time()
     if method == "guided":
-        begun = time.process_time()
-        learner = ActiveLearner(
-            problem, problem.read(benchmark.train), BlackBox(model), LearningSettings(), benchmark.seed
-        )
+        read = problem.read(benchmark.train)
+        learner = ActiveLearner(problem, read, BlackBox(model), LearningSettings(), benchmark.seed)
         make = partial(GuidedPlanner, problem, surrogate=learner.run())
         fit = {"queries to learn": learner.queries, "seconds to learn": time.process_time() - begun}
+    elif method == "paper":
+        read, settings = problem.read(benchmark.refused_train), TrainingSettings.preset("paper")
+        trainer = AgentTrainer(problem, read, BlackBox(model), settings, benchmark.seed)
+        make = partial(SearchPlanner, problem, agent=trainer.run(), settings="paper")
+        fit = {"queries to learn": trainer.queries, "seconds to learn": time.process_time() - begun}
     planner = make(box=BlackBox(model))
     plans, batch = timed(lambda: planner.plan(people, refused=True))
     found = common.measures(plans, optimum, problem, model)
@@ -314,7 +320,7 @@ def main() -> None:
             import dice_ml
         except ImportError:
             parser.error(
-                "DiCE is not installed; pip install 'counterplan[peers,train]', or choose --methods guided exact"
+                "DiCE is not installed; pip install 'counterplan[peers,train]', or choose --methods guided exact paper"
             )
         print("dice_ml", version(dice_ml.__name__))
     print("  ".join(f"{name} {version(name)}" for name in ("numpy", "pandas", "scikit-learn")))

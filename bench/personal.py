@@ -9,20 +9,22 @@ planning after a fit, and prints for each benchmark, over seeds:
 - regret: for so many draws of personal weights from the prior, with the people in turn, the cost of the best of a
   person's plans under the weights minus the optimum under them, as exact search with these weights finds it; divided
   by the same for the person's three cheapest plans (the cheapest plans to three different favourable states). People
-  for whom no plan was found are left out.
+  for whom no plan was found are left out, and draws whose optimum exact search does not find within its limits.
 
 The draws are not those that alternatives are chosen with. `--surrogates DIR` saves what was fitted, for later runs.
+`--gain 0.0025` sets `GuideSettings.min_relative_gain`: smaller values mean more queries for the first plan.
 """
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import common  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
 
-from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, Plans, benchmarks
+from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, Plans, Surrogate, benchmarks
 from counterplan.benchmarks import Benchmark
 from counterplan.personal.alternatives import Alternatives
 from counterplan.search.frontier import Frontier
@@ -89,7 +91,17 @@ def measured(planner: Planner, people: pd.DataFrame, alternatives: int | None) -
     return plans, (time.process_time() - start) * 1000 / len(people)
 
 
-def one(benchmark: Benchmark, people: pd.DataFrame, draws: int, surrogates: Path | None) -> dict[str, object]:
+def guided_planner(benchmark: Benchmark, surrogate: Surrogate, gain: float | None) -> GuidedPlanner:
+    """A guided planner, with the least gain of a query if one is given."""
+    planner = GuidedPlanner(benchmark.problem, BlackBox(benchmark.model), surrogate)
+    if gain is not None:
+        planner.settings = replace(planner.settings, min_relative_gain=gain)
+    return planner
+
+
+def one(
+    benchmark: Benchmark, people: pd.DataFrame, draws: int, surrogates: Path | None, gain: float | None
+) -> dict[str, object]:
     problem, model = benchmark.problem, benchmark.model
     surrogate = fitted(benchmark, "guided", surrogates).surrogate_
     random = np.random.default_rng(benchmark.seed)
@@ -102,15 +114,16 @@ def one(benchmark: Benchmark, people: pd.DataFrame, draws: int, surrogates: Path
     for name in ("exact", "guided"):
         parts = {}
         for count in (None, COUNT):
-            box = BlackBox(model)
-            planner = ExactPlanner(problem, box) if name == "exact" else GuidedPlanner(problem, box, surrogate)
+            exact = ExactPlanner(problem, BlackBox(model))
+            planner = exact if name == "exact" else guided_planner(benchmark, surrogate, gain)
             parts[count] = measured(planner, people, count)
         (plain, plain_ms), (plans, ms) = parts[None], parts[COUNT]
         found = [len(plan.alternatives) for plan in plans]
         ways = ways or found
         judge = BlackBox(model)
-        solved = np.resize([plan.status == "found" for plan in plans], draws)
+        solved = np.resize([plan.status == "found" for plan in plans], draws) & np.isfinite(optimum)
         row[name] = {
+            "draws": int(solved.sum()),
             "second": share([own >= 1 for own, known in zip(found, ways, strict=True) if known >= 1]),
             "third": share([own >= 2 for own, known in zip(found, ways, strict=True) if known >= 2]),
             "second_exists": sum(known >= 1 for known in ways),
@@ -135,6 +148,7 @@ def main() -> None:
     parser = common.seeded_parser([53, 54, 55])
     parser.add_argument("--people", type=int, default=common.PEOPLE)
     parser.add_argument("--draws", type=int, default=1_000)
+    parser.add_argument("--gain", type=float, help="least gain of a query, as a share of the cost of a plan")
     options = parser.parse_args()
     rows = []
     for name in options.benchmarks:
@@ -142,7 +156,7 @@ def main() -> None:
         for seed in options.seeds:
             benchmark = benchmarks.load(name, seed)
             feasible = common.by_feasibility(benchmark.problem, benchmark.model, benchmark.refused_test).feasible
-            group.append(one(benchmark, feasible.head(options.people), options.draws, options.surrogates))
+            group.append(one(benchmark, feasible.head(options.people), options.draws, options.surrogates, options.gain))
         rows += group
         for planner in ("exact", "guided"):
             for keys in (
