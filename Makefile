@@ -5,7 +5,7 @@ READY := .venv/ready
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo check test slow lint format bench docs notebook figures schema constraints clean
+.PHONY: demo check test slow lint format bench docs notebook figures cli-reference schema release constraints clean
 
 # Person 31 is shown because one step is not enough for them. Cards and programs of other seeds differ: docs/card.md.
 PERSON := 31
@@ -96,8 +96,16 @@ notebook: $(READY)
 figures: $(READY)
 	$(BIN)/python docs/figures/make_figures.py
 
+# The page of the command line, from its commands.
+cli-reference: $(READY)
+	$(BIN)/python docs/reference/make_cli_reference.py
+
 schema: $(READY)
 	$(BIN)/counterplan schema --out src/counterplan/problem/problem.schema.json
+
+# The wheel and the sdist, in dist/, checked and tried in empty environments.
+release:
+	.ci/release
 
 # New versions of everything, into constraints.txt: names and versions only.
 constraints:

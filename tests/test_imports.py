@@ -27,6 +27,7 @@ FACADE = "counterplan"
 _WORLD = {"errors", "bounded_json", "drawing", "problem"}
 _METERED = {*_WORLD, "blackbox", "storage", "search"}
 _PLANNING = {*_METERED, "models", "parallel", "plans", "personal", "surrogate", "survival", "agent"} | {
+    "plotting",
     "program",
     "scorecard",
 }
@@ -36,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "bounded_json": {"errors"},
     "drawing": {"errors"},
+    "plotting": {"errors"},
     "problem": {"errors", "drawing"},
     "causal": {*_WORLD},
     "models": {*_WORLD},
@@ -43,7 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     "storage": {*_WORLD, "models", "blackbox"},
     "parallel": {*_WORLD, "models", "blackbox"},
     "search": {*_WORLD},
-    "plans": {*_METERED},
+    "plans": {*_METERED, "plotting"},
     "personal": {*_METERED, "plans"},
     "surrogate": {*_METERED, "parallel", "plans", "personal"},
     "survival": {*_METERED, "models", "parallel", "plans", "surrogate"},
@@ -54,8 +56,8 @@ ALLOWED: dict[str, set[str]] = {
     "planners": {*_PLANNING, "plugins"},
     "distillation": {*_PLANNING, "planners"},
     "explanation": {*_METERED, "plans", "surrogate", "survival", "program"},
-    "figures": {*_WORLD, "storage", "surrogate", "agent"},
-    "audit": {*_METERED, "models", "plans", "survival", "planners"},
+    "figures": {*_WORLD, "plotting", "storage", "surrogate", "agent"},
+    "audit": {*_METERED, "plotting", "models", "plans", "survival", "planners"},
     "recourse": {*_ALL},
     "benchmarks": {*_METERED, "models", "plans", "planners", "plugins"},
     "inputs": {*_ALL, "recourse", "benchmarks"},

@@ -369,7 +369,7 @@ def test_the_price_of_a_query_limits_queries(both: Recourse) -> None:
     assert queries[0] > queries[1]
     assert np.nansum(free.costs) <= np.nansum(expensive.costs)
     assert both.recommend(REFUSED, "cascade", price=0).counts["found"] > 20
-    for wrong in (-1, float("nan"), "1", True):
+    for wrong in (-1, float("nan"), "1", True, 10**400):
         with pytest.raises(SettingError, match="the price of a query is a finite number"):
             both.recommend(REFUSED, price=wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="not to 'exact'"):

@@ -29,7 +29,7 @@ def test_numpy_and_jax_agree(seed: int) -> None:
         functions, arguments = log_policies(xp, heads, legal, membership)
         results.append([*heads, *after, np.exp(functions), np.exp(arguments)])
     for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, np.asarray(theirs), atol=1e-5)
+        np.testing.assert_allclose(ours, np.asarray(theirs), atol=1e-4)
     functions, arguments = results[0][-2:]
     np.testing.assert_allclose(functions.sum(axis=1), 1, atol=1e-5)
     possible = legal @ membership > 0

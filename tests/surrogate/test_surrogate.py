@@ -59,7 +59,7 @@ def test_numpy_and_jax_agree(seed: int) -> None:
     ours = forward(np, params, x)
     assert ours.shape == (4, 50)
     assert np.abs(ours).max() > 0.1
-    np.testing.assert_allclose(ours, np.asarray(forward(jnp, params, x)), atol=1e-5)
+    np.testing.assert_allclose(ours, np.asarray(forward(jnp, params, x)), atol=1e-4)
     for member in range(4):
         alone = {name: value[:, [member]] if name == "0.weight" else value[[member]] for name, value in params.items()}
         np.testing.assert_allclose(forward(np, alone, x)[0], ours[member], atol=1e-5)
