@@ -23,6 +23,8 @@ QUIET = [f"--{word}" for word in ("disable-background-networking", "disable-comp
 DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 SCREENS = os.environ.get("COUNTERPLAN_SCREENSHOTS")
 """A folder for pictures, for people to look at."""
+SLOWDOWN = float(os.environ.get("COUNTERPLAN_SLOWDOWN", "1"))
+"""How many times slower the browser computes, which shows tests that do not wait for the page."""
 Open = Callable[..., Any]
 """Opens the page of a program, or one that is given as text, from disk."""
 
@@ -61,6 +63,8 @@ def opening(browser: Any, tab: Any, path: Path) -> Iterator[Open]:
             pages.append(page)
             for event, listener in listeners.items():
                 page.on(event, listener)
+            if SLOWDOWN > 1:
+                page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
         page.goto(path.as_uri())
         return page
 
