@@ -76,6 +76,22 @@ def test_continues_where_it_was_left(ask: Callable[..., Any]) -> None:
     assert len(json.loads(Path("answers.json").read_text())["answers"]) == 2
 
 
+def test_a_deadline_holds_for_every_option_and_after_resuming(ask: Callable[..., Any]) -> None:
+    Path("ways.yaml").write_text(yaml.safe_dump(ways.timed_problem(), sort_keys=False))
+    ran = ask("1\nq\n", "--person", 0, "--deadline", 2, "--save", "answers.json")
+    assert ran.code == 0
+    assert "Takes about 2 weeks." in ran.out
+    assert "3 weeks" not in ran.out
+    resumed = ask("d\n", words=RESUME)
+    assert "the least possible within 2 weeks" in resumed.out
+    assert "Takes about 3 weeks." in ask("1\nq\n", "--person", 0).out
+    none = ask("", "--person", 0, "--deadline", 0.5).out
+    assert "No plan within the rules that takes at most 0.5 weeks changes that (proved" in none
+    other = ask("", "--deadline", 4, words=RESUME)
+    assert other.code == 2
+    assert "--deadline 4: answers.json was started with --deadline 2; leave it out" in other.err
+
+
 def test_explains_what_may_be_answered(ask: Callable[..., Any]) -> None:
     ran = ask("\n7\nwhat?\n1 2\nc\nc zebra\nc raise\nc RAISE_JOBS\nu\ncan job\nn\nd\n", "--person", 0)
     assert ran.code == 0
@@ -182,6 +198,7 @@ def test_mistakes_are_messages(ask: Callable[..., Any], options: tuple[object, .
     ("options", "message"),
     [
         (("--options", 4), "--options 4: answers.json was started with --options 2; leave it out, or start anew"),
+        (("--deadline", 3), "--deadline 3: answers.json was started without --deadline; leave it out"),
         (("--seed", 0), "--seed 0: answers.json was started with --seed 5; leave it out, or start anew"),
         (("--people", "people.csv"), "--people people.csv: the person is in answers.json; leave it out"),
         (("--person", 0), "name either a person"),

@@ -212,16 +212,28 @@ def test_nothing_is_said_about_what_a_person_cannot_do() -> None:
 
 
 def test_options_state_how_long_they_take() -> None:
-    timed = json.loads(json.dumps(ways.PROBLEM)) | {"time_unit": "weeks"}
-    for number, function in enumerate(timed["functions"].values()):
-        function["duration"] = number
-    question = Elicitation(Recourse(Problem.from_dict(timed), ways.decide), ways.POOR, planner="exact").question()
+    question = Elicitation(ways.timed_recourse(), ways.POOR, planner="exact").question()
     assert question is not None
     for option in question.options:
         weeks = int(option.duration)
         text = f"Takes about {weeks} week{'' if weeks == 1 else 's'}." if weeks else "Takes no time."
         assert f"      {text}\n" in f"{question}\n"
         assert text in question._repr_html_()
+
+
+@pytest.mark.parametrize(("deadline", "most"), [(0, 0), (1, 1), (2.5, 2), (9, 3)])
+def test_no_question_and_no_plan_takes_longer_than_the_deadline(deadline: float, most: int, tmp_path: Path) -> None:
+    elicitation = Elicitation(ways.timed_recourse(), ways.POOR, planner="exact", deadline=deadline)
+    plans = [elicitation.plan()]
+    while (question := elicitation.question()) is not None:
+        elicitation.answer(len(question.options) - 1)
+        plans += [*question.options, elicitation.plan()]
+        elicitation.save(tmp_path / "saved.json")
+        elicitation = Elicitation.load(tmp_path / "saved.json", ways.timed_recourse())
+        assert elicitation.deadline == deadline
+    # RAISE_SAVINGS takes no time, but one function is not enough: two need a week or more.
+    assert {plan.status is Status.FOUND for plan in plans} == {deadline >= 1}
+    assert max((plan.duration or 0.0 for plan in plans if plan.steps), default=0.0) == most
 
 
 @pytest.mark.parametrize(
@@ -308,6 +320,9 @@ def test_nothing_to_answer_at_the_end() -> None:
         {"min_gain": -1},
         {"choice_model": 3},
         {"choice_model": ChoiceModel},
+        {"deadline": -1},
+        {"deadline": "soon"},
+        {"deadline": 3},  # no action takes time
         {"planner": 3},
     ],
 )
@@ -444,6 +459,9 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
         (lambda data: data["answers"][0]["options"].append(data["answers"][0]["options"][0]), "same as option 0"),
         (_put("answers", 0, "unknown", value=1), "answers.0.unknown"),
         (_put("answers", value=[{}] * 1000), "answers"),
+        (_put("deadline", value=-1), "deadline: "),
+        (_put("deadline", value="soon"), "deadline: "),
+        (_put("deadline", value=3), "deadline: is 3, and no action of 'ways' takes time"),
         (_put("row", value=[["job", "low"]]), "dtypes: the columns"),
         (_put("row", 2, 1, value="hgih"), "row: "),
         (_put("dtypes", 2, 1, value="nonsense"), "row: "),

@@ -41,6 +41,19 @@ def recourse() -> Recourse:
     return Recourse(Problem.from_dict(PROBLEM), BlackBox(decide))
 
 
+def timed_problem() -> dict[str, Any]:
+    """The same problem, with functions that take 0, 1, 2 and 3 weeks, at the same time."""
+    functions = {
+        name: function | {"duration": weeks} for weeks, (name, function) in enumerate(PROBLEM["functions"].items())
+    }
+    return PROBLEM | {"time_unit": "weeks", "functions": functions}
+
+
+def timed_recourse() -> Recourse:
+    """Recourse with `timed_problem`."""
+    return Recourse(Problem.from_dict(timed_problem()), BlackBox(decide))
+
+
 def elicitation(person: Any = None, **settings: Any) -> Elicitation:
     """Questions for a person, planned exactly."""
     given = pd.DataFrame([POOR], index=["ann"]) if person is None else person

@@ -46,6 +46,10 @@ def ask(
     questions: Annotated[
         int | None, typer.Option(min=0, max=50, help="Most questions, with those of --resume (default: 10).")
     ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=0, help="The longest time that a plan may take, in the problem's unit, such as 12 months."),
+    ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the answers to this new file after each of them.")] = None,
     resume: Annotated[
         Path | None,
@@ -60,7 +64,7 @@ def ask(
         raise SettingError("name either a person, with --person ROW, or a file to continue, with --resume FILE")
     given: Path | pd.DataFrame | None = people
     if resume is not None:
-        seed = _saved_seed(resume, people, options, seed)
+        seed = _saved_seed(resume, people, options, seed, deadline)
         given = pd.DataFrame()
     target = save or resume
     if target is not None:
@@ -81,20 +85,28 @@ def ask(
             planner=planner,
             seed=seed,
             max_questions=10 if questions is None else questions,
+            deadline=deadline,
         )
     with recording(recourse, inputs.workspace):
         _Conversation(recourse, elicitation, target).run()
 
 
-def _saved_seed(resume: Path, people: Path | None, options: int | None, seed: int | None) -> int:
+def _saved_seed(
+    resume: Path, people: Path | None, options: int | None, seed: int | None, deadline: float | None
+) -> int:
     """The seed of a file to continue; SettingError about an option that contradicts the file."""
     saved = read_elicitation(resume)
     way_out = "leave it out, or start anew with --person ROW"
     if people is not None:
         raise SettingError(f"--people {people}: the person is in {resume}; {way_out}")
-    for name, wanted, known in (("--options", options, saved.options), ("--seed", seed, saved.seed)):
+    for name, wanted, known in (
+        ("--options", options, saved.options),
+        ("--seed", seed, saved.seed),
+        ("--deadline", deadline, saved.deadline),
+    ):
         if wanted is not None and wanted != known:
-            raise SettingError(f"{name} {wanted}: {resume} was started with {name} {known}; {way_out}")
+            started = f"without {name}" if known is None else f"with {name} {known:g}"
+            raise SettingError(f"{name} {wanted:g}: {resume} was started {started}; {way_out}")
     return saved.seed
 
 

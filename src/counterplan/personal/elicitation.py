@@ -13,6 +13,7 @@ import pandas as pd
 
 from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
 from counterplan.personal.alternatives import Alternatives
+from counterplan.personal.deadline import checked_deadline
 from counterplan.personal.elicitation_file import (
     MAX_OPTIONS,
     MAX_QUESTIONS,
@@ -70,6 +71,8 @@ class Elicitation:
         A question is asked if it is expected to save at least this share of the cost of the plan.
     choice_model : ChoiceModel, optional
         Prior of the weights, and noise of the choices.
+    deadline : float, optional
+        The longest time that a plan may take, in the problem's unit.
 
     Raises
     ------
@@ -109,6 +112,7 @@ class Elicitation:
         max_questions: int = 10,
         min_gain: float = 0.001,
         choice_model: ChoiceModel | None = None,
+        deadline: float | None = None,
     ) -> None:
         _require_whole("options", options, MIN_OPTIONS, MAX_OPTIONS)
         _require_whole("seed", seed, 0, MAX_SEED)
@@ -121,6 +125,7 @@ class Elicitation:
         self.problem = recourse.problem
         self.options, self.seed, self.max_questions, self.min_gain = options, seed, max_questions, float(min_gain)
         self.choice_model = choice_model or ChoiceModel()
+        self.deadline = checked_deadline(self.problem, deadline)
         self._person = _one_person(self.problem, person)
         self._planner_name = planner if isinstance(planner, str) else None
         self._planner = personal_planner(recourse, planner)
@@ -361,8 +366,15 @@ class Elicitation:
             self._plan = self._replanned(self._first or self._planned(self.cannot_do))
         return self._plan
 
-    def _planned(self, forbid: list[str]) -> Plan:
-        return self._planner.plan(self._person, forbid=forbid, weights=self._mean_by_function())[0]
+    def _planned(self, forbid: list[str], alternatives: Alternatives | None = None) -> Plan:
+        """The cheapest plan without the actions `forbid`, under the current means."""
+        return self._planner.plan(
+            self._person,
+            forbid=forbid,
+            weights=self._mean_by_function(),
+            alternatives=alternatives,
+            deadline=self.deadline,
+        )[0]
 
     def _replanned(self, plan: Plan) -> Plan:
         """The cheapest known way if the planner, which need not be exact, missed it; otherwise the `plan`."""
@@ -414,6 +426,7 @@ class Elicitation:
             choice_model=self.choice_model,
             cannot=tuple(self._cannot),
             answers=tuple(self._answers),
+            deadline=self.deadline,
             **person_data(self._person),
         )
         write_elicitation(path, saved)
@@ -476,6 +489,7 @@ class Elicitation:
             max_questions=saved.max_questions if max_questions is None else max_questions,
             min_gain=saved.min_gain,
             choice_model=saved.choice_model,
+            deadline=saved.deadline,
         )
         elicitation._cannot = list(saved.cannot)
         for answer in saved.answers:
@@ -538,8 +552,7 @@ class Elicitation:
         draws = self._preferences.weights[:: max(1, self.choice_model.particles // DRAWS)] / self._mean
         count = self.options + bool(self._answers)
         alternatives = Alternatives(count=count, min_gain=self.min_gain, time_value=0.0, draws=draws)
-        weights = self._mean_by_function()
-        plan = self._planner.plan(self._person, forbid=self.cannot_do, weights=weights, alternatives=alternatives)[0]
+        plan = self._planned(self.cannot_do, alternatives)
         self._first = replace(plan, related={})
         if plan.status is not Status.FOUND:
             return []

@@ -73,6 +73,7 @@ class SavedElicitation:
     choice_model: ChoiceModel
     cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)]
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)]
+    deadline: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 _SAVED: TypeAdapter[SavedElicitation] = TypeAdapter(SavedElicitation)
@@ -154,6 +155,8 @@ def saved_person(path: str | Path, saved: SavedElicitation, problem: Problem) ->
             f"({problem.fingerprint}): its questions were about other actions or costs; start a new one"
         )
     person = _person(path, problem, saved)
+    if saved.deadline is not None and not problem.time_unit:
+        raise StorageError(f"{path}: deadline: is {saved.deadline:g}, and no action of '{problem.name}' takes time")
     _check_ruled_out(path, problem, saved)
     for number, answer in enumerate(saved.answers):
         _check_answer(f"{path}: answers.{number}", problem, person, answer)

@@ -24,6 +24,7 @@ class PersonalPlanner(Protocol):
         forbid: list[str],
         weights: Mapping[str, float],
         alternatives: Alternatives | None = None,
+        deadline: float | None = None,
     ) -> Plans:
         """See `Planner.plan`."""
 

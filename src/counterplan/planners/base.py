@@ -20,12 +20,12 @@ from counterplan.parallel import (
     run_chunks,
 )
 from counterplan.personal.alternatives import Alternatives, read_alternatives
+from counterplan.personal.deadline import checked_deadline
 from counterplan.personal.weights import WeightsLike, read_weights
 from counterplan.planners.task import (
     PlanningTask,
     ProgressCallback,
     checked_budget,
-    checked_deadline,
     is_whole,
     no_progress,
 )

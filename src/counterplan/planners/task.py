@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from counterplan.errors import SettingError
 from counterplan.personal.alternatives import Alternatives
 from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT, NO_WEIGHTS
-from counterplan.problem import People, Problem
+from counterplan.problem import People
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 from counterplan.survival.goal import SurvivalGoal
@@ -122,25 +121,3 @@ def checked_budget(budget: Any) -> int | None:
     if not is_whole(budget):
         raise SettingError(f"'budget' must be an integer, zero or more, or None for no limit; not {budget!r}")
     return min(int(budget), _LARGEST_BUDGET)
-
-
-def checked_deadline(problem: Problem, deadline: float | None, pareto: bool) -> float | None:
-    """Validate the longest duration of a plan, and that the problem has durations if any are needed.
-
-    Raises
-    ------
-    SettingError
-        If the deadline is not a number, zero or more, or no action of the problem takes time.
-    """
-    if not isinstance(pareto, bool):
-        raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
-    is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
-    if deadline is not None and not (is_number and 0 <= deadline <= sys.float_info.max):
-        raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
-    if (deadline is not None or pareto) and not problem.time_unit:
-        wanted = "'pareto'" if deadline is None else "'deadline'"
-        raise SettingError(
-            f"{wanted} needs durations, and no action of the problem '{problem.name}' takes time: write 'duration' for "
-            f"the functions of the problem file, or leave {wanted} out"
-        )
-    return None if deadline is None else float(deadline)

@@ -1,0 +1,44 @@
+"""`checked_deadline`: the longest time that a person has."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from counterplan.errors import SettingError
+from counterplan.problem import Problem
+
+
+def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = False) -> float | None:
+    """Validate the longest duration of a plan, and that the problem has durations if any are needed.
+
+    Parameters
+    ----------
+    problem : Problem
+    deadline : float, optional
+    pareto : bool, default=False
+        Whether the front of cost and duration is wanted, which needs durations, too.
+
+    Returns
+    -------
+    float or None
+        The deadline.
+
+    Raises
+    ------
+    SettingError
+        If the deadline is not a number, zero or more, or no action of the problem takes time.
+    """
+    if not isinstance(pareto, bool):
+        raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
+    is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
+    if deadline is not None and not (is_number and 0 <= deadline <= sys.float_info.max):
+        raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
+    if (deadline is not None or pareto) and not problem.time_unit:
+        wanted = "'pareto'" if deadline is None else "'deadline'"
+        raise SettingError(
+            f"{wanted} needs durations, and no action of the problem '{problem.name}' takes time: write 'duration' for "
+            f"the functions of the problem file, or leave {wanted} out"
+        )
+    return None if deadline is None else float(deadline)
