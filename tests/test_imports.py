@@ -74,6 +74,14 @@ runs without a model.
 """
 
 INSIDE: dict[str, dict[str, set[str]]] = {
+    "blackbox": {
+        "answers": set(),
+        "query_budget": set(),
+        "call_timer": set(),
+        "session": {"answers", "query_budget"},
+        "metered_oracle": {"query_budget", "session"},
+        "blackbox": {"answers", "call_timer", "session"},
+    },
     "problem": {
         "values": set(),
         "limits": set(),
@@ -329,7 +337,7 @@ LAZY: dict[str, set[str]] = {
 }
 """Imports inside functions, each for a quick start or an optional extra. They count as imports like any other."""
 
-TYPING_ONLY: set[tuple[str, str]] = set()
+TYPING_ONLY: set[tuple[str, str]] = {("blackbox.session", "blackbox.blackbox")}
 """Pairs of modules of which the first imports the second for annotations alone, against the tables."""
 
 
