@@ -32,7 +32,8 @@ import numpy as np
 import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, GuidedPlanner, Planner, SearchPlanner, benchmarks
-from counterplan.agent.training import AgentTrainer, TrainingSettings
+from counterplan.agent.training import AgentTrainer
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.models import BenchmarkModel
 from counterplan.problem import Problem

@@ -27,7 +27,8 @@ import numpy as np
 import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, Plans, SearchPlanner
-from counterplan.agent.training import AgentTrainer, TrainingSettings
+from counterplan.agent.training import AgentTrainer
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.benchmarks.family import NeedleModel, family
 from counterplan.errors import CounterplanError

@@ -18,7 +18,8 @@ import common  # first: it sets the number of threads
 import pandas as pd
 
 from counterplan import BlackBox, Plans, PolicyPlanner, Recourse, SearchPlanner, benchmarks
-from counterplan.agent.training import AgentTrainer, TrainingSettings
+from counterplan.agent.training import AgentTrainer
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.experiments.published import TRAINING_QUERIES
 

@@ -13,7 +13,8 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, SearchPlanner, benchmarks
 from counterplan.agent import Agent, NetworkConfig, SearchSettings
-from counterplan.agent.training import AgentTrainer, TrainingSettings
+from counterplan.agent.training import AgentTrainer
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.planners import PlanningTask
 
 PUBLIC = 305.0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from counterplan.agent import NetworkConfig, SearchSettings
-from counterplan.agent.training import TrainingSettings
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.recourse.fit_options import FitOptions
 from counterplan.surrogate.fitting import FitSettings
 from counterplan.surrogate.score_fitting import ScoreFitSettings

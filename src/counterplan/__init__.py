@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterplan import batch, benchmarks
-    from counterplan.agent.training import TrainingSettings
+    from counterplan.agent.training_settings import TrainingSettings
     from counterplan.audit import Audit, AuditOutcome, AuditResult, AuditSettings
     from counterplan.blackbox import BlackBox, QueryBudgetExceeded
     from counterplan.errors import (

@@ -28,7 +28,8 @@ from counterplan import (
 )
 from counterplan.agent import NetworkConfig, SearchSettings
 from counterplan.agent.agent import FACTS, WEIGHTS, load_agent, save_agent
-from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer, TrainingSettings
+from counterplan.agent.training import CHECKPOINT, METRICS, AgentTrainer
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.benchmarks import Benchmark
 from counterplan.figures.agent import draw_curve
 from counterplan.models import FunctionModel

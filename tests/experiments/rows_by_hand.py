@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from counterplan.agent import NetworkConfig
-from counterplan.agent.training import TrainingSettings
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.experiments.rows import ExperimentRows
 from counterplan.experiments.settings import ExperimentSettings
 from counterplan.surrogate.active_learning import LearningSettings

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 
 from counterplan import GuideSettings
 from counterplan.agent.search import SearchSettings
-from counterplan.agent.training import TrainingSettings
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.planners.evolution import EvolutionSettings
 from counterplan.storage.settings import settings_to_dict
 from counterplan.surrogate.active_learning import LearningSettings

@@ -21,7 +21,7 @@ import numpy as np
 
 import counterplan
 from counterplan.agent.search import SearchSettings
-from counterplan.agent.training import TrainingSettings
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.batch.versions import versions as versions_of
 from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from counterplan.agent.training import TrainingSettings
+from counterplan.agent.training_settings import TrainingSettings
 from counterplan.benchmarks import NAMES, PAPER_NAMES
 from counterplan.benchmarks.registry import benchmark_function
 from counterplan.errors import SettingError

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.errors import CounterplanError, SettingError
+from counterplan.plans.column_source import ColumnSource
 from counterplan.plans.plan import Plan
 from counterplan.plans.replay import OTHER_START, people_table, replay_steps, same_states, table_key
-from counterplan.plans.sources import ColumnSource, PlanSource
+from counterplan.plans.sources import PlanSource
 from counterplan.plans.status import Status
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Floats, Ints

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 
 from counterplan.errors import CounterplanError, PlanError
 from counterplan.plans.coded import NO_CODE, Coded
+from counterplan.plans.column_source import ColumnSource
 from counterplan.plans.columns import NO_PLANS, PlanColumns, RelatedColumns
+from counterplan.plans.object_source import ObjectSource
 from counterplan.plans.plan import Reason, RelatedKind, StepReason
 from counterplan.plans.robustness import RobustnessColumns
 from counterplan.plans.serialization import (
@@ -32,7 +34,7 @@ from counterplan.plans.serialization import (
     reason_data,
     to_json,
 )
-from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
+from counterplan.plans.sources import PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.tables import import_arrow, to_arrow
 from counterplan.problem import Problem

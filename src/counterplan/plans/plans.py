@@ -14,13 +14,15 @@ import numpy.typing as npt
 from counterplan.errors import PlanError, SettingError
 from counterplan.plans import parquet, serialization, tables
 from counterplan.plans.coded import Coded
+from counterplan.plans.column_source import ColumnSource
 from counterplan.plans.columns import PlanColumns
 from counterplan.plans.distinct import rounded
 from counterplan.plans.html import page_html, plans_html
+from counterplan.plans.object_source import ObjectSource
 from counterplan.plans.plan import Plan, PlanOption, RelatedKind, StepReason
 from counterplan.plans.plans_plot import PlotKind, draw_plans
 from counterplan.plans.robustness import RobustnessColumns
-from counterplan.plans.sources import ColumnSource, ObjectSource, PlanSource, steps_taken
+from counterplan.plans.sources import PlanSource, steps_taken
 from counterplan.plans.status import Status
 from counterplan.plans.survival_report import SurvivalReport, survival_report
 from counterplan.plans.text import plans_text

@@ -15,7 +15,8 @@ from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.workspace import METHODS
 
 if TYPE_CHECKING:
-    from counterplan.agent.training import TrainingProgress, TrainingSettings
+    from counterplan.agent.training import TrainingProgress
+    from counterplan.agent.training_settings import TrainingSettings
     from counterplan.surrogate.active_learning import LearningProgress, LearningSettings
 
     Settings = TrainingSettings | LearningSettings | str
@@ -79,7 +80,7 @@ class FitOptions:
         quality: bool | QualitySettings = True,
     ) -> FitOptions:
         """Validate parameters of `fit`; without a method, the settings determine it."""
-        from counterplan.agent.training import TrainingSettings
+        from counterplan.agent.training_settings import TrainingSettings
         from counterplan.surrogate.active_learning import LearningSettings
 
         surrogate, agent = _split_settings(settings)
@@ -115,7 +116,7 @@ def _split_settings(
     settings: Settings | tuple[Settings, ...],
 ) -> tuple[LearningSettings | None, TrainingSettings | None]:
     """Settings for a surrogate and for an agent; None for those that are not given or the default preset."""
-    from counterplan.agent.training import TrainingSettings
+    from counterplan.agent.training_settings import TrainingSettings
     from counterplan.surrogate.active_learning import LearningSettings
 
     surrogate, agent = None, None

@@ -53,7 +53,8 @@ from counterplan.survival.refits import Refits, make_refits
 
 if TYPE_CHECKING:
     from counterplan.agent import Agent
-    from counterplan.agent.training import TrainingProgress, TrainingSettings
+    from counterplan.agent.training import TrainingProgress
+    from counterplan.agent.training_settings import TrainingSettings
     from counterplan.distillation.base import Progress as DistilProgress
     from counterplan.distillation.options import DistillOptions
     from counterplan.recourse.fit_options import FitProgress, Settings
