@@ -179,6 +179,21 @@ def test_the_front_of_one_person(savings: Problem) -> None:
     assert other.faults == ("its times are in 'years', and those of the problem in 'weeks'",)
 
 
+@pytest.mark.parametrize("weight", [1, 1 / 3, 0.6123456784, 3.14159265358979, 0.0123456789])
+def test_weights_do_not_separate_plans_of_equal_cost(weight: float) -> None:
+    adding = {"add": "x", "arguments": [1, 2], "cost": {"base": [1, 2]}, "duration": [5, 5]}
+    features = {"x": {"kind": "number", "minimum": 0, "maximum": 9, "bins": []}}
+    outcome = {"column": "y", "values": ["no", "yes"], "favourable": "yes"}
+    data = {"counterplan": 1, "name": "sums", "max_actions": 4, "features": features, "outcome": outcome}
+    problem = Problem.from_dict(data | {"functions": {"ADD": adding}})
+    planner = ExactPlanner(problem, BlackBox(lambda people: np.where(people["x"] >= 4, "yes", "no")))
+    people = pd.DataFrame({"x": [0]})
+    plan = planner.plan(people, weights={"ADD": weight}, pareto=True)[0]
+    assert [step.argument for step in plan.steps] == [2, 2], "of equal cost, the plan with the fewest steps"
+    assert plan.cost == pytest.approx(4 * weight, rel=1e-4)
+    assert [(one.cost, one.duration) for one in plan.front] == [(plan.cost, 10)]
+
+
 @pytest.mark.parametrize(
     ("unit", "one"), [("months", "1 month"), ("centuries", "1 century"), ("working days", "1 working day")]
 )

@@ -70,7 +70,10 @@ def test_the_relevant_values_are_those_that_are_tested_or_changed() -> None:
         "purpose": "car",
     }
     soft = " ".join(classed(trace_svg(program, person), "soft"))
-    assert "age = 30, job = skilled, saving_accounts = quite_rich, checking_account = moderate, credit_amount = 8358" in soft
+    assert (
+        "age = 30, job = skilled, saving_accounts = quite_rich, checking_account = moderate, credit_amount = 8358"
+        in soft
+    )
     assert "job: skilled → highly_skilled" in soft
     assert "sex" not in soft
     assert "duration = " not in soft

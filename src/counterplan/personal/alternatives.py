@@ -21,11 +21,12 @@ class Alternatives:
     """Which plans a person gets besides the cheapest one.
 
     Plans are chosen greedily: each minimizes the expected least cost of all plans of the person, over a prior of
-    personal weights of functions. It uses another set of functions than the plans before, costs at most `max_ratio`
-    times as much as the cheapest, and lowers the expected least cost by at least `min_gain` of the cost of the
-    cheapest. For a person who chooses the cheapest of the plans shown, the expected least cost is the negative
-    expected utility of selection. If the problem has durations, the time that a plan takes counts like the cost of one
-    more function, with a weight of its own, so that a faster plan may be worth its cost.
+    personal weights of functions. It uses another set of functions than the plans before, is the cheapest plan to its
+    final state with that set, costs at most `max_ratio` times as much as the cheapest plan of all, and lowers the
+    expected least cost by at least `min_gain` of that cost. For a person who chooses the cheapest of the plans shown,
+    the expected least cost is the negative expected utility of selection. If the problem has durations, the time that a
+    plan takes counts like the cost of one more function, with a weight of its own, so that a faster plan may be worth
+    its cost.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ from counterplan.problem.values import cut, did_you_mean
 
 MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
 """Range of weights; `forbid` rules an action out altogether."""
+DECIMALS = 6
+"""Weights are rounded to this, so that the costs of actions are whole multiples of a unit, and equal sums are equal."""
 NO_WEIGHTS: Floats = np.ones((1, 1))
 """Weights of people without any: all are 1."""
 
@@ -45,6 +47,7 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
     Returns
     -------
     array of shape [B, A], or [1, 1] if there are none
+        The weights, rounded to six decimals.
 
     Raises
     ------
@@ -77,6 +80,7 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
             f"{people.table.index[row]!r} and action {problem.transitions.actions[column]}. Use 'forbid' to rule an "
             "action out"
         )
+    found = np.round(found, DECIMALS)
     with np.errstate(over="ignore"):
         most = found * problem.transitions.most_costs * problem.max_actions
     if not np.isfinite(most).all():

@@ -4,7 +4,7 @@ Uniform-cost search over labels: a person's state, reached at some cost in some 
 buckets of cost no wider than the person's cheapest action, so that every label of a bucket is final when the bucket is
 expanded. All people of a batch advance bucket by bucket together. A label is dominated if the same state was reached
 at no greater cost in no more steps; on request, only if by the same set of functions. Costs are integer multiples of a
-small unit, so that no two plans differ by rounding alone.
+small unit, and weights have few decimals, so that no two plans differ by rounding alone.
 """
 
 from __future__ import annotations

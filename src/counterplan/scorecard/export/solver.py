@@ -6,8 +6,8 @@ The definition, for every interpreter of a card:
 - It is enough if the state after it has `needed` points or more, and more than the state at the start. If no plan is
   enough, the goal is the most points within reach instead, if these are at least `even` and more than at the start.
 - Costs are whole numbers of units. The cost of an action is its cost in the problem; with weights it is multiplied by
-  the weight of the action and rounded to 9 decimals. It is divided by the unit, which is 1e-9 with weights and the
-  `unit` of the card without, and rounded, halves to the even neighbour. The cost of a plan is the sum.
+  the weight of the action, rounded to 6 decimals, and rounded to 9. It is divided by the unit, which is 1e-9 with
+  weights and the `unit` of the card without, and rounded, halves to the even neighbour. The cost of a plan is the sum.
 - Of all plans that are enough, the best has the least cost, then the fewest steps, then the smallest sequence of
   action indices, compared from the first step on. Actions are numbered in the order of the file, function by function.
 
@@ -140,7 +140,10 @@ def _factors(card: _Card, weights: Mapping[str, float]) -> dict[str, list[float]
             raise ValueError(f"the weight of {name} is a number from 0.01 to 100; not {weight!r}")
     found = (
         {
-            name: [float(weights.get(action, weights.get(name, 1))) for action in _actions_of(card.world, name)]
+            name: [
+                round(float(weights.get(action, weights.get(name, 1))) * 1e6) / 1e6
+                for action in _actions_of(card.world, name)
+            ]
             for name in card.world.functions
         }
         if weights

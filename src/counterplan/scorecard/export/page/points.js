@@ -53,9 +53,10 @@ function makePoints(world, card) {
 
   // What one person may do at which cost, in whole units that are exact in a sum.
   function makeTask(start, cannot, weights) {
-    const weighted = functions.some((doing) => (weights[doing.name] ?? 1) !== 1);
-    const weigh = (index, cost) => (weighted ? rounded(cost * (weights[functions[index].name] ?? 1)) : cost);
-    const largest = functions.reduce((top, { name, most: high }) => Math.max(top, ...high.map((cost) => cost * (weights[name] ?? 1))), 0);
+    const factors = functions.map(({ name }) => weightOf(weights, name));
+    const weighted = factors.some((factor) => factor !== 1);
+    const weigh = (index, cost) => (weighted ? rounded(cost * factors[index]) : cost);
+    const largest = functions.reduce((top, { most: high }, index) => Math.max(top, ...high.map((cost) => cost * factors[index])), 0);
     let unit = weighted ? FINE : card.unit;
     while ((largest * longest) / unit > 2 ** 52) unit *= 10;
     const possible = actions.filter(({ index, which }) => {
@@ -336,4 +337,9 @@ function makeQueue() {
     return top;
   }
   return { push, pop };
+}
+
+// A weight to six decimals, so that equal sums of weighted costs are equal.
+function weightOf(weights, name) {
+  return whole((weights[name] ?? 1) * 1e6) / 1e6;
 }

@@ -68,7 +68,7 @@ function makeWays(world, engine) {
 
   // The same plan, with its costs under other weights.
   function weighed(plan, weights) {
-    const steps = plan.steps.map((step) => ({ ...step, cost: rounded(step.usual * (weights[step.function] ?? 1)) }));
+    const steps = plan.steps.map((step) => ({ ...step, cost: rounded(step.usual * weightOf(weights, step.function)) }));
     return { ...plan, steps, cost: rounded(steps.reduce((sum, step) => sum + step.cost, 0)) };
   }
 
