@@ -133,6 +133,11 @@ def _mean_cases(rng: np.random.Generator, repeats: int) -> Iterator[tuple[str, f
         for n in (10, 30, 100):
             ends = np.array([mean_interval(rng.beta(a, b, n), rng=rng) for _ in range(repeats)])
             yield f"survival, beta {a:g} and {b:g}, n {n}", _inside(ends[:, 0], a / (a + b), ends[:, 1])
+    for refits, a, b in ((2, 8.0, 2.0), (5, 4.0, 1.0), (5, 1.0, 4.0)):
+        for n in (10, 30, 100):
+            chances = rng.binomial(refits, rng.beta(a, b, (repeats, n))) / refits
+            ends = np.array([mean_interval(one, rng=rng) for one in chances])
+            yield f"survival by {refits} refits, {a:g} and {b:g}, n {n}", _inside(ends[:, 0], a / (a + b), ends[:, 1])
 
 
 def against_brute_force(count: int, first: int) -> None:

@@ -138,4 +138,32 @@ def test_intervals_cover() -> None:
 def test_constant_values_have_intervals_of_one_point() -> None:
     assert quantile_interval(np.full(50, 3.0), 0.5) == (3.0, 3.0)
     assert median_difference(np.full(20, 3.0), np.full(20, 1.0)) == (2.0, 2.0)
-    assert mean_interval(np.full(20, 0.5)) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    "chances",
+    [
+        [0.568629150101524] * 19 + [0.4],
+        [0.1] * 12 + [0.3] * 2,
+        [0.99] * 10 + [0.2],
+        [0.0] * 10 + [0.2],
+        [0.7] * 20,
+        [1.0] * 12,
+        [0.0] * 12,
+        [0.2, 0.4, 0.6, 0.8, 1.0] * 3,
+    ],
+)
+def test_the_interval_of_a_mean_chance_contains_it_and_is_a_chance(chances: list[float]) -> None:
+    low, high = mean_interval(np.array(chances))
+    assert 0 <= low <= np.mean(chances) <= high <= 1
+    assert low < high
+
+
+@pytest.mark.parametrize(("rare", "often", "share"), [(0.4, 0.57, 0.05), (0.0, 1.0, 0.1), (0.2, 0.99, 0.15)])
+def test_intervals_of_mean_chances_cover_where_few_people_differ(rare: float, often: float, share: float) -> None:
+    rng = np.random.default_rng(2)
+    inside = 0
+    for _ in range(200):
+        low, high = mean_interval(np.where(rng.random(15) < share, rare, often), rng=rng)
+        inside += low <= share * rare + (1 - share) * often <= high
+    assert inside >= 0.93 * 200

@@ -334,37 +334,52 @@ def _bootstrap_medians(values: Floats, rng: np.random.Generator) -> Floats:
 
 
 def mean_interval(values: Floats, level: float = 0.95, rng: np.random.Generator | None = None) -> tuple[float, float]:
-    """Bootstrap interval of a mean: percentiles of the studentised bootstrap; of many values, the normal interval.
+    """Interval of the mean of chances: of the studentised bootstrap; of many chances, the normal interval.
+
+    If more than 1 % of the bootstrap samples consist of a single value, too few people differ for a bootstrap. The
+    interval is then that of Clopper and Pearson with the sum of the chances as the number of successes, because no
+    values from 0 to 1 vary more than outcomes of the same mean.
 
     Parameters
     ----------
     values : array of shape [n]
+        Chances, from 0 to 1.
     level : float, default=0.95
     rng : numpy.random.Generator, optional
 
     Returns
     -------
     low, high : float
-        NaN with fewer than two values.
+        From 0 to 1; NaN with fewer than two values.
     """
     n = len(values)
     if n < 2:
         return np.nan, np.nan
-    mean, spread = float(values.mean()), float(values.std(ddof=1))
-    if spread == 0:
-        return mean, mean
+    mean, error_of_mean = float(values.mean()), float(values.std(ddof=1)) / np.sqrt(n)
     if n > MOST_RESAMPLED:
-        half = float(ndtri(0.5 + level / 2)) * spread / np.sqrt(n)
-        return mean - half, mean + half
+        half = float(ndtri(0.5 + level / 2)) * error_of_mean
+        return max(0.0, mean - half), min(1.0, mean + half)
     rng = rng or np.random.default_rng(0)
-    scores = []
+    scores: list[Floats] = []
     for count in _portions(n):
         drawn = values[rng.integers(0, n, (count, n))]
-        error = drawn.std(axis=1, ddof=1) / np.sqrt(n)
-        scores.append((drawn.mean(axis=1) - mean)[error > 0] / error[error > 0])
-    tail, error_of_mean = (1 - level) / 2, spread / np.sqrt(n)
-    low, high = np.quantile(np.concatenate(scores), [1 - tail, tail])
-    return mean - float(low) * error_of_mean, mean - float(high) * error_of_mean
+        varied = drawn.max(axis=1) > drawn.min(axis=1)
+        error = drawn[varied].std(axis=1, ddof=1) / np.sqrt(n)
+        scores.append((drawn[varied].mean(axis=1) - mean) / error)
+    studentised, tail = np.concatenate(scores), (1 - level) / 2
+    if len(studentised) < 0.99 * RESAMPLES:
+        low, high = _clopper_pearson_ends(n * mean, n, tail)
+    else:
+        low, high = (mean - float(score) * error_of_mean for score in np.quantile(studentised, [1 - tail, tail]))
+    return max(0.0, low), min(1.0, high)
+
+
+def _clopper_pearson_ends(successes: float, trials: int, tail: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a mean of values from 0 to 1 whose sum, `successes`, need not be whole."""
+    others = trials - successes
+    low = float(betaincinv(successes, others + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, others, 1 - tail)) if others > 0 else 1.0
+    return low, high
 
 
 def _portions(n: int) -> list[int]:
