@@ -327,6 +327,11 @@ def test_recourse_that_lasts() -> None:
     assert solved["survival"].notna().all()
     row = result.groups.iloc[0]
     assert row["lasting"] == (solved["survival"] >= 0.5).sum()
+    sentence = (
+        f"{row['lasting']} of {row['refused']} have a plan that holds after retraining with a chance of at least 50.0 %"
+    )
+    assert sentence in str(result)
+    assert sentence in result.to_html()
     assert "Recourse that lasts" in result.to_html()
 
 

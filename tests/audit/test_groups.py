@@ -47,15 +47,15 @@ def members(grouping: Grouping) -> dict[str, list[int]]:
 
 def test_protected_features_are_the_default() -> None:
     sex, age = group()
-    assert (sex.name, members(sex)) == ("sex", {"f": [0, 2, 5], "m": [1, 4], "missing": [3]})
-    assert members(age) == {"below 25": [0, 5], "25 to below 60": [1, 3], "60 or more": [2], "missing": [4]}
+    assert (sex.name, members(sex)) == ("sex", {"f": [0, 2, 5], "m": [1, 4], "(missing)": [3]})
+    assert members(age) == {"below 25": [0, 5], "25 to below 60": [1, 3], "60 or more": [2], "(missing)": [4]}
 
 
 def test_columns_that_are_not_features() -> None:
     (town, score, decision) = group("town", "score", "decision")
-    assert members(town) == {"=c": [5], "a": [0, 2], "b": [1, 4], "missing": [3]}
-    assert members(score) == {"0.1": [0], "0.2": [1], "0.3": [2], "0.4": [3], "missing": [4, 5]}
-    assert members(decision) == {"no": [1, 3, 4], "yes": [0, 2], "missing": [5]}
+    assert members(town) == {"=c": [5], "a": [0, 2], "b": [1, 4], "(missing)": [3]}
+    assert members(score) == {"0.1": [0], "0.2": [1], "0.3": [2], "0.4": [3], "(missing)": [4, 5]}
+    assert members(decision) == {"no": [1, 3, 4], "yes": [0, 2], "(missing)": [5]}
 
 
 def test_numbers_with_many_values_are_binned_by_quantiles() -> None:

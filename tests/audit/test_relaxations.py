@@ -179,7 +179,7 @@ def test_one_function_more() -> None:
     assert list(new) == ["CHANGE_INCOME", "CHANGE_CITY"], "age and sex are protected"
     assert new["CHANGE_CITY"].description == "allow CHANGE_CITY: set city to Bonn or Trento"
     assert new["CHANGE_INCOME"].problem.transitions.functions[-1].natives == (0, 100, 1000), "without people, the bins"
-    people = problem.read(pd.DataFrame([ANN | {"income": 10 * i, "city": "Bonn"} for i in range(101)]))
+    people = pd.DataFrame([ANN | {"income": 10 * i, "city": "Bonn"} for i in range(101)])
     new = {one.name: one for one in relaxations_of(problem, people)}
     assert new["CHANGE_INCOME"].problem.transitions.functions[-1].natives == tuple(range(100, 1000, 100))
     assert new["CHANGE_CITY"].problem.transitions.functions[-1].natives == ("Bonn",)
@@ -339,10 +339,10 @@ def test_who_is_helped_by_what() -> None:
     assert report.undecided.empty
     assert {*report.outcome_by_person.to_numpy().ravel()} == {"helped", "not helped"}
     first, second, *_, last = report.to_text().splitlines()
-    assert first == "4 people without recourse. What would help:"
+    assert first == "4 people without recourse. What would help (an explanation, not advice):"
     assert second == "  2 (50%): let EARN go one step further: 200 → 300"
     assert "2 relaxations help nobody." in report.to_text()
-    assert last == "None of them helps 1 of 4 people."
+    assert last == "1 of 4 people are helped by none of them."
     assert [plan.actions for plan in report.plans("EARN=300")] == [["EARN=300", "EARN=300"], ["EARN=200", "EARN=300"]]
     assert json.loads(json.dumps(report.to_dict()))["best"][0]["in_all"] == 2
     with pytest.raises(SettingError, match="there is no relaxation 'EARN=30'; did you mean 'EARN=300'"):
@@ -416,7 +416,7 @@ def test_a_state_limit_leaves_outcomes_unknown() -> None:
     assert (few.outcome_by_person == "unknown").all(axis=None), "not even the states of the problem itself are known"
     assert few.undecided.tolist() == [0]
     assert few.queries == 0
-    assert few.to_text().endswith("None of them helps 0 of 1 people; undecided: 1.")
+    assert few.to_text().endswith("0 people are helped by at least one of them; undecided: 1.")
     known = len(relaxation_reach.reach(problem, problem.read(table).states, 1000)[0]) - 1
     some = find_relaxations(problem, box, table, stuck=stuck, state_limit=known)
     unknown = some.outcome_by_person.columns[some.outcome_by_person.iloc[0] == "unknown"]

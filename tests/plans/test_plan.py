@@ -56,18 +56,18 @@ def test_promises_nothing_that_nobody_checked(plans: Plans, longest: Plan) -> No
 
 
 def test_queries_are_counted_alike_for_one_and_for_all(longest: Plan) -> None:
-    """Cached answers count as queries: a plan does not know which they are, all plans together do."""
+    """Cached answers count as queries of a plan, which does not know which they are; all plans together do."""
     three = replace(longest, queries=3)
     for queries, cached, closing in (
         (3, 0, "3 questions asked."),
-        (2, 1, "3 questions asked, 1 of them answered from memory."),
-        (0, 3, "3 questions asked, all answered from memory."),
+        (2, 1, "2 questions asked, 1 more answered from memory."),
+        (0, 3, "0 questions asked, 3 answered from memory."),
     ):
         text = Plans((three,), queries=queries, cached=cached).to_text()
         assert "favourable. 3 questions asked." in text
         assert text.splitlines()[-1].endswith(f". {closing}")
     once = Plans((replace(longest, queries=1),), queries=0, cached=1).to_text()
-    assert once.endswith("1 question asked, and answered from memory.")
+    assert once.endswith("0 questions asked, 1 answered from memory.")
 
 
 def test_long_reasons_are_wrapped(longest: Plan) -> None:

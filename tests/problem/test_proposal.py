@@ -55,6 +55,23 @@ def proposed(table, tmp_path, outcome="decision", **options):
     return path.read_text("utf-8"), problem
 
 
+@pytest.mark.parametrize("name", ["zip", "ZIP code", "postcode", "month", "day_of_week", "applicationMonth"])
+def test_nobody_is_proposed_to_change_an_address_or_a_date(name, tmp_path):
+    table = people().assign(**{name: np.random.default_rng(1).integers(1, 99_000, ROWS)})
+    text, problem = proposed(table, tmp_path)
+    assert name in {feature.name for feature in problem.features}
+    assert name not in {problem.features[one.target].name for one in problem.transitions.functions}
+    assert re.search(f"{name}: it is (an address|part of a date)", text)
+
+
+def test_counts_and_debts_have_a_least_value(tmp_path):
+    table = people().assign(debts=np.random.default_rng(1).integers(0, 5, ROWS), change=np.repeat(range(-20, 20), 10))
+    _, problem = proposed(table, tmp_path)
+    low = {feature.name: feature.low for feature in problem.features if feature.is_number}
+    assert (low["months"], low["debts"]) == (0, 0)
+    assert np.isneginf(low["change"])
+
+
 def function(problem, name):
     return next(one for one in problem.transitions.functions if one.name == name)
 

@@ -23,6 +23,10 @@ from counterplan.problem.value_order import guess_order
         ["up to 10k", "10k-50k", "50k-1M", "over 1M"],
         ["level 1", "level 2", "level 10"],
         ["S", "M", "L", "XL"],
+        ["High School", "Bachelor", "Master", "PhD"],
+        ["High School", "Bachelor's", "Master’s degree", "Doctorate"],
+        ["HighSchool", "Bachelors", "Masters", "PhD"],
+        ["HS-grad", "BSc", "MSc", "Ph.D."],
     ],
 )
 def test_orders(ordered):

@@ -32,6 +32,14 @@ def findings(result: AuditResult) -> Iterator[str]:
         yield f"{row['recourse']:,} of {refused:,} refused people have a verified plan: {share}."
     else:
         yield f"{row['recourse']:,} of {refused:,} refused people have a verified plan."
+    if result.settings.survival_at_least is not None:
+        least = percent(result.settings.survival_at_least)
+        share = share_with_interval(row["lasting_share"], row["lasting_low"], row["lasting_high"])
+        known = "" if pd.isna(row["lasting_share"]) else f": {share}"
+        yield (
+            f"{row['lasting']:,} of {refused:,} have a plan that holds after retraining with a chance of at least "
+            f"{least}{known}."
+        )
     if row["none"]:
         yield f"{row['none']:,} provably have none: no legal sequence of actions changes the decision."
     if row["unknown"]:

@@ -20,7 +20,7 @@ from counterplan.problem.transitions import Floats, Ints
 from counterplan.problem.values import did_you_mean, is_missing, text_of
 
 EVERYBODY = "everybody"
-MISSING = "missing"
+MISSING = "(missing)"
 BINS = 4
 """Groups by quantiles of a number whose feature has no bins."""
 FEW_VALUES = 8
@@ -245,8 +245,8 @@ def _joined(groupings: Sequence[Grouping]) -> Grouping:
 
 
 def _present(name: str, labels: Iterable[str], codes: Ints) -> Grouping:
-    """The grouping without empty groups."""
-    all_labels = list(labels)
+    """The grouping without empty groups; blank labels are quoted, so that they can be seen."""
+    all_labels = [label if label.strip() else f'"{label}"' for label in labels]
     used = np.flatnonzero(np.bincount(codes, minlength=len(all_labels)))
     require_few(name, len(used))
     compact = np.zeros(len(all_labels), np.intp)

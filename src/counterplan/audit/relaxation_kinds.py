@@ -19,6 +19,7 @@ from counterplan.errors import ProblemError
 from counterplan.problem import Feature, Function, People, Problem
 from counterplan.problem.column_words import PROTECTED, mentions
 from counterplan.problem.draft_text import constant_case
+from counterplan.problem.intake import PeopleTable
 from counterplan.problem.limits import MAX_PLAN_LENGTH
 from counterplan.problem.parts import Cause
 from counterplan.problem.transitions import Floats, rounded
@@ -65,7 +66,7 @@ class SkippedRelaxation:
     reason: str
 
 
-def relaxations_of(problem: Problem, people: People | None = None) -> list[Relaxation]:
+def relaxations_of(problem: Problem, people: PeopleTable | People | None = None) -> list[Relaxation]:
     """All single relaxations of a problem.
 
     - One precondition less: each conjunct of each function's `when`, also of one argument only, except conjuncts on
@@ -84,7 +85,7 @@ def relaxations_of(problem: Problem, people: People | None = None) -> list[Relax
     ----------
     problem : Problem
         The problem.
-    people : People, optional
+    people : DataFrame or People, optional
         The people whose values new functions set. By default, all values of categories, and the cut points of numbers.
 
     Returns
@@ -114,7 +115,7 @@ def relaxations_of(problem: Problem, people: People | None = None) -> list[Relax
     allow 3 actions instead of 2
     allow CHANGE_JOB: set job to clerk or manager
     """
-    return propose(problem, people)[0]
+    return propose(problem, None if people is None else problem.read(people))[0]
 
 
 def propose(problem: Problem, people: People | None = None) -> tuple[list[Relaxation], list[SkippedRelaxation]]:

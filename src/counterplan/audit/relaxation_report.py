@@ -181,7 +181,8 @@ class RelaxationReport:
             people = _counted(self.stuck, "person", "people")
             return f"{people} without recourse, none of them examined: the budget was spent before.{unproved}"
         sample = f" (a sample of {self.stuck:,})" if self.is_sample else ""
-        lines = [f"{_counted(count, 'person', 'people')} without recourse{sample}. What would help:"]
+        people = _counted(count, "person", "people")
+        lines = [f"{people} without recourse{sample}. What would help (an explanation, not advice):"]
         helpful = self.table[self.table["helped"] > 0]
         lines += [self._line(row) for row in helpful.head(most).itertuples()]
         if len(helpful) > most:
@@ -190,8 +191,7 @@ class RelaxationReport:
         lines.append(f"{_counted(len(nobody), 'relaxation helps', 'relaxations help')} nobody.")
         if open_ := len(self.table) - len(helpful) - len(nobody):
             lines.append(f"{_counted(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
-        undecided = f"; undecided: {len(self.undecided):,}" if len(self.undecided) else ""
-        lines.append(f"None of them helps {len(self.helped_by_none):,} of {count:,} people{undecided}.")
+        lines.append(helped_by_none_text(len(self.helped_by_none), len(self.undecided), count))
         return "\n".join(lines) + unproved
 
     def _line(self, row: Any) -> str:
@@ -213,6 +213,14 @@ class RelaxationReport:
             "undecided": len(self.undecided),
             "skipped": [{"kind": one.kind, "name": one.name, "reason": one.reason} for one in self.skipped],
         }
+
+
+def helped_by_none_text(none: int, undecided: int, people: int) -> str:
+    """A sentence about the people whom no relaxation helps, of those examined."""
+    unknown = f"; undecided: {undecided:,}" if undecided else ""
+    if none:
+        return f"{none:,} of {_counted(people, 'person is', 'people are')} helped by none of them{unknown}."
+    return f"{_counted(people - undecided, 'person is', 'people are')} helped by at least one of them{unknown}."
 
 
 def _counted(number: int, one: str, several: str) -> str:

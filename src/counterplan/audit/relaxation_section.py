@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterplan.audit.outcomes import AuditOutcome
+from counterplan.audit.relaxation_report import helped_by_none_text
 from counterplan.audit.relaxations import find_relaxations, relaxations_of
 from counterplan.audit.section import Section, paragraph, table_html
 from counterplan.audit.settings import AuditSettings
@@ -149,7 +150,7 @@ def relaxation_section(data: dict[str, Any]) -> Section:
         heads = ["relaxation", "helps further", "in all", "share"]
         chosen = best[["description", "helped", "in_all", "share"]]
         parts.append(table_html(chosen, "Relaxations one after the other, each for the most people left", heads, _cell))
-    parts.append(paragraph(f"None of them helps {data['helped_by_none']:,} people; undecided: {data['undecided']:,}."))
+    parts.append(paragraph(helped_by_none_text(data["helped_by_none"], data["undecided"], data["examined"])))
     return Section(KEY, "Why people have no recourse", parts, (table,) if len(table) else ())
 
 

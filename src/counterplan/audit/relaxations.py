@@ -105,11 +105,11 @@ def find_relaxations(
     >>> problem = Problem.from_dict(german.problem.to_dict() | {"max_actions": 1})
     >>> report = find_relaxations(problem, german.model, german.refused_test, kinds=["actions", "argument"])
     >>> print(report.to_text())
-    19 people without recourse. What would help:
+    19 people without recourse. What would help (an explanation, not advice):
       15 (79%): allow 2 actions instead of 1
       1 (5%): let CHANGE_DURATION go one step further: -30 → -40
     1 relaxation helps nobody.
-    None of them helps 4 of 19 people.
+    4 of 19 people are helped by none of them.
     """
     _check(sample=sample, budget=budget, state_limit=state_limit, seed=seed)
     box = box if isinstance(box, BlackBox) else BlackBox(box)

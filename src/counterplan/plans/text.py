@@ -241,12 +241,11 @@ class Summary:
 
     @property
     def queries_spent(self) -> str:
-        """The queries of all plans together: `9 questions asked, 3 of them answered from memory`."""
-        asked = f"{questions(self.queries + self.cached)} asked"
+        """The queries of all plans together: `6 questions asked, 3 more answered from memory`."""
+        asked = f"{questions(self.queries)} asked"
         if not self.cached:
             return asked
-        share = f"{self.cached:,} of them" if self.queries else "all" if self.cached > 1 else "and"
-        return f"{asked}, {share} answered from memory"
+        return f"{asked}, {self.cached:,} {'more ' if self.queries else ''}answered from memory"
 
 
 def plans_text(plans: Plans, most: int | None = None, summary: Summary | None = None) -> str:

@@ -45,9 +45,17 @@ IMMUTABLE: dict[str, re.Pattern[str]] = {
         "child(ren)?|dependen(t|ts|ce)|kids|sibling.*|parents?|mother.*|father.*|kinder|enfants|hijos|figli|country"
         "|nation|pais|paese|blood|height|genotype"
     ),
+    "it is an address": re.compile(
+        "zip|zip ?codes?|post ?codes?|postal|plz|address|street|phone|telephone|telefon|latitude|longitude|lat|lon|lng"
+    ),
     "it describes the sample": re.compile("fnlwgt|pweights?|wts?|sampl(e|es|ing)|fold|split|partition|batch|version"),
 }
 """By reason: words in the names of columns for which no function is proposed."""
+CALENDAR = re.compile(
+    "(day|week|weekday|month|quarter|season|year|hour)( of( the)? (week|month|year|day))?"
+    "|(application|applied|start|issue|opening) (day|month|year)"
+)
+"""Whole names of parts of dates: names of durations contain such words, too."""
 UNKNOWN = re.compile(
     r"|\?+|-+|n/?a|n\.a\.|nan|null|unknown|unbekannt|inconnu|desconocido|missing|not (known|available|given|stated)"
     r"|unspecified|undefined|no (answer|data|information)|don'?t know|keine angabe",

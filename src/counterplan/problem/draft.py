@@ -250,7 +250,7 @@ class _Drafted:
         by_count = numbers_by_count(self.features)
         for index, draft in enumerate(self.features):
             same = [(self.features[other].name, states[:, other]) for other in by_count.get(len(draft.values), ())]
-            self.features[index] = _ranked(draft, states[:, index], same)
+            self.features[index] = _guessed(draft, states[:, index], same)
             new = [self.features[index].values.index(value) for value in draft.values]
             known = ~np.isnan(states[:, index])
             if new:
@@ -305,12 +305,15 @@ class _Drafted:
         return result
 
 
-def _ranked(draft: FeatureDraft, column: Floats, numbers: Sequence[tuple[str, Floats]]) -> FeatureDraft:
-    """`draft` with its values in the likely order: by their words, or by one of `numbers` that belongs to each.
+def _guessed(draft: FeatureDraft, column: Floats, numbers: Sequence[tuple[str, Floats]]) -> FeatureDraft:
+    """`draft` with the least value of counts, or its values in the likely order.
 
-    `column` [B] has the indices of the values, and `numbers` are names and columns [B].
+    Values are ordered by their words, or by one of `numbers` that belongs to each. `column` [B] has the indices of the
+    values, and `numbers` are names and columns [B].
     """
-    if draft.numbers is not None or len(draft.values) < 2 or draft.codes:
+    if draft.numbers is not None:
+        return replace(draft, not_negative=draft.counts and bool((draft.numbers >= 0).all()))
+    if len(draft.values) < 2 or draft.codes:
         return draft
     order = guess_order(draft.values)
     if order is not None:

@@ -18,6 +18,7 @@ from counterplan.problem.column_words import (
     DATE,
     DATED,
     IDENTIFIER,
+    LOWERED,
     PROTECTED,
     RANKED,
     mentions,
@@ -54,6 +55,14 @@ class FeatureDraft:
     order: str = ""
     """Why the values are taken to have a rank, and are listed in this order; empty if they are not."""
 
+    not_negative: bool = False
+    """Whether the numbers are taken to be never negative."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the name is that of an amount or a number of something."""
+        return mentions(COUNTED, self.name) or mentions(LOWERED, self.name)
+
     @property
     def protected(self) -> bool:
         """Whether the name is that of a protected attribute."""
@@ -70,6 +79,7 @@ class FeatureDraft:
             seen = f"seen: {number_text(few[0])} to {number_text(few[-1])}"
             lines.append(f"    kind: number  # {seen}{hint}")
             lines += ["    integer: true"] * self.integer
+            lines += ["    minimum: 0  # guess: nobody can have less"] * self.not_negative
             lines.append(
                 f"    bins: [{', '.join(['-.inf', *map(number_text, quantile_cuts(self.numbers, self.integer)[1:])])}]"
             )

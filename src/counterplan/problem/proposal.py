@@ -11,7 +11,7 @@ import numpy as np
 from counterplan.errors import PeopleError
 from counterplan.problem import association
 from counterplan.problem.association import Association
-from counterplan.problem.column_words import GAINED, IMMUTABLE, LOWERED, UNKNOWN, mentions
+from counterplan.problem.column_words import CALENDAR, GAINED, IMMUTABLE, LOWERED, UNKNOWN, mentions, words_of
 from counterplan.problem.draft_features import FeatureDraft
 from counterplan.problem.draft_text import (
     constant_case,
@@ -192,6 +192,8 @@ def _immutable(draft: FeatureDraft, link: Association, following: Mapping[str, s
     for reason, words in IMMUTABLE.items():
         if mentions(words, draft.name):
             return reason
+    if CALENDAR.fullmatch(" ".join(words_of(draft.name))):
+        return "it is part of a date"
     return "it is nearly a copy of the outcome" if link.is_copy else ""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from counterplan.problem.column_words import UNKNOWN, words_of
 from counterplan.problem.draft_text import shortened
 
+_SIZES = "sizes"
 _SCALES: dict[str, tuple[str, ...]] = {
     "words of degree": (
         "none|no|zero|nothing|without|nil",
@@ -38,9 +39,11 @@ _SCALES: dict[str, tuple[str, ...]] = {
         "high school|highschool|hs|hs grad|high school graduate|upper secondary|diploma|abitur|baccalaureate",
         "some college|incomplete higher|college incomplete",
         "vocational|associate|associates|apprenticeship|technical",
-        "bachelor|bachelors|undergraduate|university|college|university degree|higher|higher education",
-        "master|masters|graduate|graduate school|postgraduate|post graduate|academic degree",
-        "phd|doctorate|doctor|doctoral",
+        "bachelor|bachelors|bachelor degree|bachelors degree|bsc|ba|bs"
+        "|undergraduate|university|college|university degree|higher|higher education",
+        "master|masters|master degree|masters degree|msc|ma|ms|mba"
+        "|graduate|graduate school|postgraduate|post graduate|academic degree",
+        "phd|ph d|doctorate|doctor|doctoral|doctoral degree|doctorate degree",
     ),
     "levels of experience": (
         "trainee|intern|apprentice|entry|entry level|beginner|unskilled",
@@ -56,9 +59,10 @@ _SCALES: dict[str, tuple[str, ...]] = {
         "agree|satisfied",
         "strongly agree|very satisfied",
     ),
-    "sizes": ("xxs", "xs", "s", "m", "l", "xl", "xxl", "xxxl"),
+    _SIZES: ("xxs", "xs", "s", "m", "l", "xl", "xxl", "xxxl"),
 }
 """Levels by scale, the lowest first; each is a list of phrases in lower case, without accents."""
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b|(?<=s)['’](?!\w)", re.IGNORECASE)
 _PHRASES: dict[str, dict[str, int]] = {
     scale: {phrase: rank for rank, level in enumerate(levels) for phrase in level.split("|")}
     for scale, levels in _SCALES.items()
@@ -99,6 +103,8 @@ def guess_order(values: Sequence[str]) -> Order | None:
         ("numbered values", _of_numbers),
     ]
     for reason, rank in guesses:
+        if reason == _SIZES and len(known) < 3:  # two letters may be anything, such as single and married
+            continue
         ranks = rank(known)
         if ranks is not None and len(set(ranks)) == len(known):
             ordered = [value for _, value in sorted(zip(ranks, known, strict=True))]
@@ -110,11 +116,18 @@ def _on_scale(scale: str) -> Callable[[Sequence[str]], list[float] | None]:
     phrases = _PHRASES[scale]
 
     def ranks(values: Sequence[str]) -> list[float] | None:
-        found = [phrases.get(" ".join(words_of(value))) for value in values]
+        found = [next((phrases[one] for one in _phrases_of(value) if one in phrases), None) for value in values]
         known = [float(rank) for rank in found if rank is not None]
         return known if len(known) == len(values) else None
 
     return ranks
+
+
+def _phrases_of(value: str) -> Iterator[str]:
+    """The words of a value without possessives; capitals inside it (PhD, HighSchool) may begin words."""
+    plain = _POSSESSIVE.sub("", value)
+    yield " ".join(words_of(plain))
+    yield " ".join(words_of(plain.casefold()))
 
 
 def _of_ranges(values: Sequence[str]) -> list[float] | None:
