@@ -1,9 +1,9 @@
-"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--guided F] [--program F] …`.
+"""Draw docs/figures from results of benchmarks: `python bench/figures.py [--search F] [--program F] [--survival F …]`.
 
-`--search` alone draws success and cost ratio against the budget; with `--guided` also the trade-off of planners;
-`--program`, from `bench/program.py --prefer …`, success and cost of programs by preference; `--survival`, from
+`--search`, from `bench/search.py --out …`, draws success and cost ratio against the query budget; `--program`, from
+`bench/program.py --prefer … --out …`, success and cost ratio of programs by preference; `--survival`, from
 `bench/survival.py --refits --program --frontier --limits --out …`, survival against cost, and stated against realised
-survival; several files are merged.
+survival; several files are merged. Figures are white, as their colours are not readable on dark pages.
 """
 
 import argparse
@@ -23,7 +23,6 @@ from counterplan.survival.goal import WEIGHTS
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 COLOURS = {"german": "#0072B2", "adult": "#D55E00", "syn": "#009E73", "syn_long": "#CC79A7", "taiwan": "#E69F00"}
 MARKS = {"german": "o", "adult": "s", "syn": "^", "syn_long": "D", "taiwan": "v"}
-PLANNERS = {"guided": ("#D55E00", "o"), "search": ("#0072B2", "s"), "exact": ("#666666", "^")}
 Rows = list[dict[str, Any]]
 
 
@@ -42,8 +41,7 @@ def label(axis: Axes, x: str, y: str) -> None:
 
 def save(figure: Figure, name: str) -> None:
     FIGURES.mkdir(parents=True, exist_ok=True)
-    for suffix in ("png", "svg"):
-        figure.savefig(FIGURES / f"{name}.{suffix}", dpi=130, metadata={"Date": None} if suffix == "svg" else None)
+    figure.savefig(FIGURES / f"{name}.png", dpi=130)
 
 
 def search_budget(rows: Rows) -> None:
@@ -60,28 +58,6 @@ def search_budget(rows: Rows) -> None:
     ratio.axhline(1, color="grey", linewidth=1)
     success.legend(frameon=False)
     save(figure, "search-budget")
-
-
-def trade_off(search: Rows, guided: Rows) -> None:
-    """Success and cost ratio against the queries sent, of three planners, for each benchmark."""
-    figure = Figure(figsize=(12, 5.6), layout="constrained")
-    names = [name for name in COLOURS if any(row["benchmark"] == name for row in guided)]
-    axes = figure.subplots(2, len(names), sharex=True)
-    for column, name in enumerate(names):
-        sources = {"guided": (guided, "budgets"), "search": (search, "budgets"), "exact": (guided, "exact")}
-        for planner, (rows, key) in sources.items():
-            group = [row for row in rows if row["benchmark"] == name and row.get("model", "own") == "own"]
-            colour, mark = PLANNERS[planner]
-            for axis, figure_of in zip(axes[:, column], ("success", "ratio"), strict=True) if group else ():
-                queries, heights = means(group, key, "queries"), means(group, key, figure_of)
-                axis.plot(queries, heights, marker=mark, markersize=5, color=colour, label=planner)
-        axes[0, column].set_title(name)
-        label(axes[0, column], "", "success" if column == 0 else "")
-        label(axes[1, column], "queries per person", "cost ratio" if column == 0 else "")
-        axes[0, column].set_ylim(-0.03, 1.03)
-        axes[1, column].set_ylim(0.99, max(1.08, axes[1, column].get_ylim()[1]))
-    axes[0, 0].legend(frameon=False, loc="lower right")
-    save(figure, "trade-off")
 
 
 def preferences(rows: Rows) -> None:
@@ -161,14 +137,12 @@ def survival(parts: list[Rows]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("search", "guided", "program", "survival"):
+    for name in ("search", "program", "survival"):
         several = "+" if name == "survival" else None
         parser.add_argument(f"--{name}", nargs=several, type=lambda path: json.loads(Path(path).read_text()))
     options = parser.parse_args()
     if options.search:
         search_budget(options.search)
-    if options.search and options.guided:
-        trade_off(options.search, options.guided)
     if options.program:
         preferences(options.program)
     if options.survival:

@@ -56,6 +56,12 @@ def test_figures_are_shown(name: str) -> None:
     assert re.search(rf"\]\((\.\./)?figures/{name}\.svg\)", pages) or f"](docs/figures/{name}.svg)" in readme
 
 
+def test_every_figure_of_the_folder_is_shown() -> None:
+    pages = "".join(page.read_text("utf-8") for page in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+    drawn = {path.name for path in FOLDER.iterdir() if path.suffix in (".png", ".svg")}
+    assert {name for name in drawn if f"figures/{name})" not in pages} == set()
+
+
 def test_the_two_orders_cost_15_and_28() -> None:
     texts = ["".join(element.itertext()) for element in ET.parse(FOLDER / "orders.svg").iter()]
     assert {"15", "28", "cost 15 × 0.4 = 6", "cost 8 × 0.5 = 4"} <= set(texts)

@@ -14,6 +14,8 @@ import pandas as pd
 
 from counterplan import BlackBox, ExactPlanner, Problem, Program, benchmarks
 from counterplan.drawing import Sheet, text_width
+from counterplan.plans.text import headline, total_effort
+from counterplan.plans.time_text import duration_text
 from counterplan.problem.parts import format_number
 from counterplan.program.export import trace_svg
 
@@ -34,6 +36,11 @@ PERSON = {
 """Person 5 of docs/reading-a-program.md."""
 READER = 14
 """The person of the README."""
+BAR_STYLE = """\
+.drawing .box.bar { fill: var(--arc); stroke: none; }
+.drawing .line.tick { stroke: var(--rim); stroke-width: 1; opacity: .6; }
+"""
+"""Bars of plans, in a colour that stands out from the background in both themes."""
 
 
 class Block:
@@ -294,30 +301,29 @@ def trace() -> str:
 
 
 def plan() -> str:
-    """A plan of german as a timeline, for the README."""
+    """A plan of german as a timeline with the words of `plan.plot()`, for the README."""
     german = benchmarks.load("german")
     planner = ExactPlanner(german.problem, BlackBox(german.model))
     made = planner.plan(german.refused_test.iloc[[READER]])[0]
     assert made.duration is not None
-    left, right, top, row = 430.0, 890.0, 96.0, 52.0
+    left, right, top, row = 20.0, 800.0, 84.0, 58.0
     scale, bottom = (right - left) / made.duration, top + row * len(made.steps)
-    total, end = format_number(made.cost), format_number(round(made.duration, 1))
-    title = f"{len(made.steps)} steps turn the refusal into a yes: cost {total}, the least possible"
+    title = f"{headline(made)} ({total_effort(made)})"
     sheet = Sheet()
-    sheet.text(20, 14, title, "bold", 16)
-    sheet.text(20, 40, f"German Credit, person {READER}; proved by exact search", "soft", 12)
+    sheet.text(left, 14, title, "bold", 16)
+    sheet.text(left, 40, duration_text(made), "soft", 13)
     for month in (*range(0, int(made.duration), 6), made.duration):
-        if month == made.duration or made.duration - month > 2:
+        if month == made.duration or made.duration - month > 3:
             x = left + month * scale
             words = f"{format_number(round(month, 1))} {made.time_unit}" if month == made.duration else str(month)
-            sheet.text(x, bottom + 8, "now" if not month else words, "soft", 12, "middle")
-            sheet.connect([(x, top - 8), (x, bottom)], "dashed", head=False)
+            sheet.text(x, bottom + 8, "now" if not month else words, "soft", 12, "middle" if month else "start")
+            sheet.connect([(x, top - 8), (x, bottom)], "tick", head=False)
     for number, step in enumerate(made.steps):
         y = top + row * number
-        sheet.text(20, y + 4, f"{number + 1}. {step.text}", "bold", 13)
-        sheet.text(20, y + 22, f"cost {format_number(step.cost)}", "soft", 12)
-        sheet.box(left + (step.start or 0) * scale, y + 4, max((step.duration or 0) * scale, 6), 28, "lit", 6)
-    return sheet.svg(title, f"The steps of the plan over {end} {made.time_unit}, one after the other.")
+        sheet.text(left, y, f"{number + 1}. {step.text} (effort {step.cost:.1f})", "bold", 13)
+        width = max((step.duration or 0) * scale, 6)
+        sheet.box(left + (step.start or 0) * scale, y + 24, width, 20, "bar", 4)
+    return sheet.svg(title, f"The steps as bars over time. {duration_text(made)}", style=BAR_STYLE)
 
 
 FIGURES: dict[str, Callable[[], str]] = {

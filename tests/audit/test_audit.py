@@ -382,7 +382,7 @@ def test_relaxations_say_what_would_help(tmp_path: Path) -> None:
     assert 0 < max(helped.values()) <= stuck
     assert "Why people have no recourse" in result.to_html()
     assert (tmp_path / "audit" / "relaxations.csv").exists()
-    assert f"{stuck} people without recourse. What would help:" in str(result)
+    assert f"{stuck} people without recourse. What would help (an explanation, not advice):" in str(result)
     sent = box.queries
     again = Audit(WAYS, BlackBox(strict), groups=["sex"]).run(table(), folder=tmp_path / "audit", resume=True)
     assert again.relaxations == result.relaxations

@@ -36,6 +36,8 @@ def test_points_are_those_of_the_table(result: AuditResult, ax: Axes, measure: s
     table = result.groups[result.groups["grouping"].isin(["", "sex"])]
     drawn = [float(container.lines[0].get_xdata()[0]) for container in ax.containers]
     assert drawn == pytest.approx(table[column].dropna().tolist())
+    ax.figure.draw_without_rendering()
+    assert not any("%" in label.get_text() for label in ax.get_xticklabels()), "the unit is in the label of the axis"
 
 
 def test_small_groups_are_marked_instead_of_drawn(result: AuditResult, ax: Axes) -> None:

@@ -196,7 +196,7 @@ def test_findings_follow_from_the_rows() -> None:
     both = replace(rows, results=pd.concat([rows.results, theirs], ignore_index=True))
     assert (
         "Programs by the paper’s construction, from traces of M_mcts, succeed for 25 % of people at a cost ratio of "
-        "1.50, with 3.0 features; the default program succeeds more often on no benchmark."
+        "1.50, with 3.0 features; the balanced program succeeds more often on no benchmark."
     ) in " ".join(findings(both))
     others = rows.results.copy()
     others.loc[others["method"] == "evolution", "cost"] *= 2
@@ -230,9 +230,10 @@ def test_one_seed_has_no_intervals() -> None:
         assert "One seed, so there are no intervals." in caption
         assert "95 %" not in caption
         assert "95 % intervals" in caption_of(key, two)
-    assert "some are wider than the frame" in caption_of("everybody", two)  # two seeds: ± 3.2 of a share
+    assert "an arrow ends those that are wider than the frame" in caption_of("everybody", two)
     same = two.results.assign(success=True, outcome="holds", cost=10.0, least_effort=10.0, length=1, reachable="yes")
     assert "wider" not in caption_of("everybody", replace(two, results=same))
+    assert "an arrow" not in caption_of("everybody", one)
     for rows, said, unsaid in (
         (one, "With one seed there are none", "wide"),
         (two, "With 2 seeds they are wide", "none:"),
@@ -347,6 +348,40 @@ def test_nothing_is_drawn_outside(written: Path) -> None:
                     inside = shown[np.isfinite(shown).all(axis=1)]
                     if line.get_transform() == axis.transData and line.get_marker() not in "|_":
                         assert ((inside > -0.01) & (inside < 1.01)).all(), key
+
+
+def test_error_bars_end_at_the_bounds_of_a_measure_and_arrows_at_the_frame() -> None:
+    spec = next(spec for spec in figures.FIGURES if spec.key == "everybody")
+    with report_style():
+        figure = spec.draw(by_hand())  # two seeds: ± 3.2 of a share
+        success, ratio = figure.axes[0], figure.axes[1]
+        ends = np.concatenate([bar for bars in success.containers for bar in bars.lines[2][0].get_segments()])
+        assert (ends[:, 0].min(), ends[:, 0].max()) == (0, 1)
+        assert min(bar[0, 0] for bars in ratio.containers for bar in bars.lines[2][0].get_segments()) == 1
+        before = [len(axis.lines) for axis in figure.axes]
+        drawing.mark_cut_ends(figure)
+    arrows = [line for axis, count in zip(figure.axes, before, strict=True) for line in axis.lines[count:]]
+    assert arrows
+    assert {line.get_marker() for line in arrows} <= set("<>")
+    assert {float(line.get_xdata()[0]) for line in arrows} <= {0.0, 1.0}
+
+
+def test_published_figures_have_a_legend() -> None:
+    for key in ("everybody", "in_common", "questions", "similarity"):
+        spec = next(spec for spec in figures.FIGURES if spec.key == key)
+        with report_style():
+            (legend,) = spec.draw(with_paper()).legends
+        assert "published" in [text.get_text() for text in legend.get_texts()], key
+
+
+def test_the_program_of_the_experiment_is_not_called_the_default_one() -> None:
+    spec = next(spec for spec in figures.FIGURES if spec.key == "traces")
+    with report_style():
+        labels = [text.get_text() for text in spec.draw(by_hand()).axes[3].get_legend().get_texts()]
+    assert labels == ["M_prog", "published", "program, balanced"]
+    table = all_tables(by_hand())["traces"]
+    assert table.sections[0][1][-1][0] == "program, balanced"
+    assert "default program" not in spec.caption + table.caption
 
 
 def test_a_quick_run_and_rows_of_an_earlier_version_say_so(written: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from rows_by_hand import by_hand
 
 from counterplan.experiments.drawing import report_style
@@ -112,6 +114,11 @@ def records(seeds: int = 3) -> list[dict[str, Any]]:
     return made
 
 
+def distance(box: Bbox, point: np.ndarray) -> float:
+    """Distance of a point from a box."""
+    return float(np.hypot(*np.maximum(np.maximum(box.min - point, point - box.max), 0)))
+
+
 def test_labels_of_the_frontier_do_not_cover_each_other() -> None:
     with report_style():
         figure = frontier_figure(records())
@@ -119,10 +126,18 @@ def test_labels_of_the_frontier_do_not_cover_each_other() -> None:
     assert [axis.get_title() for axis in figure.axes] == ["german", "adult"]
     for axis in figure.axes:
         assert sorted(text.get_text() for text in axis.texts) == sorted(2 * ["1", "2", "4", "8", "16"])
-        boxes = [text.get_window_extent() for text in axis.texts]
+        boxes = [Text.get_window_extent(text) for text in axis.texts]  # without lines to points
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
         frame = axis.get_window_extent()
         assert all(frame.contains(*box.min) and frame.contains(*box.max) for box in boxes)
+        points = axis.transData.transform(
+            np.concatenate([line.get_xydata() for line in axis.lines if line.get_marker() != "None"])
+        )
+        for text, box in zip(axis.texts, boxes, strict=True):
+            own = axis.transData.transform(text.xy)
+            others = points[np.abs(points - own).max(axis=1) > 1e-6]
+            if text.arrow_patch is None:
+                assert distance(box, own) < min(distance(box, other) for other in others), text.get_text()
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert names[0] == "least cost"

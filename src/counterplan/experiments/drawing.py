@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,12 @@ WIDE = 7.2
 DPI = 200
 _TOLERANCE = 1e-3
 """Fraction of an axis by which an interval may exceed it unnoticed."""
+_ROOM = 1.0
+"""Most that an axis is extended for intervals on each side, relative to the range of the means."""
+_BOUNDS = {"success": (0.0, 1.0), "ratio": (1.0, math.inf)}
+"""Smallest and largest possible value of a measure; of the others 0 is the smallest."""
+PUBLISHED = ("published", "o", GREY)
+"""The entry of published figures in a legend: label, marker and colour."""
 _STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
@@ -86,6 +93,8 @@ class DotPlot:
     """Whether the methods are named on the vertical axis."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     published: Mapping[str, float] = field(default_factory=dict)
+    measure: str = ""
+    """What the intervals are of, which bounds them."""
 
 
 @contextmanager
@@ -111,21 +120,50 @@ def interval_note(rows: ExperimentRows, figure: Figure) -> str:
     """A sentence on the intervals of a figure: one seed has none, and wide ones may be cut off."""
     if rows.results["seed"].nunique() == 1:
         return "One seed, so there are no intervals."
-    return f"Means over seeds with 95 % intervals{'; some are wider than the frame' if _cut_off(figure) else ''}."
+    wide = "; an arrow ends those that are wider than the frame" if any(_cut_ends(figure)) else ""
+    return f"Means over seeds with 95 % intervals{wide}."
 
 
-def _cut_off(figure: Figure) -> bool:
-    """Whether an error bar exceeds its axis."""
+class _CutEnd(NamedTuple):
+    """An end of an error bar outside of the frame, and the marker to draw at the frame, in coordinates of the axes."""
+
+    axis: Axes
+    x: float
+    y: float
+    marker: str
+    colour: Any
+
+
+def _cut_ends(figure: Figure) -> Iterator[_CutEnd]:
+    """The ends of error bars that exceed their axis."""
     from matplotlib.container import ErrorbarContainer
 
     for axis in figure.axes:
         for bars in axis.containers:
-            if isinstance(bars, ErrorbarContainer):
-                ends = np.concatenate([part for lines in bars.lines[2] for part in lines.get_segments()])
-                shown = axis.transAxes.inverted().transform(axis.transData.transform(ends))
-                if ((shown < -_TOLERANCE) | (shown > 1 + _TOLERANCE)).any():
-                    return True
-    return False
+            for lines in bars.lines[2] if isinstance(bars, ErrorbarContainer) else ():
+                for segment in lines.get_segments():
+                    shown = axis.transAxes.inverted().transform(axis.transData.transform(segment))
+                    for x, y in shown:
+                        inside = np.clip((x, y), 0, 1)
+                        horizontal, vertical = np.abs(inside - (x, y)) > _TOLERANCE
+                        if horizontal != vertical:
+                            marker = ("<" if x < 0 else ">") if horizontal else ("v" if y < 0 else "^")
+                            yield _CutEnd(axis, float(inside[0]), float(inside[1]), marker, lines.get_color())
+
+
+def mark_cut_ends(figure: Figure) -> None:
+    """Draw an arrow at the frame where an error bar leaves it."""
+    for axis, x, y, marker, colour in list(_cut_ends(figure)):
+        axis.plot([x], [y], marker, color=colour, markersize=3, transform=axis.transAxes, clip_on=False)
+
+
+def error_bars(interval: Interval, measure: str) -> tuple[float, float]:
+    """Lengths of the error bars below and above a mean, which end at the bounds of the measure."""
+    low, high = _BOUNDS.get(measure, (0.0, math.inf))
+    return (
+        min(interval.half, max(interval.mean - low, 0.0)),
+        min(interval.half, max(high - interval.mean, 0.0)),
+    )
 
 
 def panels(rows: ExperimentRows, height: float, lines: int = 1, **options: Any) -> tuple[Figure, list[str], Any]:
@@ -151,7 +189,10 @@ def marker_style(method: str) -> dict[str, Any]:
 
 
 def dot_plot(axis: Axes, plot: DotPlot) -> None:
-    """Draw the mean and interval of each method on a line; hollow grey circles are published figures."""
+    """Draw the mean and interval of each method on a line; hollow grey circles are published figures.
+
+    Intervals end at the bounds of the measure.
+    """
     for place, method in enumerate(plot.methods):
         if method in plot.published:
             axis.plot(
@@ -162,12 +203,13 @@ def dot_plot(axis: Axes, plot: DotPlot) -> None:
             continue
         style = marker_style(method)
         if interval.half > 0:
+            below, above = error_bars(interval, plot.measure)
             axis.errorbar(
-                [interval.mean], [place], xerr=[interval.half], color=style["color"], elinewidth=1, capsize=1.5
+                [interval.mean], [place], xerr=[[below], [above]], color=style["color"], elinewidth=1, capsize=1.5
             )
         axis.plot([interval.mean], [place], linestyle="", **style)
     if shown := [plot.intervals[method] for method in plot.methods if method in plot.intervals]:
-        axis.set_xlim(*limits(shown, list(plot.published.values())))
+        axis.set_xlim(*limits(shown, list(plot.published.values()), plot.measure))
     axis.set_yticks(range(len(plot.methods)), [label_of(method) for method in plot.methods] if plot.labelled else [])
     axis.set_ylim(len(plot.methods) - 0.5, -0.5)
     axis.set_xlabel(plot.label)
@@ -175,15 +217,16 @@ def dot_plot(axis: Axes, plot: DotPlot) -> None:
     axis.set_axisbelow(True)
 
 
-def limits(shown: Iterable[Interval], others: Iterable[float] = ()) -> tuple[float, float]:
-    """Limits of an axis that shows all means, and of wide intervals only a part."""
+def limits(shown: Iterable[Interval], others: Iterable[float] = (), measure: str = "") -> tuple[float, float]:
+    """Limits of an axis that shows all means, and of very wide intervals only a part."""
     known = [interval for interval in shown if not np.isnan(interval.mean)]
     means = [*(interval.mean for interval in known), *(value for value in others if not np.isnan(value))]
     if not means:
         return 0.0, 1.0
     low, high = min(means), max(means)
-    room = 0.3 * (high - low) or max(0.1 * abs(high), 0.1)
-    ends = [(interval.mean - half, interval.mean + half) for interval in known if (half := interval.half) > 0]
+    room = _ROOM * (high - low) or max(0.1 * abs(high), 0.1)
+    bars = [(interval.mean, *error_bars(interval, measure)) for interval in known if interval.half > 0]
+    ends = [(mean - below, mean + above) for mean, below, above in bars]
     low = max(low - room, min([low, *(end[0] for end in ends)]))
     high = min(high + room, max([high, *(end[1] for end in ends)]))
     margin = 0.06 * (high - low) or room
@@ -203,9 +246,12 @@ def legend_above(figure: Figure, entries: Sequence[tuple[str, str, str]], hollow
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
 
 
-def method_legend(figure: Figure, methods: Sequence[str]) -> None:
-    """Add a legend of methods below all panels."""
+def method_legend(figure: Figure, methods: Sequence[str], lines: Sequence[str] = ()) -> None:
+    """Add a legend of methods below all panels; `lines` are those with a line."""
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], linestyle="", label=label_of(method), **marker_style(method)) for method in methods]
+    handles = [
+        Line2D([], [], linestyle="-" if method in lines else "", label=label_of(method), **marker_style(method))
+        for method in methods
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=6 if len(methods) <= 6 else 5)

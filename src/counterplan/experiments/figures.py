@@ -11,14 +11,17 @@ import numpy as np
 from counterplan.experiments.budgets import CpuUsage, cpu_usage, distillation_queries, query_usage
 from counterplan.experiments.drawing import (
     INK,
+    PUBLISHED,
     WIDE,
     DotPlot,
     FigureSpec,
     ReportFigure,
     dot_plot,
+    error_bars,
     interval_note,
     legend_above,
     limits,
+    mark_cut_ends,
     marker_style,
     method_legend,
     panels,
@@ -52,7 +55,7 @@ from counterplan.experiments.statistics import (
     summary,
 )
 from counterplan.experiments.survival_figures import SURVIVAL
-from counterplan.experiments.tables import PAIRS
+from counterplan.experiments.tables import BALANCED_PROGRAM, PAIRS
 from counterplan.figures.style import GREY, new_figure
 
 if TYPE_CHECKING:
@@ -76,6 +79,7 @@ def all_figures(rows: ExperimentRows) -> dict[str, ReportFigure]:
         made = []
         for spec in FIGURES if len(rows.survival) else FIGURES[:-1]:
             figure = spec.draw(rows)
+            mark_cut_ends(figure)
             made.append(rendered(spec.key, spec.title, caption_of(spec, rows, figure), figure))
     return {figure.key: figure for figure in made}
 
@@ -100,14 +104,23 @@ def _everybody(rows: ExperimentRows) -> Figure:
     methods = in_order(method for _, method in stats)
     lines = (("success", "success"), ("ratio", "cost ratio"), ("length", "steps"), ("cost", "cost"))
     figure, names, axes = panels(rows, 2.2 * len(lines) + 0.3, len(lines))
+    compared = False
     for line, (measure, label) in zip(axes, lines, strict=True):
         for axis, name in zip(line, names, strict=True):
             published = _published(name, methods, measure) if measure in ("success", "cost") else {}
             intervals = _measure(stats, name, measure)
-            dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published))
+            compared |= bool(published)
+            dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published, measure))
             if measure == "success":
                 axis.set_xlim(-0.04, 1.04)
+    _published_legend(figure, compared)
     return figure
+
+
+def _published_legend(figure: Figure, compared: bool) -> None:
+    """Explain published figures above all panels, where any are compared with."""
+    if compared:
+        legend_above(figure, [PUBLISHED], hollow=[PUBLISHED[0]])
 
 
 def _in_common(rows: ExperimentRows) -> Figure:
@@ -127,10 +140,11 @@ def _in_common(rows: ExperimentRows) -> Figure:
                     if paper in known and measure != "ratio"
                 }
                 intervals = _measure(stats, name, measure)
-                dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published))
+                dot_plot(axis, DotPlot(methods, label, axis is line[0], intervals, published, measure))
         for axis, name in zip(half[0], names, strict=True):
             people = max((one.solved for (benchmark, _), one in stats.items() if benchmark == name), default=0)
             axis.set_title(f"{name}: {people:,} people")
+    _published_legend(figure, any(name in IN_COMMON for name in names))
     return figure
 
 
@@ -163,7 +177,7 @@ def _queries(rows: ExperimentRows) -> Figure:
     axes[0][0].set_xlim(6, 2 * largest)
     labels = {"total": "prediction, all people", "trial": "trial of the program"}
     entries = [(labels.get(phase, phase), marker, colour) for phase, (marker, colour) in _PHASES.items()]
-    legend_above(figure, [*entries, ("published", "o", GREY)], hollow=("published",))
+    legend_above(figure, [*entries, PUBLISHED], hollow=[PUBLISHED[0]])
     return figure
 
 
@@ -188,24 +202,31 @@ def _traces(rows: ExperimentRows) -> Figure:
     for axis, (measure, label) in zip(axes, _PROGRAM.items(), strict=True):
         shown: list[Interval] = []
         levels: list[float] = []
-        for name, (values, level) in _by_traces(rows, measure).items():
+        for place, (name, (values, level)) in enumerate(_by_traces(rows, measure).items()):
             colour, marker = styles[name]
             shown += values.values()
             levels.append(level)
-            x, y = list(values), np.array([value.mean for value in values.values()])
-            half = np.nan_to_num([value.half for value in values.values()])
-            axis.plot(x, y, color=colour, marker=marker, markersize=3.5)
-            axis.fill_between(x, y - half, y + half, color=colour, alpha=0.12, linewidth=0)
+            x = [value * _SHIFT ** (place - (len(names) - 1) / 2) for value in values]
+            bars = np.nan_to_num([error_bars(value, measure) for value in values.values()]).reshape(-1, 2)
+            axis.errorbar(
+                x,
+                [value.mean for value in values.values()],
+                yerr=bars.T if bars.any() else None,
+                color=colour,
+                marker=marker,
+                markersize=3.5,
+                elinewidth=0.5,
+            )
             if not np.isnan(level):
-                axis.axhline(level, color=colour, **_DEFAULT_LINE)
+                axis.axhline(level, color=colour, **_BALANCED_LINE)
             published = _published_by_traces(name, measure)
             levels += published.values()
             axis.plot(list(published), list(published.values()), color=colour, marker=marker, **_PUBLISHED_LINE)
         axis.set_title(label)
-        axis.set_ylim(*limits(shown, levels))
+        axis.set_ylim(*limits(shown, levels, measure))
         axis.set_xscale("log")
         axis.minorticks_off()
-        ticks = [value for value in (100, 300, 500, 700) if value in numbers] or numbers
+        ticks = [value for value in (100, 300, 700) if value in numbers] or numbers
         axis.set_xticks(ticks, [f"{value:,}" for value in ticks])
         axis.grid()
     axes[0].set_ylim(-0.03, 1.03)
@@ -216,7 +237,9 @@ def _traces(rows: ExperimentRows) -> Figure:
 
 
 _PUBLISHED_LINE: dict[str, Any] = {"linestyle": ":", "linewidth": 0.9, "markersize": 3, "markerfacecolor": "none"}
-_DEFAULT_LINE: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
+_BALANCED_LINE: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
+_SHIFT = 1.02
+"""Ratio of the places of two benchmarks at the same number of traces, so that their error bars do not coincide."""
 
 
 def _line_legend(axis: Axes) -> None:
@@ -226,7 +249,7 @@ def _line_legend(axis: Axes) -> None:
     lines: dict[str, dict[str, Any]] = {
         "M_prog": {"marker": "o", "markersize": 3.5},
         "published": {"marker": "o"} | _PUBLISHED_LINE,
-        "default program": _DEFAULT_LINE,
+        BALANCED_PROGRAM: _BALANCED_LINE,
     }
     axis.set_axis_off()
     axis.legend(
@@ -242,16 +265,16 @@ def _published_by_traces(name: str, measure: str) -> dict[int, float]:
 
 
 def _by_traces(rows: ExperimentRows, measure: str) -> dict[str, tuple[dict[int, Interval], float]]:
-    """By benchmark: a measure of the paper's construction by number of traces, and of the default program."""
+    """By benchmark: a measure of the paper's construction by number of traces, and of the balanced program."""
     found: dict[str, tuple[dict[int, Interval], float]] = {}
     points, stats = curve(rows, "paper_program", "traces"), summary(rows)
     for name in benchmarks_in(rows):
         if measure == "leaves":
             programs = rows.programs[rows.programs["benchmark"] == name]
             by_number = programs[programs["traces"].notna()].groupby("traces")["leaves"]
-            default = programs[programs["method"] == "program"]["leaves"].astype(float)
+            balanced = programs[programs["method"] == "program"]["leaves"].astype(float)
             values = {int(str(value)): Interval.of(part) for value, part in by_number}
-            found[name] = values, float(default.mean())
+            found[name] = values, float(balanced.mean())
         elif measure == "queries":
             sent = distillation_queries(rows)
             found[name] = {value: one for (benchmark, value), one in sent.items() if benchmark == name}, np.nan
@@ -324,10 +347,14 @@ def _total_time(axis: Axes, usage: Mapping[str, CpuUsage]) -> None:
     axis.grid()
 
 
+_BY_BUDGET = ("guided", "search", "exact")
+"""The methods that are drawn as lines, by query budget."""
+
+
 def _trade_off(rows: ExperimentRows) -> Figure:
     stats = summary(rows)
     figure, names, axes = panels(rows, 4.4, 2, sharex=True)
-    curves = {method: curve(rows, method, "budget") for method in ("guided", "search", "exact")}
+    curves = {method: curve(rows, method, "budget") for method in _BY_BUDGET}
     for column, name in enumerate(names):
         both = tuple(zip(axes[:, column], ("success", "ratio"), strict=True))
         for method, points in curves.items():
@@ -354,7 +381,7 @@ def _trade_off(rows: ExperimentRows) -> Figure:
             axis.grid()
     axes[0][0].set_ylabel("success")
     axes[1][0].set_ylabel("cost ratio")
-    method_legend(figure, in_order(method for _, method in stats))
+    method_legend(figure, in_order(method for _, method in stats), _BY_BUDGET)
     return figure
 
 
@@ -433,8 +460,8 @@ FIGURES: tuple[FigureSpec, ...] = (
     FigureSpec(
         "everybody",
         "All people",
-        "{intervals} Grey circles: the paper’s figures on its own versions of the problems; for exact, the optimum of "
-        "those.",
+        "{intervals} They end at the bounds of a measure: 0 and 1 for success, 1 for the cost ratio. Published (grey "
+        "circles): the paper’s figures on its own versions of the problems; for exact, the optimum of those.",
         _everybody,
     ),
     FigureSpec(
@@ -456,8 +483,8 @@ FIGURES: tuple[FigureSpec, ...] = (
     FigureSpec(
         "traces",
         "Programs by number of traces",
-        "The paper’s construction (M_prog); dotted, hollow: the published programs; dashed: the default program. "
-        "{intervals}",
+        "The paper’s construction (M_prog); dotted, hollow: the published programs; dashed: the method “program” "
+        "(prefer='balanced'). {intervals}",
         _traces,
     ),
     FigureSpec(

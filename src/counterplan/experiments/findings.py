@@ -129,7 +129,7 @@ def _programs(stats: Summary, names: Sequence[str]) -> str:
         text += (
             f" Programs by the paper’s construction, from traces of M_mcts, succeed for {_success(papers)} at a "
             f"cost ratio of {_ratios(papers)}, with {_range([one.rule_length.mean for one in papers.values()], 1)} "
-            f"features; the default program succeeds more often {_on(len(better), len(both))}."
+            f"features; the balanced program succeeds more often {_on(len(better), len(both))}."
         )
     return text
 

@@ -93,7 +93,7 @@ METHODS = (
     Method(
         "program",
         "program",
-        "rules distilled by policy search on a surrogate; no queries",
+        "rules distilled by policy search on a surrogate (prefer='balanced'); no queries",
         needs=(SURROGATE, PROGRAM),
         colour=GREEN,
         marker="^",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,23 +37,15 @@ _LEAST_LABELLED = 0.6
 """Points with smaller values are too close together for labels."""
 _LEAST = "least cost"
 _LABEL_SIZE = 6.5
-_DISTANCE = 0.2
-"""How many covered things a label is moved away from, by one point."""
-_OFFSETS = (
-    (5, -7),
-    (-5, 7),
-    (5, 7),
-    (-5, -7),
-    (9, 0),
-    (-9, 0),
-    (0, 10),
-    (0, -10),
-    (12, -9),
-    (-12, 9),
-    (14, 9),
-    (0, -17),
-)
-"""Places of a label around its point, in points, in the order in which they are tried; above the oracle's points."""
+_RINGS = (2.0, 8.0, 14.0, 22.0)
+"""Distances of a label from the marker of its point, in points; from the second one on, a line connects them."""
+_MARKER = 6.0
+"""Size of a marker, in points."""
+_DIRECTIONS = ((1, -1), (-1, 1), (1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+"""In the order in which they are tried; mirrored for the oracle's points, which are above the others."""
+_COVERS_LABEL, _COVERS_LINE, _AMBIGUOUS, _RING, _DIRECTION = 10.0, 2.0, 10.0, 4.0, 0.1
+"""What a place of a label costs: covering a marker or label, covering a line, being as close to the marker of another
+point as to its own without a line to its own, each further ring, and each later direction."""
 GOALS = {0.0: ("least cost", INK, "*"), 4.0: ("balanced (λ = 4)", BLUE, "s"), 8.0: ("high (λ = 8)", VERMILLION, "o")}
 """The weights of survival whose plans the reliability diagram shows."""
 
@@ -86,7 +79,7 @@ def frontier_figure(records: Iterable[Record]) -> Figure:
             if point.method == ACCEPTED:
                 drawn[ACCEPTED] = axis.axhline(point.held.mean, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
         axis.set_xlim(*limits((), [1.0, *(point.ratio.mean for point in own)]))
-        axis.set_xlabel("cost ÷ least cost")
+        axis.set_xlabel("cost ratio")
         axis.grid()
         axis.set_axisbelow(True)
     panels[0][0].set_ylim(*limits((), [point.held.mean for point in points]))
@@ -140,38 +133,82 @@ _Box = tuple[float, float, float, float]
 """Left, bottom, right and top, in points."""
 
 
+class _Place(NamedTuple):
+    """A place for a label: its centre relative to the point, whether a line connects them, and the area."""
+
+    offset: tuple[float, float]
+    connected: bool
+    box: _Box
+    cost: float
+    """Of ring and direction."""
+
+
 def _label_points(axis: Axes, points: Sequence[FrontierPoint]) -> None:
-    """Write the value of each labelled point beside it, where it covers neither a marker, a line nor a label."""
+    """Write the value of each labelled point where it is closest to that point and covers as little as possible."""
     unit = 72 / axis.figure.dpi
-    places = [axis.transData.transform((point.ratio.mean, point.held.mean)) * unit for point in points]
-    taken = [_box(place, 6, 6) for place in places]
+    centres = [axis.transData.transform((point.ratio.mean, point.held.mean)) * unit for point in points]
+    taken = [_box(centre, _MARKER, _MARKER) for centre in centres]
+    lines: list[_Box] = []
     for method, style in LASTING.items():
-        own = [place for place, point in zip(places, points, strict=True) if point.method == method]
+        own = [centre for centre, point in zip(centres, points, strict=True) if point.method == method]
         for start, end in pairwise(own) if style.line else ():
-            taken += [_box(place, 1, 1) for place in np.linspace(start, end, 24)]
+            lines += [_box(place, 1, 1) for place in np.linspace(start, end, 24)]
     low, high = (axis.transAxes.transform(corner) * unit for corner in ((0, 0), (1, 1)))
     frame = (*low, *high)
-    for place, point in zip(places, points, strict=True):
+    for centre, point in zip(centres, points, strict=True):
         if point.method not in _LABELLED or (point.value or 0) < _LEAST_LABELLED:
             continue
         text = f"{point.value:g}".lstrip("0")
-        size = 0.62 * _LABEL_SIZE * len(text), 0.9 * _LABEL_SIZE
-        side = -1 if point.method == ORACLE else 1
-        offsets = [(side * x, side * y) for x, y in _OFFSETS]
-        boxes = [_box(place + offset, *size) for offset in offsets]
-        far = _DISTANCE * np.linalg.norm(offsets, axis=1)
-        best = int(np.argmin([_covered(box, taken, frame) for box in boxes] + far))
-        taken.append(boxes[best])
+        others = [other for other in centres if np.abs(other - centre).max() > 1e-6]
+        places = _places(centre, text, -1 if point.method == ORACLE else 1)
+        best = min(places, key=lambda place: _cost(place, centre, others, taken, lines, frame))
+        taken.append(best.box)
+        colour = LASTING[point.method].colour or INK
         axis.annotate(
             text,
             (point.ratio.mean, point.held.mean),
-            xytext=offsets[best],
+            xytext=best.offset,
             textcoords="offset points",
             fontsize=_LABEL_SIZE,
-            color=LASTING[point.method].colour or INK,
+            color=colour,
             ha="center",
             va="center_baseline",
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+            if best.connected
+            else None,
         )
+
+
+def _places(centre: Floats, text: str, side: int) -> Iterator[_Place]:
+    """The places for a label around a point."""
+    width, height = 0.62 * _LABEL_SIZE * len(text), 0.9 * _LABEL_SIZE
+    for ring, distance in enumerate(_RINGS):
+        for number, (across, up) in enumerate(_DIRECTIONS):
+            slant = 0.75 if across and up else 1.0
+            far = slant * (_MARKER / 2 + distance)
+            offset = (side * across * (far + width / 2), side * up * (far + height / 2))
+            cost = _RING * ring + _DIRECTION * number
+            yield _Place(offset, ring > 0, _box(centre + offset, width, height), cost)
+
+
+def _cost(
+    place: _Place, centre: Floats, others: Sequence[Floats], taken: Sequence[_Box], lines: Sequence[_Box], frame: _Box
+) -> float:
+    """How bad a place is for the label of the point at `centre`."""
+    left, bottom, right, top = place.box
+    if left < frame[0] or bottom < frame[1] or right > frame[2] or top > frame[3]:
+        return math.inf
+    nearest = min((_distance(place.box, other) for other in others), default=math.inf)
+    ambiguous = not place.connected and nearest < _distance(place.box, centre) + _MARKER / 2
+    crossed = any(_overlap(place.box, line) for line in lines)
+    covered = sum(_overlap(place.box, other) for other in taken)
+    return place.cost + _COVERS_LABEL * covered + _COVERS_LINE * crossed + _AMBIGUOUS * ambiguous
+
+
+def _distance(box: _Box, point: Floats) -> float:
+    """Distance of a point from a box."""
+    left, bottom, right, top = box
+    return math.hypot(max(left - point[0], 0, point[0] - right), max(bottom - point[1], 0, point[1] - top))
 
 
 def _box(centre: Floats, width: float, height: float) -> _Box:
@@ -179,12 +216,8 @@ def _box(centre: Floats, width: float, height: float) -> _Box:
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
-def _covered(box: _Box, taken: Sequence[_Box], frame: _Box) -> int:
-    """How many of `taken` a label would cover; more than all of them if it is outside of the frame."""
-    left, bottom, right, top = box
-    if left < frame[0] or bottom < frame[1] or right > frame[2] or top > frame[3]:
-        return len(taken) + 1
-    return sum(left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in taken)
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def reliability_figure(records: Iterable[Record], method: str = COMMITTEE) -> Figure:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from counterplan.errors import SettingError
-from counterplan.plans.html import OUTCOMES
 from counterplan.plans.sources import steps_taken
 from counterplan.plans.text import Summary
-from counterplan.plotting import BLUE, EDGE, FILLS, label_rows, new_axes, percent_axis, plain, write_note
-from counterplan.plotting.axes import TITLE_WIDTH
+from counterplan.plotting import BLUE, EDGE, FILLS, label_rows, line_width, new_axes, percent_axis, plain, write_note
+from counterplan.problem.transitions import Floats
 from counterplan.problem.values import did_you_mean
 
 if TYPE_CHECKING:
@@ -23,6 +22,12 @@ if TYPE_CHECKING:
 PlotKind = Literal["cost", "status"]
 _KINDS = ("cost", "status")
 _MOST_BINS = 30
+_MOST_LABELS = 12
+"""Most edges of bins that are labelled."""
+_DECIMALS = 9
+"""Sums of costs are compared with the edges of bins after rounding to as many decimals."""
+_INSIDE = 0.8
+"""Bars of at least this share have their number inside."""
 
 
 def draw_plans(plans: Plans, ax: Axes | None = None, kind: PlotKind = "cost") -> Axes:
@@ -44,8 +49,8 @@ def _draw_costs(plans: Plans, ax: Axes) -> Axes:
     counts = f"{Summary.of(plans).counts}."
     if not found.any():
         return write_note(ax, counts)
-    costs, lengths = plans.costs[found], plans.lengths[found]
-    edges = np.histogram_bin_edges(costs, min(_MOST_BINS, math.ceil(math.sqrt(len(costs)))))
+    costs, lengths = np.round(plans.costs[found], _DECIMALS), plans.lengths[found]
+    edges = round_edges(costs, min(_MOST_BINS, math.ceil(math.sqrt(len(costs)))))
     parts = {}
     for steps in range(1, len(FILLS) + 1):
         last = steps == len(FILLS)
@@ -63,12 +68,34 @@ def _draw_costs(plans: Plans, ax: Axes) -> Axes:
     ax.set_xlabel("cost of the plan, with personal weights" if _weighted(plans) else "cost of the plan")
     ax.set_ylabel("number of people")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_xticks(edges[:: math.ceil(len(edges) / _MOST_LABELS)])
     ax.set_ylim(0, 1.08 * below.max())
-    ax.set_title(plain(counts, TITLE_WIDTH), loc="left", fontsize="medium")
+    ax.set_title(plain(counts, line_width(ax)), loc="left", fontsize="medium")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.legend(frameon=False)
     return ax
+
+
+def round_edges(values: Floats, number: int) -> Floats:
+    """Edges of about `number` bins that contain all values; each bin excludes its upper edge.
+
+    Their distance is 1, 2 or 5 times a power of ten.
+
+    Examples
+    --------
+    >>> round_edges(np.array([4.0, 9.5, 31.0]), 6).tolist()
+    [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0]
+    """
+    low, high = float(values.min()), float(values.max())
+    width = (high - low) / number or abs(high) / 10 or 1.0
+    power = math.floor(math.log10(width))
+    digits = max(0, -power)
+    factor = min((1, 2, 5, 10), key=lambda factor: abs(math.log(factor * 10.0**power / width)))
+    step = round(factor * 10.0**power, digits)
+    first, last = (math.floor(round(value / step, _DECIMALS)) for value in (low, high))
+    return np.round(np.arange(first, last + 2) * step, digits)
 
 
 def _weighted(plans: Plans) -> bool:
@@ -81,14 +108,16 @@ def _draw_statuses(plans: Plans, ax: Axes) -> Axes:
     """The share of people by status."""
     counts = list(plans.counts.values())
     shares = [count / len(plans) for count in counts]
-    label_rows(ax, list(OUTCOMES.values()))
-    ax.barh(range(len(counts)), shares, height=0.5, color=BLUE, edgecolor=EDGE, linewidth=0.8)
+    label_rows(ax, list(plans.counts))
+    ax.barh(range(len(counts)), shares, height=0.5, color=BLUE, edgecolor=EDGE, linewidth=0.8, clip_on=False)
     percent_axis(ax)
-    ax.set_xlim(0, 1.25)
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     for row, (count, share) in enumerate(zip(counts, shares, strict=True)):
         words = f"{count:,} ({100 * share:.1f} %)"
-        ax.annotate(words, (share, row), (6, 0), textcoords="offset points", va="center", fontsize="small")
+        inside = share > _INSIDE
+        ax.annotate(
+            words, (share, row), (-6 if inside else 6, 0), textcoords="offset points", va="center",
+            ha="right" if inside else "left", color="white" if inside else None, fontsize="small",
+        )  # fmt: skip
     people = "1 person" if len(plans) == 1 else f"{len(plans):,} people"
     ax.set_xlabel(f"share of {people} (%)")
     return ax

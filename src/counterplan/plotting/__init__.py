@@ -5,7 +5,7 @@ Matplotlib is imported on use. It comes with the extra `[train]` or `[experiment
 May import: errors.
 """
 
-from counterplan.plotting.axes import label_rows, new_axes, percent_axis, plain, write_note
+from counterplan.plotting.axes import label_rows, line_width, new_axes, percent_axis, plain, row_frame, write_note
 from counterplan.plotting.colours import BLUE, EDGE, FILLS, GREY, ORANGE
 
 __all__ = [
@@ -15,8 +15,10 @@ __all__ = [
     "GREY",
     "ORANGE",
     "label_rows",
+    "line_width",
     "new_axes",
     "percent_axis",
     "plain",
+    "row_frame",
     "write_note",
 ]

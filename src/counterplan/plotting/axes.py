@@ -13,22 +13,28 @@ if TYPE_CHECKING:
 
 LABEL_WIDTH = 38
 """Most characters of a line of a row's label."""
-TITLE_WIDTH = 64
-"""Most characters of a line of a title."""
+_NOTE_WIDTH = 64
+"""Most characters of a line of a note."""
 _MOST_LINES = 4
 """Most lines of a row's label; longer ones end with an ellipsis."""
 _WIDTH, _ROW, _FRAME = 8.0, 0.62, 1.5
 """Inches: the width of a new figure, the height of a row, and of everything else."""
+_CHARACTER = 0.54
+"""Mean width of a character, relative to the font size."""
+_LAYOUT_GAIN = 1.25
+"""How much wider axes become, usually at least, when a layout engine has placed them."""
+_FEWEST_CHARACTERS = 24
+"""Least number of characters of a line, however narrow the axes are."""
 
 
-def new_axes(ax: Axes | None, rows: int = 4) -> Axes:
+def new_axes(ax: Axes | None, rows: float = 4) -> Axes:
     """The axes to draw on.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
         Axes of the caller, which are returned; None creates a figure with `matplotlib.pyplot.subplots`.
-    rows : int, default=4
+    rows : float, default=4
         Rows of labels that a new figure has to hold.
 
     Returns
@@ -40,17 +46,22 @@ def new_axes(ax: Axes | None, rows: int = 4) -> Axes:
     SettingError
         If matplotlib is not installed, or `ax` is something else.
     """
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise SettingError("plots need matplotlib; pip install 'counterplan[train]'") from error
+    _check_axes(ax)
     if ax is None:
         import matplotlib.pyplot as plt
 
         return plt.subplots(figsize=(_WIDTH, _FRAME + _ROW * max(rows, 2)), layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise SettingError(f"'ax' should be an Axes of matplotlib or None, got {type(ax).__name__}")
     return ax
+
+
+def _check_axes(ax: object) -> None:
+    """Raise a SettingError if matplotlib is not installed, or if `ax` is neither None nor an Axes."""
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise SettingError("plots need matplotlib; pip install 'counterplan[train]'") from error
+    if ax is not None and not isinstance(ax, Axes):
+        raise SettingError(f"'ax' should be an Axes of matplotlib or None, got {type(ax).__name__}")
 
 
 def plain(text: str, width: int = LABEL_WIDTH, lines: int = _MOST_LINES) -> str:
@@ -64,10 +75,29 @@ def plain(text: str, width: int = LABEL_WIDTH, lines: int = _MOST_LINES) -> str:
     return "\n".join(textwrap.wrap(visible(text), width, max_lines=lines, placeholder=" …"))
 
 
+def line_width(ax: Axes | None) -> int:
+    """Number of characters of a line of text across the axes, or across those of a new figure."""
+    _check_axes(ax)
+    from matplotlib import rcParams
+
+    if ax is None:
+        inches = 0.95 * _WIDTH
+    else:
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        if ax.figure.get_layout_engine() is not None:  # which will use the margins, too
+            inches *= _LAYOUT_GAIN
+    return max(_FEWEST_CHARACTERS, int(72 * inches / (_CHARACTER * rcParams["font.size"])))
+
+
 def label_rows(ax: Axes, labels: Sequence[str]) -> None:
     """Label the rows 0, 1, … of horizontal bars, the first at the top. Dollar signs are texts, not formulas."""
     ax.set_yticks(range(len(labels)), [plain(label) for label in labels], parse_math=False)
     ax.set_ylim(len(labels) - 0.4, -0.6)
+    row_frame(ax)
+
+
+def row_frame(ax: Axes) -> None:
+    """Axes of horizontal bars: only the horizontal axis has a line, ticks and a grid."""
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
@@ -76,16 +106,16 @@ def label_rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def percent_axis(ax: Axes) -> None:
-    """Show shares from 0 to 1 on the horizontal axis as percentages."""
+    """Show shares from 0 to 1 on the horizontal axis as percentages, whose unit the label of the axis has."""
     from matplotlib.ticker import PercentFormatter
 
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))
 
 
 def write_note(ax: Axes, text: str) -> Axes:
     """Show a sentence instead of a plot."""
-    words = plain(text, TITLE_WIDTH, 12)
+    words = plain(text, _NOTE_WIDTH, 12)
     ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", parse_math=False)
     ax.set_axis_off()
     return ax
