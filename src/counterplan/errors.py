@@ -120,7 +120,8 @@ class ForeignAnswersWarning(UserWarning):
     >>> import warnings
     >>> from counterplan import BlackBox, Recourse, Scorecard, benchmarks
     >>> german = benchmarks.load("german")
-    >>> recourse = Recourse(german.problem, german.model, card=Scorecard(german.problem, (), 1, 1.0, 0.0))
+    >>> card = Scorecard(german.problem, (), 1, 1.0, 0.0)
+    >>> recourse = Recourse(german.problem, german.model, card=card)
     >>> _ = recourse.recommend(german.refused_test.head(1), "exact")
     >>> recourse.save("german")
     >>> with warnings.catch_warnings(action="error"):
@@ -138,7 +139,8 @@ class NotFittedError(CounterplanError, ValueError, AttributeError):
     --------
     >>> from counterplan import Recourse, benchmarks
     >>> german = benchmarks.load("german")
-    >>> Recourse(german.problem, german.model).recommend(german.refused_test.head(1), "guided")
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> recourse.recommend(german.refused_test.head(1), "guided")
     Traceback (most recent call last):
         ...
     counterplan.errors.NotFittedError: planner 'guided' requires a surrogate: call fit(people, method='guided') ...

@@ -16,6 +16,8 @@ EXPLORE = ("tree", "policy")
 class TrainingSettings:
     """Settings of `AgentTrainer`; the defaults serve every benchmark.
 
+    Pass them to `Recourse.fit`, which then trains an agent. With the default settings, that takes minutes.
+
     Parameters
     ----------
     people : int, default=6_000
@@ -79,11 +81,11 @@ class TrainingSettings:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from counterplan import TrainingSettings
-    >>> TrainingSettings(budget=10_000).passes
-    10
-    >>> TrainingSettings.preset("paper").search.stepwise
-    True
+    >>> settings = replace(TrainingSettings.preset("paper"), budget=20_000)
+    >>> settings.budget, settings.people, settings.select_by_success
+    (20000, 2000, True)
     """
 
     people: int = 6_000
@@ -143,8 +145,11 @@ class TrainingSettings:
         Examples
         --------
         >>> from counterplan import TrainingSettings
-        >>> TrainingSettings.preset("paper").search.stepwise
-        True
+        >>> for name in ("default", "paper"):
+        ...     settings = TrainingSettings.preset(name)
+        ...     print(settings.search.stepwise, settings.select_by_success, settings.lag)
+        False False 2
+        True True 0
         """
         if name == "default":
             return cls()

@@ -40,7 +40,10 @@ _SHARED_BATCH = 128
 
 
 class Audit:
-    """Audit of a model: for every refused person a verified plan, a proof that there is none, or unknown.
+    """Find out who has recourse from the decisions of a model, at what cost, and who provably has none.
+
+    Every refused person gets one of three outcomes: a verified plan, a proof that there is none, or unknown. The result
+    has statistics by group, and is saved as a report and tables.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ class Audit:
         Another model, which the same people are audited with: who gains and who loses recourse, and whose plan no
         longer holds. It gets the threshold and dtypes of the model, unless it is a `BlackBox`.
     settings : AuditSettings, optional
+        Planner, groups, limits and intervals. Default: `AuditSettings()`.
     learned : mapping of str to callable, optional
         Functions that return the "surrogate", the "agent", the "program" and the "card" that were learned for the
         model, or None, as for `AutoPlanner`: planning is guided by them where queries are expensive.
@@ -69,11 +73,15 @@ class Audit:
     --------
     >>> from counterplan import Audit, benchmarks
     >>> german = benchmarks.load("german")
-    >>> result = Audit(german.problem, german.model, groups=["sex"]).run(german.test.head(100))
+    >>> audit = Audit(german.problem, german.model, groups=["sex"])
+    >>> result = audit.run(german.test)
     >>> result.summary["refused"], result.summary["recourse"], result.summary["unknown"]
-    (37, 37, 0)
-    >>> result.groups[["group", "refused", "recourse_share"]].to_string(index=False).splitlines()[0].split()
-    ['group', 'refused', 'recourse_share']
+    (78, 78, 0)
+    >>> result.groups[["group", "refused", "recourse", "recourse_share", "cost_q50"]]
+           group  refused  recourse  recourse_share  cost_q50
+    0  everybody       78        78             1.0      10.0
+    1     female       25        25             1.0      10.0
+    2       male       53        53             1.0      10.0
     """
 
     def __init__(
@@ -130,6 +138,7 @@ class Audit:
         Returns
         -------
         AuditResult
+            The outcome of each person, statistics by group, and the report.
 
         Raises
         ------

@@ -51,8 +51,8 @@ def comparison_table(outcomes: pd.DataFrame, groupings: Sequence[Grouping], sett
         A row for each group, with the number of people, `of` how many, `share`, `low` and `high` of each change:
 
         - `newly_refused`, `newly_favourable`: of all people, those whose decision changes;
-        - `gains`, `loses`: of the people whom both models refuse and whose outcomes are known, those with a plan for
-          the other model only, and for this model only;
+        - `gains`, `loses`: of the people who are refused by both models and whose outcomes are known, those with a plan
+          for the other model only, and for this model only;
         - `fails`: of the people with a plan for this model, whose end was checked, those whose plan does not lead to a
           favourable decision of the other model.
 

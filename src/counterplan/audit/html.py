@@ -302,9 +302,9 @@ def _comparison(result: AuditResult) -> Section:
     heads = ["by", "group", "people", "newly refused", "newly favourable", "gains recourse", "loses recourse"]
     heads += ["plan no longer holds", "median change of cost"]
     words = (
-        f"The same people, audited with {result.about['against_name']}. Gains and losses are among the people whom "
-        "both models refuse and whose outcomes are known; plans that no longer hold are verified plans at whose end "
-        "the other model decides unfavourably."
+        f"The same people, audited with {result.about['against_name']}. Gains and losses are among the people who "
+        "are refused by both models and whose outcomes are known; plans that no longer hold are verified plans at "
+        "whose end the other model decides unfavourably."
     )
     table = table_html(
         transitions, f"People by outcome of {result.about['model_name']} (rows) and of the other (columns)."

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PLANNERS = {
     "exact": "exact search in order of cost, which finds the cheapest plan or proves that there is none",
-    "guided": "planning guided by a surrogate, and exact search for those whom it found no plan for",
+    "guided": "planning guided by a surrogate, and exact search for the people without a plan",
 }
 
 

@@ -33,7 +33,8 @@ class AuditOutcome(StrEnum):
     --------
     >>> from counterplan import Audit, AuditOutcome, benchmarks
     >>> german = benchmarks.load("german")
-    >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+    >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+    >>> result = audit.run(german.test.head(20))
     >>> result.outcomes["outcome"].tolist().count(AuditOutcome.RECOURSE)
     5
     """

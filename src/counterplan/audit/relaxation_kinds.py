@@ -106,7 +106,11 @@ def relaxations_of(problem: Problem, people: PeopleTable | People | None = None)
     ...         "income": {"kind": "number", "minimum": 0, "bins": [0, 1000]},
     ...         "job": {"kind": "category", "values": ["clerk", "manager"]},
     ...     },
-    ...     "functions": {"EARN": {"add": "income", "arguments": [100, 200], "when": "job == 'manager'", "cost": 1}},
+    ...     "functions": {
+    ...         "EARN": {
+    ...             "add": "income", "arguments": [100, 200], "when": "job == 'manager'", "cost": 1
+    ...         }
+    ...     },
     ... })
     >>> for relaxation in relaxations_of(loan):
     ...     print(relaxation.description)

@@ -37,7 +37,7 @@ class RelaxationReport:
         1 if a plan was found in the relaxed problem and the black box confirmed its end, 0 if it is proved that there
         is none, -1 if neither is known, because of a limit.
     actions : list of int array of shape [B, T]
-        For each relaxation, the plans of the people whom it helps, by action of the relaxed problem.
+        For each relaxation, the plans that it makes possible, by action of the relaxed problem.
     stuck : int
         The number of people without recourse; more than were examined if these are a sample.
     skipped : list of SkippedRelaxation
@@ -45,8 +45,8 @@ class RelaxationReport:
     queries : int
         Rows sent to the black box.
     unproved : int
-        The number of refused people for whom exact search ended without a plan and without a proof that there is none.
-        They are not examined.
+        The number of refused people with neither a plan nor a proof that there is none, because exact search ended at a
+        limit. They are not examined.
     """
 
     relaxations: list[Relaxation]
@@ -68,8 +68,8 @@ class RelaxationReport:
         """One row for each relaxation, those that help most people first.
 
         The columns are `kind`, `relaxation` (its name), `description`, `people` (examined), `helped`, `share` of them,
-        `low` and `high`, and `unknown`. `low` and `high` bound the share of all people without recourse whom the
-        relaxation helps: people whose outcome is unknown may be helped or not, and if the examined people are a sample,
+        `low` and `high`, and `unknown`. `low` and `high` bound the share that the relaxation helps among all people
+        without recourse: people whose outcome is unknown may be helped or not, and if the examined people are a sample,
         the bounds are those of 95 % intervals.
         """
         rows = []
@@ -98,10 +98,10 @@ class RelaxationReport:
 
     @cached_property
     def best(self) -> pd.DataFrame:
-        """The relaxations that together help everybody whom any of them helps, chosen one after the other.
+        """Relaxations that together help everybody helped by any of them, chosen one after the other.
 
-        Each is the one that helps most of the people whom none before it helps. The columns are `relaxation`,
-        `description`, `helped`, the number of people whom it adds, `in_all`, and `share` of all people examined. Each
+        Each is the one that helps most of the people not helped by those before it. The columns are `relaxation`,
+        `description`, `helped`, the number of people that it adds, `in_all`, and `share` of all people examined. Each
         is a relaxation by itself: two of them at once may help more people than these.
         """
         helped, rows = self.outcomes == HELPED, []
@@ -116,12 +116,12 @@ class RelaxationReport:
 
     @cached_property
     def helped_by_none(self) -> pd.Index[Any]:
-        """The labels of the people for whom it is proved that none of the relaxations helps."""
+        """The labels of the people who are proved to be helped by none of the relaxations."""
         return self._labels((self.outcomes == NOT_HELPED).all(axis=1))
 
     @cached_property
     def undecided(self) -> pd.Index[Any]:
-        """The labels of the people whom no relaxation is known to help, and for whom some outcome is unknown."""
+        """The labels of the people with some unknown outcome who are not known to be helped by any relaxation."""
         return self._labels(~(self.outcomes == HELPED).any(axis=1) & (self.outcomes == UNKNOWN).any(axis=1))
 
     def _labels(self, mask: Bools) -> pd.Index[Any]:
@@ -139,8 +139,8 @@ class RelaxationReport:
         Returns
         -------
         Plans
-            A plan of the relaxed problem with the fewest actions, whose end the black box confirmed, for each person
-            whom the relaxation helps. It is not the cheapest one.
+            One plan for each person helped by the relaxation: a plan of the relaxed problem with the fewest actions,
+            verified by the black box. It need not be the cheapest one.
 
         Raises
         ------
@@ -172,6 +172,7 @@ class RelaxationReport:
         Returns
         -------
         str
+            Several lines of plain text.
         """
         count = len(self.people)
         unproved = "" if not self.unproved else f"\nNeither a plan nor a proof: {self.unproved:,} refused people."

@@ -1,4 +1,4 @@
-"""Relaxations in an audit: whom they help, as plain data that is saved, and as a section of the report."""
+"""Relaxations in an audit: how many people they help, as plain data that is saved, and as a section of the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from counterplan.problem.transitions import Bools
 
 KEY = "relaxations"
 MOST_PEOPLE, FEWEST_PEOPLE = 200, 20
-"""People for whom relaxations are tried by default: at most, and at least, whatever that costs."""
+"""Most and fewest people that relaxations are tried for by default; the fewest whatever that costs."""
 _WORK_FOR_EACH_QUERY = 4
 """States × relaxations that take about as long as planning takes for a query."""
 _LEAST_WORK = 1_200_000
@@ -37,7 +37,7 @@ _HEADS = {
 
 
 def people_to_examine(problem: Problem, outcomes: pd.DataFrame, settings: AuditSettings) -> int:
-    """The number of people without recourse for whom relaxations are tried, at most.
+    """The largest number of people without recourse that relaxations are tried for.
 
     Every state that somebody without recourse can reach was queried, so that the number of queries about them tells
     what a relaxation costs. It does not depend on the clock: the same audit examines the same people.
@@ -144,7 +144,7 @@ def relaxation_section(data: dict[str, Any]) -> Section:
     if len(table):
         shown = table[(table["helped"] > 0) | (table["unknown"] > 0)]
         nobody = len(table) - len(shown)
-        parts.append(table_html(shown[[*_HEADS]], "Whom each relaxation helps", [*_HEADS.values()], _cell))
+        parts.append(table_html(shown[[*_HEADS]], "People helped by each relaxation", [*_HEADS.values()], _cell))
         parts.append(paragraph(f"{nobody:,} relaxations help nobody." if nobody else ""))
     if len(best):
         heads = ["relaxation", "helps further", "in all", "share"]

@@ -85,6 +85,7 @@ def find_relaxations(
     Returns
     -------
     RelaxationReport
+        How many people each relaxation helps, and their plans.
 
     Raises
     ------
@@ -103,7 +104,9 @@ def find_relaxations(
     >>> from counterplan.audit.relaxations import find_relaxations
     >>> german = benchmarks.load("german")
     >>> problem = Problem.from_dict(german.problem.to_dict() | {"max_actions": 1})
-    >>> report = find_relaxations(problem, german.model, german.refused_test, kinds=["actions", "argument"])
+    >>> report = find_relaxations(
+    ...     problem, german.model, german.refused_test, kinds=["actions", "argument"]
+    ... )
     >>> print(report.to_text())
     19 people without recourse. What would help (an explanation, not advice):
       15 (79%): allow 2 actions instead of 1

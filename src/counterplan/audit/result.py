@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class AuditResult:
-    """The outcomes of an audit.
+    """The result of an audit: the outcome of each person, statistics by group, and a report.
 
-    `str` gives a summary, and a notebook displays the report's first part.
+    `print` shows a summary, and a notebook displays the first part of the report.
 
     Parameters
     ----------
     problem : Problem
+        The problem that the audit was about.
     people : People or None
         B people; None if they do not fit into memory, and their outcomes are in Parquet files (`counterplan.batch`).
     tables : dict of str to DataFrame
@@ -49,6 +50,7 @@ class AuditResult:
     groupings : sequence of Grouping
         The groups of people.
     settings : AuditSettings
+        The settings of the audit.
     about : dict
         Names and fingerprints of problem, models and people, date, and planners.
     extra : list of Section
@@ -60,11 +62,15 @@ class AuditResult:
     --------
     >>> from counterplan import Audit, benchmarks
     >>> german = benchmarks.load("german")
-    >>> result = Audit(german.problem, german.model, groups=["sex"], planner="exact", relaxations=0).run(german.test)
+    >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+    >>> result = audit.run(german.test)
     >>> result.summary["refused"], result.summary["recourse"]
     (78, 78)
-    >>> result.groups["group"].tolist()
-    ['everybody', 'female', 'male']
+    >>> result.outcomes.loc[result.outcomes["cost"] > 20, ["outcome", "cost", "steps"]]
+          outcome  cost  steps
+    51   recourse  21.0    3.0
+    77   recourse  23.0    2.0
+    161  recourse  31.0    4.0
     """
 
     problem: Problem
@@ -145,13 +151,15 @@ class AuditResult:
         Parameters
         ----------
         section : Section
+            For instance a table, by `Section.of_table`.
 
         Examples
         --------
         >>> from counterplan import Audit, benchmarks
         >>> from counterplan.audit.section import Section
         >>> german = benchmarks.load("german")
-        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+        >>> result = audit.run(german.test.head(20))
         >>> ages = german.test.head(20).groupby("sex", as_index=False)["age"].mean()
         >>> result.add_section(Section.of_table("ages", "Ages", "Mean age by sex.", ages))
         >>> '<section id="ages">' in result.to_html()
@@ -181,6 +189,7 @@ class AuditResult:
         Returns
         -------
         matplotlib.axes.Axes
+            The axes that were drawn on.
 
         Raises
         ------
@@ -193,7 +202,8 @@ class AuditResult:
         >>> from matplotlib.figure import Figure
         >>> from counterplan import Audit, benchmarks
         >>> german = benchmarks.load("german")
-        >>> result = Audit(german.problem, german.model, groups=["sex"]).run(german.refused_test.head(20))
+        >>> audit = Audit(german.problem, german.model, groups=["sex"])
+        >>> result = audit.run(german.refused_test.head(20))
         >>> ax = result.plot_groups(ax=Figure().subplots(), column="sex")
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['everybody (n = 20)', 'female (n = 5)', 'male (n = 15)']
@@ -206,13 +216,15 @@ class AuditResult:
         Returns
         -------
         str
+            An HTML document.
 
         Examples
         --------
         >>> from pathlib import Path
         >>> from counterplan import Audit, benchmarks
         >>> german = benchmarks.load("german")
-        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+        >>> result = audit.run(german.test.head(20))
         >>> _ = Path("audit.html").write_text(result.to_html(), encoding="utf-8")
         """
         return page(self)
@@ -229,7 +241,8 @@ class AuditResult:
         --------
         >>> from counterplan import Audit, benchmarks
         >>> german = benchmarks.load("german")
-        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+        >>> result = audit.run(german.test.head(20))
         >>> list(result.to_dict())
         ['counterplan_audit', 'about', 'settings', 'summary', 'groups', 'differences', 'functions']
         """
@@ -269,7 +282,8 @@ class AuditResult:
         --------
         >>> from counterplan import Audit, benchmarks
         >>> german = benchmarks.load("german")
-        >>> result = Audit(german.problem, german.model, planner="exact", relaxations=0).run(german.test.head(20))
+        >>> audit = Audit(german.problem, german.model, planner="exact", relaxations=0)
+        >>> result = audit.run(german.test.head(20))
         >>> report = result.save("audit")
         >>> sorted(path.name for path in report.parent.iterdir())
         ['audit.json', 'differences.csv', 'functions.csv', 'groups.csv', 'outcomes.csv', 'report.html']

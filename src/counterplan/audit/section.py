@@ -27,6 +27,7 @@ class Section:
     key : str
         Its anchor, and the name of the CSV file of `data`.
     title : str
+        The heading.
     parts : sequence of str
         HTML, such as of `paragraph`, `figure` and `table_html`.
     data : sequence of DataFrame
@@ -45,12 +46,14 @@ class Section:
         Parameters
         ----------
         key, title, explanation : str
+            Anchor, heading and text of the section.
         table : DataFrame
             Columns of numbers are right-aligned. Those called "share" are percentages.
 
         Returns
         -------
         Section
+            A section with the explanation, the table, and the table as `data`.
         """
         return cls(key, title, (paragraph(explanation), table_html(table)), (table,))
 

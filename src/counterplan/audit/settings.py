@@ -34,11 +34,12 @@ class AuditSettings:
     survival_at_least : float, optional
         Least survival of recourse that counts as lasting; plans are searched for with it.
     indispensable : bool, default=False
-        Whether to plan again without each function that a plan uses, to see for whom it is indispensable. This takes
-        about twice as long.
+        Whether to plan again without each function that a plan uses, to count the people who cannot do without it.
+        This takes about twice as long.
     relaxations : int, optional
-        Most people without recourse for whom single relaxations of the problem are tried: a random sample if there are
-        more. 0 for none. Default: at most 200, and fewer, but at least 20, if these would take longer than planning.
+        Try single relaxations of the problem for at most this many people without recourse: a random sample if there
+        are more. 0 for none. Default: at most 200, and fewer, but at least 20, if these would take longer than
+        planning.
     min_group : int, default=10
         Fewest people that a share, a quantile or a difference is computed for.
     level : float, default=0.95
@@ -53,9 +54,16 @@ class AuditSettings:
 
     Examples
     --------
-    >>> from counterplan import AuditSettings
-    >>> AuditSettings(groups=["sex", "sex*age"]).min_group
-    10
+    >>> from counterplan import Audit, AuditSettings, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> settings = AuditSettings(planner="exact", relaxations=0, min_group=10)
+    >>> audit = Audit(german.problem, german.model, settings=settings)
+    >>> result = audit.run(german.test.head(100))
+    >>> result.groups[["group", "refused", "recourse_share"]]  # 9 people are too few
+           group  refused  recourse_share
+    0  everybody       37             1.0
+    1     female        9             NaN
+    2       male       28             1.0
     """
 
     planner: str = "auto"

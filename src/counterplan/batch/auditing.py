@@ -126,6 +126,7 @@ def audit(
     Returns
     -------
     BatchAudit
+        The statistics, the folder of the report, and counts of the run.
 
     Raises
     ------
@@ -140,7 +141,8 @@ def audit(
     --------
     >>> from counterplan import batch, benchmarks
     >>> benchmarks.load("german").test.to_parquet("people.parquet")
-    >>> audit = batch.audit("german", "people.parquet", "audit", groups=["sex"], relaxations=0)
+    >>> options = {"groups": ["sex"], "relaxations": 0}
+    >>> audit = batch.audit("german", "people.parquet", "audit", **options)
     >>> audit.result.summary["refused"], audit.result.summary["recourse"]
     (78, 78)
     >>> sorted(path.name for path in audit.folder.iterdir())

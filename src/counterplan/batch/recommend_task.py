@@ -37,7 +37,7 @@ _MAX_BYTES = 4_000_000_000
 _FAST = ("program",)
 """Planners whose partitions are large by default: a person takes microseconds."""
 _CHUNK = 20_000
-"""People whom a fast planner plans for at once: arrays that fit into the cache of a processor take less time."""
+"""People that a fast planner plans for at once: arrays that fit into the cache of a processor take less time."""
 _NO_MODEL_NEEDED = ("program", "card")
 
 

@@ -95,7 +95,9 @@ class BatchResult:
     --------
     >>> from counterplan import batch, benchmarks
     >>> benchmarks.load("german").refused_test.head(20).to_parquet("people.parquet")
-    >>> result = batch.recommend("german", "people.parquet", "plans", planner="exact", partition_rows=10)
+    >>> result = batch.recommend(
+    ...     "german", "people.parquet", "plans", planner="exact", partition_rows=10
+    ... )
     >>> result.rows, result.bad, result.parts, result.reused
     (20, 0, 2, 0)
     >>> print(result)

@@ -38,6 +38,7 @@ def retrained(benchmark: Benchmark, variation: Variation, number: int = 0) -> Tr
     Returns
     -------
     TrainedModel
+        A model for the same problem, which can replace `benchmark.model`.
 
     Raises
     ------

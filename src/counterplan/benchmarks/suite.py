@@ -43,8 +43,11 @@ class Benchmark:
     Attributes
     ----------
     name : str
+        Name of the benchmark, as passed to `load`.
     seed : int
+        Seed of the sample, the split and the training of the model.
     problem : Problem
+        Features, actions, costs and outcome.
     model : BenchmarkModel
         The black box.
     train, test : pandas.DataFrame
@@ -98,10 +101,12 @@ def load_problem(name: str) -> Problem:
     Parameters
     ----------
     name : {"german", "adult", "syn", "syn_long", "taiwan"}
+        The name of the benchmark.
 
     Returns
     -------
     Problem
+        The same problem as `load(name).problem`.
 
     Raises
     ------
@@ -126,12 +131,14 @@ def load(name: str, seed: int = 0) -> Benchmark:
     Parameters
     ----------
     name : {"german", "adult", "syn", "syn_long", "taiwan"}
+        The name of the benchmark.
     seed : int, default=0
         Determines the sample, the split and the training of the model.
 
     Returns
     -------
     Benchmark
+        The problem, its model, and its people, split into training and test people.
 
     Raises
     ------

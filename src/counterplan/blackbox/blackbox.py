@@ -294,6 +294,7 @@ class BlackBox:
         Returns
         -------
         BlackBox
+            A black box with its own counters and cache.
 
         Examples
         --------
@@ -352,6 +353,7 @@ class BlackBox:
         Returns
         -------
         OracleSession
+            Takes states [n, F] and the rows [n] of their people, and returns which states are favourable [n].
         """
         return OracleSession(self, problem, people, scores=scores)
 
@@ -379,9 +381,10 @@ class BlackBox:
         --------
         >>> from counterplan import BlackBox, benchmarks
         >>> german = benchmarks.load("german")
-        >>> BlackBox(german.model).favourable(german.problem, german.test.head(5)).tolist()
+        >>> people = german.test.head(5)
+        >>> BlackBox(german.model).favourable(german.problem, people).tolist()
         [True, True, True, True, False]
-        >>> BlackBox(german.model, threshold=0.9).favourable(german.problem, german.test.head(5)).tolist()
+        >>> BlackBox(german.model, threshold=0.9).favourable(german.problem, people).tolist()
         [False, False, False, False, False]
         """
         read = problem.read(people)

@@ -41,15 +41,32 @@ class Doubt:
     location : tuple of str and int
         The location in the problem file: ("causes", 2).
     message : str
+        The doubt as a sentence.
     details : mapping
         The numbers behind it, such as "p_value", "effect", "people", "given", "gain" and "recurs".
 
     Examples
     --------
-    >>> from counterplan.causal import Doubt
-    >>> doubt = Doubt("direction", (("job", "income"),), ("causes", 2), "it may point the other way", {"gain": 12.0})
+    >>> import pandas as pd
+    >>> from counterplan import Problem
+    >>> from counterplan.causal import question_graph
+    >>> problem = Problem.from_dict({
+    ...     "counterplan": 1, "name": "loan", "max_actions": 1,
+    ...     "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
+    ...     "features": {
+    ...         "job": {"kind": "category", "values": ["clerk", "pilot"]},
+    ...         "house": {"kind": "category", "values": ["rent", "own"]},
+    ...     },
+    ...     "functions": {"WORK": {"set": "job", "arguments": ["pilot"], "cost": 10}},
+    ... })
+    >>> job, house = ["clerk", "pilot"] * 150, ["rent", "own"] * 150
+    >>> people = pd.DataFrame({"job": job, "house": house})
+    >>> report = question_graph(problem, people)
+    >>> doubt = report.doubts[0]
     >>> doubt.kind, doubt.features
-    ('direction', (('job', 'income'),))
+    ('missing', (('job', 'house'),))
+    >>> print(doubt.message)
+    an edge between job and house may be missing: they are dependent ...
     """
 
     kind: str
@@ -61,7 +78,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class GraphReport:
-    """What a table of people says about a causal graph.
+    """Doubts about a causal graph that a table of people gives reason for.
 
     Attributes
     ----------
@@ -100,10 +117,12 @@ def question_graph(
     Parameters
     ----------
     problem : Problem
+        The problem, with the causal graph to question.
     people : pandas.DataFrame
         People who were not chosen for their features: columns beyond the features are ignored, except the outcome if
         `settings.share` is given.
     settings : GraphSettings, optional
+        Levels, sample and repetitions. Default: `GraphSettings()`.
     progress : callable, optional
         Called with the share of the work that is done.
 
@@ -124,7 +143,8 @@ def question_graph(
     >>> from counterplan import benchmarks
     >>> from counterplan.causal import GraphSettings, question_graph
     >>> syn = benchmarks.load("syn")
-    >>> report = question_graph(syn.problem, syn.train, GraphSettings(share=0.31, people=400, halves=2))
+    >>> settings = GraphSettings(share=0.31, people=400, halves=2)
+    >>> report = question_graph(syn.problem, syn.train, settings)
     >>> report.people, report.doubts
     (400, ())
     """

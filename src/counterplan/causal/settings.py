@@ -39,9 +39,27 @@ class GraphSettings:
 
     Examples
     --------
-    >>> from counterplan.causal import GraphSettings
-    >>> GraphSettings(alpha=0.05, share=0.3).people
-    10000
+    >>> import pandas as pd
+    >>> from counterplan import Problem
+    >>> from counterplan.causal import GraphSettings, question_graph
+    >>> problem = Problem.from_dict({
+    ...     "counterplan": 1, "name": "loan", "max_actions": 1,
+    ...     "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
+    ...     "features": {
+    ...         "job": {"kind": "category", "values": ["clerk", "pilot"]},
+    ...         "house": {"kind": "category", "values": ["rent", "own"]},
+    ...     },
+    ...     "functions": {"WORK": {"set": "job", "arguments": ["pilot"], "cost": 10}},
+    ... })
+    >>> people = pd.DataFrame({
+    ...     "job": ["clerk"] * 100 + ["pilot"] * 100,
+    ...     "house": ["rent"] * 62 + ["own"] * 38 + ["rent"] * 38 + ["own"] * 62,
+    ... })
+    >>> for alpha in (0.01, 0.2):
+    ...     report = question_graph(problem, people, GraphSettings(alpha=alpha))
+    ...     print([(doubt.kind, doubt.features) for doubt in report.doubts])
+    []
+    [('missing', (('job', 'house'),))]
     """
 
     alpha: float = 0.01

@@ -65,18 +65,18 @@ def audit(
     ] = None,
     indispensable: Annotated[
         bool,
-        typer.Option("--indispensable", help="Also plan without each function in use: for whom is it indispensable?"),
+        typer.Option("--indispensable", help="Also plan without each function in use, and count who needs it."),
     ] = False,
     relaxations: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Most people without recourse for whom relaxations of the problem are tried (default: 200, and fewer "
-            "if these would take longer than planning).",
+            help="Most people without recourse to try relaxations of the problem for (default: 200, and fewer if these "
+            "would take longer than planning).",
         ),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Most queries about a refused person; who needs more is unknown.")
+        int | None, typer.Option(min=1, help="Most queries about a refused person; a person who needs more is unknown.")
     ] = None,
     planner: Annotated[
         str | None,

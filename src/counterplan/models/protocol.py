@@ -78,7 +78,8 @@ def labels_and_scores(model: Model, people: pd.DataFrame, favourable: Collection
     --------
     >>> import pandas as pd
     >>> from counterplan.models import adapt, labels_and_scores
-    >>> labels_and_scores(adapt(lambda people: people["income"] > 1000), pd.DataFrame({"income": [500]}), {"true"})
+    >>> model = adapt(lambda people: people["income"] > 1000)
+    >>> labels_and_scores(model, pd.DataFrame({"income": [500]}), {"true"})
     (array([False]), None)
     """
     both = getattr(model, "labels_and_scores", None)

@@ -18,7 +18,7 @@ _RANGES = {"max_ratio": (1.0, 1e6), "min_gain": (0.0, 1.0), "spread": (0.0, 10.0
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Which plans a person gets besides the cheapest one.
+    """Settings for several plans of one person: how many, how expensive, and how different.
 
     Plans are chosen greedily: each minimizes the expected least cost of all plans of the person, over a prior of
     personal weights of functions. It uses another set of functions than the plans before, is the cheapest plan to its
@@ -52,9 +52,19 @@ class Alternatives:
 
     Examples
     --------
-    >>> from counterplan import Alternatives
-    >>> Alternatives(count=2).weights(4).shape
-    (256, 5)
+    >>> from counterplan import Alternatives, ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> person = german.refused_test.iloc[[14]]
+    >>> plan = planner.plan(person, alternatives=Alternatives(count=3))[0]
+    >>> for one in (plan, *plan.alternatives):
+    ...     print(one.cost, one.actions)
+    15.0 ['CHANGE_JOB=highly_skilled', 'CHANGE_SAVINGS=rich', 'CHANGE_HOUSING=own']
+    17.0 ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
+    17.0 ['CHANGE_SAVINGS=rich', 'CHANGE_PURPOSE=vacation/others']
+    >>> plan = planner.plan(person, alternatives=Alternatives(count=3, max_ratio=1.1))[0]
+    >>> len(plan.alternatives)
+    0
     """
 
     count: int = COUNT

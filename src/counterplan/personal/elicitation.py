@@ -192,6 +192,7 @@ class Elicitation:
         Returns
         -------
         Question or None
+            The question; None if no further question would pay.
 
         Raises
         ------
@@ -202,7 +203,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> question = Elicitation(recourse, person, options=2, planner="exact").question()
         >>> for plan in question.options:
         ...     print(plan.actions)
@@ -230,7 +232,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> _ = elicitation.question()
         >>> elicitation.answer(0)
@@ -264,7 +267,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> elicitation.cannot("CHANGE_JOB")
         >>> elicitation.plan().actions
@@ -292,7 +296,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> elicitation.cannot("CHANGE_JOB")
         >>> elicitation.can("CHANGE_JOB")
@@ -319,7 +324,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> _ = elicitation.question()
         >>> elicitation.answer(0)
@@ -355,7 +361,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> _ = elicitation.question()
         >>> elicitation.answer(1)
@@ -399,6 +406,7 @@ class Elicitation:
         Parameters
         ----------
         path : str or Path
+            The file, which `load` reads.
 
         Raises
         ------
@@ -410,7 +418,8 @@ class Elicitation:
         >>> from pathlib import Path
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> Elicitation(recourse, person, planner="exact").save("person.json")
         >>> Path("person.json").exists()
         True
@@ -456,6 +465,7 @@ class Elicitation:
         Returns
         -------
         Elicitation
+            The elicitation, with the answers that were given before.
 
         Raises
         ------
@@ -470,7 +480,8 @@ class Elicitation:
         --------
         >>> from counterplan import Elicitation, Recourse, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> person = german.refused_test.iloc[[14]]
         >>> elicitation = Elicitation(recourse, person, planner="exact")
         >>> elicitation.cannot("CHANGE_JOB")
         >>> elicitation.save("person.json")

@@ -18,7 +18,7 @@ _LEAST_UTILITY = -30.0
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """How a person with some weights chooses between plans, and which weights are plausible before any choice.
+    """Model of the choices of a person between plans, and prior of the weights that explain them.
 
     The prior of the logarithms of the weights is normal, and the mean of each weight is 1. A choice has the
     probabilities of a logit model, P(i) ∝ exp(−sharpness · cost of i / least cost of an option), so that the unit of
@@ -45,7 +45,8 @@ class ChoiceModel:
     --------
     >>> from counterplan import ChoiceModel, Elicitation, Recourse, benchmarks
     >>> german = benchmarks.load("german")
-    >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> person = german.refused_test.iloc[[14]]
     >>> careful = ChoiceModel(sharpness=20.0)
     >>> Elicitation(recourse, person, planner="exact", choice_model=careful).question()
     Question(1, 3 options, gain=0.27)

@@ -17,7 +17,9 @@ _LINE = "rgba(128,128,128,.4)"
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """Which of some plans would be easier? `Elicitation.answer` takes the index of the answer.
+    """A question to one person: a few plans, of which they choose the easiest.
+
+    `print(question)` shows it in plain words. `Elicitation.answer` takes the index of the choice.
 
     Parameters
     ----------
@@ -33,7 +35,8 @@ class Question:
     --------
     >>> from counterplan import Elicitation, Recourse, benchmarks
     >>> german = benchmarks.load("german")
-    >>> recourse, person = Recourse(german.problem, german.model), german.refused_test.iloc[[14]]
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> person = german.refused_test.iloc[[14]]
     >>> question = Elicitation(recourse, person, options=2, planner="exact").question()
     >>> print(question)
     Question 1. Which would be easier for you?

@@ -73,9 +73,21 @@ class AutoSettings:
 
     Examples
     --------
-    >>> from counterplan import AutoSettings
-    >>> AutoSettings(prefer="exact").proof_queries
-    50
+    >>> from counterplan import AutoPlanner, AutoSettings, Scorecard, benchmarks
+    >>> from counterplan.scorecard import CardFeature
+    >>> german = benchmarks.load("german")
+    >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+    >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+    >>> learned = {"surrogate": lambda: card.logit}  # usually the surrogate of a `Recourse`
+    >>> for most in (0, 1_000):  # queries of exact search about the second person
+    ...     settings = AutoSettings(prefer="guided", proof_seconds=0, proof_queries=most)
+    ...     planner = AutoPlanner(
+    ...         german.problem, german.model, learned=learned, settings=settings
+    ...     )
+    ...     planner.plan(german.refused_test.head(3)).costs
+    array([10., nan,  5.])
+    array([10., 20.,  5.])
     """
 
     prefer: Literal["exact", "guided"] | None = None
@@ -145,7 +157,7 @@ class AutoDecision:
 
 
 class AutoPlanner(Planner):
-    """Plan by exact search where that is cheap, otherwise guided by a surrogate, and prove what can be proved.
+    """Find plans by exact search where that is fast, otherwise guided by a surrogate.
 
     The time of a query is measured while people are queried as they are, and the size of the space is estimated by
     counting the states of some of them without queries. Exact search is chosen if it is cheap (see `AutoSettings`) or
@@ -159,12 +171,15 @@ class AutoPlanner(Planner):
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that is queried.
     learned : mapping of str to callable, optional
         Functions that return the "surrogate", the "agent" and the "program", or None.
     guide : GuideSettings, optional
         Settings of guided planning. If they are given, guided planning is chosen, and nobody is passed on.
     settings : AutoSettings, optional
+        When exact search is chosen, and its limits. Default: `AutoSettings()`.
 
     Attributes
     ----------

@@ -50,11 +50,14 @@ NOT_WEIGHTED = "It was not planned with your own effort weights."
 
 
 class Planner(ABC):
-    """Base class of planners. A subclass implements `search`.
+    """Interface of all planners: `plan` finds a plan for each person of a table.
+
+    A subclass implements `search`; this base class reads the people, queries them as they are, and makes `Plans`.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
         A model is wrapped in a `BlackBox`.
 
@@ -89,11 +92,21 @@ class Planner(ABC):
 
     Examples
     --------
-    >>> from counterplan import ExactPlanner, Planner, benchmarks
+    >>> from counterplan import ExactPlanner, GuidedPlanner, Scorecard, benchmarks
+    >>> from counterplan.scorecard import CardFeature
     >>> german = benchmarks.load("german")
-    >>> planner = ExactPlanner(german.problem, german.model)
-    >>> isinstance(planner, Planner), planner.name
-    (True, 'exact')
+    >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+    >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+    >>> planners = [
+    ...     ExactPlanner(german.problem, german.model),
+    ...     GuidedPlanner(german.problem, german.model, card.logit),
+    ... ]
+    >>> for planner in planners:
+    ...     plans = planner.plan(german.refused_test.iloc[[0, 2]])
+    ...     print(planner.name, plans.costs, plans.queries_per_person)
+    exact [10.  5.] [21  3]
+    guided [10.  5.] [9 3]
     """
 
     name: ClassVar[str]
@@ -177,6 +190,7 @@ class Planner(ABC):
         Returns
         -------
         Plans
+            One plan per person, in the same order.
 
         Raises
         ------
@@ -338,10 +352,12 @@ class Planner(ABC):
         Parameters
         ----------
         task : PlanningTask
+            The people, and the constraints on their plans.
 
         Returns
         -------
         PlanColumns
+            One row per person, in the same order.
         """
         columns = self.search(task)
         if task.deadline is not None and not self.uses_deadline:
@@ -386,10 +402,12 @@ class Planner(ABC):
         Parameters
         ----------
         task : PlanningTask
+            The people, and the constraints on their plans.
 
         Returns
         -------
         PlanColumns
+            One row per person, in the same order.
         """
 
 

@@ -40,17 +40,19 @@ _FARTHEST = 6.0
 
 
 class CardPlanner(Planner):
-    """Plan with a scorecard: the cheapest legal way to enough points, checked with at most `queries` queries.
+    """Find plans with a scorecard, and check them with a few queries about each person.
 
-    Without queries, this is the plan that `ExactPlanner` finds if a state with `card.required` points or more is
-    favourable, or, where there is none, with the most points within reach, if these make a favourable decision as
-    likely as not; it is not `verified`, and needs neither a model nor anything learned but the card. Otherwise the log
-    odds of the card select the queries, so that the expected cost of the best plan confirmed is least, and a surrogate,
-    if there is one, guides further queries about people without a confirmed plan.
+    A plan is the cheapest legal way to enough points. Without queries, this is the plan that `ExactPlanner` finds if a
+    state with `card.required` points or more is favourable, or, where there is none, with the most points within reach,
+    if these make a favourable decision as likely as not; it is not `verified`, and needs neither a model nor anything
+    learned but the card. Otherwise the log odds of the card select the queries, so that the expected cost of the best
+    plan confirmed is least, and a surrogate, if there is one, guides further queries about people without a confirmed
+    plan.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox, model or None
         None if no queries are sent.
     card : Scorecard
@@ -74,9 +76,11 @@ class CardPlanner(Planner):
     >>> from counterplan import CardPlanner, Scorecard, benchmarks
     >>> from counterplan.scorecard import CardFeature
     >>> german = benchmarks.load("german")
-    >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+    >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
     >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
-    >>> plans = CardPlanner(german.problem, german.model, card).plan(german.refused_test.iloc[[0, 2]])
+    >>> planner = CardPlanner(german.problem, german.model, card)
+    >>> plans = planner.plan(german.refused_test.iloc[[0, 2]])
     >>> [plan.actions for plan in plans]
     [['CHANGE_SAVINGS=quite_rich', 'CHANGE_PURPOSE=vacation/others'], ['CHANGE_SAVINGS=quite_rich']]
     >>> plans.queries_per_person

@@ -22,14 +22,17 @@ from counterplan.survival.goal import SurvivalGoal
 
 
 class CascadePlanner(Planner):
-    """Pass people without a verified plan from planner to planner; verifying a plan costs one query.
+    """Find a verified plan with the first of several planners that has one.
 
-    With a budget of 0 nothing can be verified: the first plan is returned, not `verified`.
+    People without a verified plan are passed on to the next planner. Verifying a plan costs one query. With a budget of
+    0 nothing can be verified: the first plan is returned, not `verified`.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that plans are verified with.
     planners : sequence of Planner
         At least one; all with the same problem and the same black box.
 
@@ -43,10 +46,13 @@ class CascadePlanner(Planner):
     >>> from counterplan import BlackBox, CascadePlanner, ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
     >>> box = BlackBox(german.model)
-    >>> quick, exact = (ExactPlanner(german.problem, box, state_limit=limit) for limit in (10, 1_000_000))
-    >>> plans = CascadePlanner(german.problem, box, [quick, exact]).plan(german.refused_test.head(3))
-    >>> plans.counts["found"]
-    3
+    >>> quick = ExactPlanner(german.problem, box, state_limit=10)
+    >>> people = german.refused_test.head(3)
+    >>> quick.plan(people).costs
+    array([nan, nan,  5.])
+    >>> planners = [quick, ExactPlanner(german.problem, box)]
+    >>> CascadePlanner(german.problem, box, planners).plan(people).costs
+    array([10., 20.,  5.])
     """
 
     name: ClassVar[str] = "cascade"

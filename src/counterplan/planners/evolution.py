@@ -32,6 +32,7 @@ class EvolutionSettings:
     Parameters
     ----------
     generations : int, default=50
+        Number of generations.
     population : int, default=200
         Candidates evaluated in each generation.
     offspring : float, default=0.8
@@ -48,9 +49,14 @@ class EvolutionSettings:
 
     Examples
     --------
-    >>> from counterplan import EvolutionSettings
-    >>> EvolutionSettings(generations=10).population
-    200
+    >>> from counterplan import EvolutionPlanner, EvolutionSettings, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> for generations in (5, 25):
+    ...     settings = EvolutionSettings(generations=generations, population=100)
+    ...     planner = EvolutionPlanner(german.problem, german.model, settings=settings)
+    ...     planner.plan(german.refused_test.iloc[[1]]).costs
+    array([nan])
+    array([20.])
     """
 
     generations: int = 50
@@ -82,6 +88,7 @@ class EvolutionSettings:
         Returns
         -------
         EvolutionSettings
+            The settings of that name.
 
         Raises
         ------
@@ -90,9 +97,13 @@ class EvolutionSettings:
 
         Examples
         --------
-        >>> from counterplan import EvolutionSettings
-        >>> EvolutionSettings.preset("small").generations
-        25
+        >>> from counterplan import EvolutionPlanner, EvolutionSettings, benchmarks
+        >>> german = benchmarks.load("german")
+        >>> small = EvolutionSettings.preset("small")
+        >>> planner = EvolutionPlanner(german.problem, german.model, settings=small)
+        >>> plans = planner.plan(german.refused_test.head(1))
+        >>> planner.history_.evaluated.shape  # people and generations
+        (1, 25)
         """
         if name == "large":
             return cls()
@@ -125,18 +136,21 @@ class History:
 
 
 class EvolutionPlanner(Planner):
-    """Evolve plans for low cost and high diversity; returns the cheapest favourable plan.
+    """Find plans by a genetic algorithm, as a baseline for other planners.
 
-    The random numbers of a person follow from `seed` and the person's state, so that plans do not depend on other
-    people.
+    Candidates are evolved for low cost and high diversity; the plan is the cheapest favourable one. The random numbers
+    of a person follow from `seed` and the person's state, so that plans do not depend on other people.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that is queried about the candidates.
     settings : EvolutionSettings or str, default="large"
         Settings, or the name of a preset: "large" or "small".
     seed : int, default=0
+        Seed of the random numbers. The same seed gives the same plans.
 
     Attributes
     ----------

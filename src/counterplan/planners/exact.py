@@ -39,7 +39,9 @@ class ExactPlanner(Planner):
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that is queried about each state in order of cost.
     state_limit : int, default=1_000_000
         Most states queried, and, with a survival goal, most states enumerated, for one person.
     batch_size : int, default=64
@@ -57,7 +59,8 @@ class ExactPlanner(Planner):
     --------
     >>> from counterplan import ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.refused_test.head(3))
     >>> plans.costs, plans.optimal
     (array([10., 20.,  5.]), array([ True,  True,  True]))
     """

@@ -20,7 +20,10 @@ _LABELS_GAIN = 0.01
 
 
 class GuidedPlanner(Planner):
-    """Query the state with the least cost plus expected cost of queries, until no query is worth its cost.
+    """Find cheap plans with few queries: a surrogate chooses which state to query next.
+
+    The next query is about the state with the least cost plus expected cost of further queries. Planning ends when no
+    query is worth its cost.
 
     A surrogate models the black box, not the actions: one that was fitted for other costs, actions or limits over the
     same features and outcome serves as well. A wrong surrogate costs queries, never correctness. With a budget of 0,
@@ -30,7 +33,9 @@ class GuidedPlanner(Planner):
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that is queried about the selected states.
     surrogate : Surrogate or callable
         A surrogate fitted on the same features and outcome, or a function that returns the log odds [n] of states
         [n, F].
@@ -47,9 +52,11 @@ class GuidedPlanner(Planner):
     >>> from counterplan import GuidedPlanner, Scorecard, benchmarks
     >>> from counterplan.scorecard import CardFeature
     >>> german = benchmarks.load("german")
-    >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+    >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
     >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
-    >>> plans = GuidedPlanner(german.problem, german.model, card.logit).plan(german.refused_test.iloc[[0, 2]])
+    >>> planner = GuidedPlanner(german.problem, german.model, card.logit)
+    >>> plans = planner.plan(german.refused_test.iloc[[0, 2]])
     >>> plans.costs, plans.queries_per_person
     (array([10.,  5.]), array([9, 3]))
     """

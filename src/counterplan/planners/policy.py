@@ -12,16 +12,21 @@ from counterplan.search.orders import NO_ACTION
 
 
 class PolicyPlanner(AgentPlanner):
-    """Greedy policy of an agent: first the most probable function, then its most probable argument.
+    """Find plans without queries, by the policy of a trained agent.
 
-    Makes no query; plans are not verified, and do not depend on cost weights. If the policy stops immediately, there is
-    no plan; plans end after `max_actions` at the latest.
+    Each step is the most probable function with its most probable argument. Plans are not verified, and do not depend
+    on cost weights. If the policy stops immediately, there is no plan; plans end after `max_actions` at the latest.
+    `Recourse.fit` with ``method="search"`` trains the agent, and `Recourse.recommend` with the planner "policy" uses
+    it; the example has an untrained one.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model, which is queried about people as they are, unless they are known to be refused.
     agent : Agent
+        Must have been trained for the same problem.
     settings : SearchSettings or str, optional
         Settings of a search whose rules apply, or the name of a preset. Default: the preset that the agent was trained
         with. With "paper", actions may have any order, and people whose plan reaches `max_actions` without STOP get
@@ -39,7 +44,8 @@ class PolicyPlanner(AgentPlanner):
     >>> from counterplan.agent import Agent, NetworkConfig
     >>> german = benchmarks.load("german")
     >>> people = german.problem.read(german.refused_test.head(3))
-    >>> agent = Agent.new(german.problem, people, NetworkConfig(16, 16), np.random.default_rng(0))  # not trained
+    >>> random = np.random.default_rng(0)
+    >>> agent = Agent.new(german.problem, people, NetworkConfig(16, 16), random)
     >>> PolicyPlanner(german.problem, german.model, agent).plan(people).verified
     array([False, False, False])
     """

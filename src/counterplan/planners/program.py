@@ -14,12 +14,16 @@ from counterplan.survival.goal import SurvivalGoal
 
 
 class ProgramPlanner(Planner):
-    """Execute a program. Makes no query; plans are not verified, and do not depend on cost weights.
+    """Find plans without queries, by running a program.
+
+    Plans are not verified, and do not depend on cost weights.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model, which is queried about people as they are, unless they are known to be refused.
     program : Program
         Must have been distilled for the same problem.
 
@@ -30,7 +34,8 @@ class ProgramPlanner(Planner):
     >>> german = benchmarks.load("german")
     >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
     >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
-    >>> plans = ProgramPlanner(german.problem, german.model, program).plan(german.refused_test.head(2))
+    >>> planner = ProgramPlanner(german.problem, german.model, program)
+    >>> plans = planner.plan(german.refused_test.head(2))
     >>> [plan.actions for plan in plans]
     [['CHANGE_SAVINGS=quite_rich'], ['CHANGE_SAVINGS=quite_rich']]
     >>> plans.verified

@@ -35,12 +35,17 @@ class AgentPlanner(Planner):
 
 
 class SearchPlanner(AgentPlanner):
-    """Monte Carlo tree search guided by an agent; returns the cheapest verified plan in the tree.
+    """Find verified plans by Monte Carlo tree search with a trained agent.
+
+    The plan is the cheapest verified one in the tree. `Recourse.fit` with ``method="search"`` trains the agent, and
+    `Recourse.recommend` with the planner "search" uses it; the example has an untrained one.
 
     Parameters
     ----------
     problem : Problem
+        The problem to plan for.
     box : BlackBox or model
+        The model that is queried about the ends of promising plans.
     agent : Agent
         Must have been trained for the same problem.
     settings : SearchSettings or str, optional
@@ -58,7 +63,8 @@ class SearchPlanner(AgentPlanner):
     >>> from counterplan.agent import Agent, NetworkConfig
     >>> german = benchmarks.load("german")
     >>> people = german.problem.read(german.refused_test.head(3))
-    >>> agent = Agent.new(german.problem, people, NetworkConfig(16, 16), np.random.default_rng(0))  # not trained
+    >>> random = np.random.default_rng(0)
+    >>> agent = Agent.new(german.problem, people, NetworkConfig(16, 16), random)
     >>> SearchPlanner(german.problem, german.model, agent).plan(people).verified
     array([False, False,  True])
     """

@@ -33,7 +33,9 @@ class TargetPlanner:
     Parameters
     ----------
     problem : Problem
+        The problem, with any favourable outcomes.
     box : BlackBox
+        The black box of all planners.
     create : callable
         Returns a planner, with this black box, for a target: a frozenset of outcomes. It is called once for each.
 
@@ -42,9 +44,9 @@ class TargetPlanner:
     >>> from counterplan import BlackBox, ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
     >>> box = BlackBox(german.model)
-    >>> planner = TargetPlanner(
-    ...     german.problem, box, lambda target: ExactPlanner(german.problem.with_target(target), box)
-    ... )
+    >>> def create(target):
+    ...     return ExactPlanner(german.problem.with_target(target), box)
+    >>> planner = TargetPlanner(german.problem, box, create)
     >>> planner.plan(german.refused_test.head(2), target=["good", "bad"]).counts
     {'found': 1, 'already_favourable': 1, 'infeasible': 0, 'not_found': 0}
     """
@@ -98,10 +100,12 @@ class TargetPlanner:
         target : str, number, bool, set of these, or a sequence of length B
             The outcome to reach, or a set of outcomes any of which is to be reached; or one of these for each person,
             in the order of the table. A Series is aligned by the index labels of the people.
-        forbid, allowed, weights, alternatives, budget, refused, survival, survival_at_least, execution
-        deadline, pareto, jobs, progress
-            See `Planner.plan`. `refused` means that nobody has their target yet; with people who do, plans and proofs
-            may be wrong.
+        forbid, allowed, weights, alternatives, budget
+            As for `Planner.plan`.
+        refused : bool, default=False
+            Whether nobody has their target yet. If that is not true, plans and proofs may be wrong.
+        survival, survival_at_least, execution, deadline, pareto, jobs, progress
+            As for `Planner.plan`.
 
         Returns
         -------

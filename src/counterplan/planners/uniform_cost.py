@@ -49,7 +49,7 @@ class UniformCostSearch:
         self.exhausted(np.flatnonzero(self.active))
 
     def exhausted(self, people: Ints) -> None:
-        """There are no more states for `people`, none of whom has a plan."""
+        """There are no more states for `people`, and none of them has a plan."""
         self.finish(people, Status.INFEASIBLE, math.inf)
 
     def limit_expansions(self) -> None:

@@ -18,7 +18,7 @@ from counterplan.search.orders import NO_ACTION
 _BY_PERSON = ("cautions", "targets", "checks", "options", "deadlines")
 """Columns of `PlanColumns` with a coded value for each person, which may be None."""
 NO_PLANS = -1
-"""Number of related plans of a person for whom none were searched for."""
+"""Number of related plans of a person if none were searched for."""
 
 
 @dataclass

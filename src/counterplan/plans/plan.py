@@ -99,7 +99,8 @@ class Step:
     --------
     >>> from counterplan import ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plan = planner.plan(german.refused_test.head(1))[0]
     >>> plan.steps
     (Step('CHANGE_PURPOSE=vacation/others', cost=10),)
     >>> plan.steps[0].before["purpose"], plan.steps[0].after["purpose"], plan.steps[0].cost
@@ -221,7 +222,8 @@ class Plan:
     --------
     >>> from counterplan import ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plan = planner.plan(german.refused_test.head(1))[0]
     >>> plan
     Plan(person=0, status='found', actions=['CHANGE_PURPOSE=vacation/others'], cost=10, duration=1, verified, optimal)
     >>> plan.cost, plan.duration, plan.time_unit
@@ -338,6 +340,7 @@ class Plan:
         Returns
         -------
         matplotlib.axes.Axes
+            The axes that were drawn on.
 
         Raises
         ------
@@ -351,9 +354,10 @@ class Plan:
         Examples
         --------
         >>> from matplotlib.figure import Figure
-        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(1))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(1))
         >>> ax = plans[0].plot(ax=Figure().subplots())
         >>> ax.get_xlabel()
         'months from now'

@@ -59,11 +59,16 @@ class Plans(Sequence[Plan]):
 
     Examples
     --------
-    >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+    >>> from counterplan import ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(3))
-    >>> plans.counts["found"], plans.costs.shape, plans[0].verified
-    (3, (3,), True)
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.refused_test.head(3))
+    >>> plans
+    Plans('german', 3 people: 3 found; queries=198)
+    >>> plans.costs, plans.lengths
+    (array([10., 20.,  5.]), array([1, 3, 1]))
+    >>> plans[2].actions
+    ['CHANGE_SAVINGS=quite_rich']
     """
 
     def __init__(self, plans: Iterable[Plan] = (), problem: str = "", queries: int = 0, cached: int = 0) -> None:
@@ -79,6 +84,7 @@ class Plans(Sequence[Plan]):
         Parameters
         ----------
         problem : Problem
+            The problem that was planned for.
         people : People
             B people, as `problem.read` returns them.
         columns : PlanColumns
@@ -89,6 +95,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         Plans
+            One plan per person, in the order of `people`.
 
         Raises
         ------
@@ -112,6 +119,7 @@ class Plans(Sequence[Plan]):
         Parameters
         ----------
         parts : iterable of Plans
+            The plans, for instance of several calls of a planner.
 
         Returns
         -------
@@ -124,8 +132,9 @@ class Plans(Sequence[Plan]):
         >>> from counterplan import ExactPlanner, Plans, benchmarks
         >>> german = benchmarks.load("german")
         >>> planner = ExactPlanner(german.problem, german.model)
-        >>> parts = [planner.plan(german.refused_test.iloc[start : start + 2]) for start in (0, 2)]
-        >>> Plans.join(parts).persons
+        >>> first = planner.plan(german.refused_test.iloc[:2])
+        >>> second = planner.plan(german.refused_test.iloc[2:4])
+        >>> Plans.join([first, second]).persons
         [0, 1, 2, 3]
         """
         parts = list(parts)
@@ -195,6 +204,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         int
+            How many of the plans match `value`.
 
         Raises
         ------
@@ -205,7 +215,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> plans.count(plans[0])
         1
         """
@@ -394,6 +405,7 @@ class Plans(Sequence[Plan]):
         Parameters
         ----------
         kind : {"front", "alternatives"}
+            The kind of related plans that is replaced.
         plans : Plans
             As many as `related[kind]`, in the same order and of the same people.
 
@@ -437,7 +449,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import BlackBox, ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(5))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(5))
         >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
         >>> report.held.tolist(), report.checked.tolist()
         ([0, 0, 1, 1, 0], [1, 1, 1, 1, 1])
@@ -472,17 +485,20 @@ class Plans(Sequence[Plan]):
         Parameters
         ----------
         rows : int array of shape [n]
+            Positions of the plans, counted from 0.
 
         Returns
         -------
         Plans
+            One plan for each position.
 
         Examples
         --------
         >>> import numpy as np
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(5))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(5))
         >>> cheap = plans.take(np.flatnonzero(plans.costs < 10))
         >>> cheap.costs
         array([5., 5., 6.])
@@ -512,7 +528,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> plans.to_frame()[["person", "step", "function", "argument", "cost"]]
            person  step        function         argument  cost
         0       0     1  CHANGE_PURPOSE  vacation/others  10.0
@@ -533,6 +550,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         pyarrow.Table
+            One row per step, with the columns of `to_frame`.
 
         Raises
         ------
@@ -543,7 +561,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> table = plans.to_arrow()
         >>> table.num_rows, table.column("function").to_pylist()
         (4, ['CHANGE_PURPOSE', 'CHANGE_SAVINGS', 'CHANGE_HOUSING', 'CHANGE_PURPOSE'])
@@ -564,12 +583,14 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
+            Lines of CSV, with the columns of `to_frame`.
 
         Examples
         --------
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> plans.to_csv().splitlines()[0].split(",")[:6]
         ['person', 'status', 'total_cost', 'verified', 'optimal', 'lower_bound']
         """
@@ -587,7 +608,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, Plans, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> Plans.from_json(plans.to_json()) == plans
         True
         """
@@ -611,6 +633,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         Plans
+            The plans. Their `people` are None.
 
         Raises
         ------
@@ -623,7 +646,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, Plans, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> Plans.from_json(plans.to_json())[0].actions
         ['CHANGE_PURPOSE=vacation/others']
         """
@@ -657,7 +681,8 @@ class Plans(Sequence[Plan]):
         --------
         >>> from counterplan import ExactPlanner, Plans, benchmarks
         >>> german = benchmarks.load("german")
-        >>> ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2)).save("plans.json")
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> planner.plan(german.refused_test.head(2)).save("plans.json")
         >>> Plans.load("plans.json")
         Plans('german', 2 people: 2 found; queries=195)
         """
@@ -686,7 +711,8 @@ class Plans(Sequence[Plan]):
         >>> from pathlib import Path
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> _ = Path("plans.html").write_text(plans.to_html(), encoding="utf-8")
         """
         return page_html(self)
@@ -702,12 +728,14 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         str
+            Text in plain words, to show or to send.
 
         Examples
         --------
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> print(plans.to_text(most=1))
         Person 0
         Refused. 1 step would change that (effort 10.0, the least possible):
@@ -743,6 +771,7 @@ class Plans(Sequence[Plan]):
         Returns
         -------
         matplotlib.axes.Axes
+            The axes that were drawn on.
 
         Raises
         ------
@@ -757,9 +786,10 @@ class Plans(Sequence[Plan]):
         Examples
         --------
         >>> from matplotlib.figure import Figure
-        >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+        >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> ax = plans.plot(ax=Figure().subplots(), kind="status")
         >>> [text.get_text() for text in ax.texts]
         ['3 (100.0 %)', '0 (0.0 %)', '0 (0.0 %)', '0 (0.0 %)']
@@ -790,7 +820,8 @@ class Plans(Sequence[Plan]):
         >>> from pathlib import Path
         >>> from counterplan import ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(2))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(2))
         >>> for name in ("plans.json", "plans.csv", "plans.html"):
         ...     plans.save(name)
         >>> sorted(path.name for path in Path().iterdir())

@@ -64,7 +64,8 @@ class Check:
     --------
     >>> from counterplan import ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plan = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(1))[0]
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plan = planner.plan(german.refused_test.head(1))[0]
     >>> plan.check
     Check(model='model of german (...)', fingerprint='...', date='...')
     """
@@ -80,7 +81,9 @@ class Check:
 
 @dataclass(frozen=True)
 class SurvivalBasis:
-    """What survival was estimated from and planned for; shared by all plans of one call.
+    """Source of the estimate of survival, and the survival that was planned for.
+
+    All plans of one call share it.
 
     Parameters
     ----------
@@ -107,10 +110,15 @@ class SurvivalBasis:
 
     Examples
     --------
-    >>> from counterplan import SurvivalBasis
-    >>> basis = SurvivalBasis("committee", at_least=0.9)
-    >>> basis.source, basis.at_least, basis.weight
-    ('committee', 0.9, 0.0)
+    >>> from counterplan import BlackBox, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> refits = [BlackBox(german.model, threshold=limit) for limit in (0.45, 0.5, 0.55)]
+    >>> recourse = Recourse(german.problem, german.model, refits=refits)
+    >>> people = german.refused_test.head(1)
+    >>> plan = recourse.recommend(people, "exact", survival_at_least=0.6)[0]
+    >>> basis = plan.robustness.basis
+    >>> basis.source, len(basis.refits), basis.at_least, basis.weight
+    ('refits', 3, 0.6, 0.0)
     """
 
     source: Literal["refits", "committee", "margin", ""]
@@ -160,11 +168,16 @@ class Robustness:
 
     Examples
     --------
-    >>> from counterplan import Robustness, SurvivalBasis
-    >>> basis = SurvivalBasis("committee", at_least=0.9)
-    >>> robustness = Robustness(survival=0.93, cheapest_cost=5.0, cheapest_survival=0.6, met=True, basis=basis)
-    >>> robustness.survival >= robustness.basis.at_least
-    True
+    >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.refused_test.head(3))
+    >>> others = [BlackBox(german.model, threshold=limit) for limit in (0.45, 0.55)]
+    >>> for plan in plans.survival(others).plans:
+    ...     print(plan.robustness.held, "of", plan.robustness.judged)
+    1 of 2
+    1 of 2
+    2 of 2
     """
 
     survival: float | None = None

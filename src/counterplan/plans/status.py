@@ -10,7 +10,8 @@ class Status(StrEnum):
     --------
     >>> from counterplan import ExactPlanner, Status, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plans = ExactPlanner(german.problem, german.model).plan(german.test.head(5))
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.test.head(5))
     >>> plans.statuses[0] is Status.ALREADY_FAVOURABLE
     True
     >>> plans[4].status.value

@@ -71,7 +71,7 @@ class JudgingModel:
 
 @dataclass(frozen=True, eq=False)
 class SurvivalReport:
-    """Outcomes of B plans under m models: the return value of `Plans.survival`.
+    """Whether B plans hold under m other models: the return value of `Plans.survival`.
 
     `print(report)` shows it in plain words.
 
@@ -94,7 +94,8 @@ class SurvivalReport:
     --------
     >>> from counterplan import BlackBox, ExactPlanner, benchmarks
     >>> german = benchmarks.load("german")
-    >>> plans = ExactPlanner(german.problem, BlackBox(german.model)).plan(german.refused_test.head(5))
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.refused_test.head(5))
     >>> report = plans.survival([german.model, BlackBox(german.model, threshold=0.4)])
     >>> report.counted.tolist()[0]  # the first model was used for planning
     [False, True]
@@ -149,7 +150,8 @@ class SurvivalReport:
         --------
         >>> from counterplan import BlackBox, ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
         >>> report.to_frame()[["person", "status", "held", "checked"]]
            person status  held  checked
@@ -181,7 +183,8 @@ class SurvivalReport:
         --------
         >>> from counterplan import BlackBox, ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> print(plans.survival([BlackBox(german.model, threshold=0.55)]).to_csv())
         person,status,survival,held,checked,share,model of german (...)
         0,found,,0,1,0.0,does not hold
@@ -196,13 +199,15 @@ class SurvivalReport:
         Returns
         -------
         str
+            JSON with the models, and the outcome of each person under each model.
 
         Examples
         --------
         >>> import json
         >>> from counterplan import BlackBox, ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> report = plans.survival([BlackBox(german.model, threshold=0.55)])
         >>> list(json.loads(report.to_json()))
         ['counterplan_survival', 'problem', 'models', 'people']
@@ -247,7 +252,8 @@ class SurvivalReport:
         --------
         >>> from counterplan import BlackBox, ExactPlanner, benchmarks
         >>> german = benchmarks.load("german")
-        >>> plans = ExactPlanner(german.problem, german.model).plan(german.refused_test.head(3))
+        >>> planner = ExactPlanner(german.problem, german.model)
+        >>> plans = planner.plan(german.refused_test.head(3))
         >>> plans.survival([BlackBox(german.model, threshold=0.55)]).save("survival.csv")
         """
         require_report_file(path)

@@ -182,7 +182,10 @@ def draft(
     >>> import pandas as pd
     >>> from counterplan import Problem
     >>> from counterplan.problem.draft import draft
-    >>> people = pd.DataFrame({"savings": ["low", "high", "high"] * 20, "loan": ["refused", "granted", "refused"] * 20})
+    >>> people = pd.DataFrame({
+    ...     "savings": ["low", "high", "high"] * 20,
+    ...     "loan": ["refused", "granted", "refused"] * 20,
+    ... })
     >>> problem = Problem.from_yaml(draft(people, "loan", "loans", propose=True))
     >>> [str(action) for action in problem.transitions.actions]
     ['RAISE_SAVINGS=low', 'RAISE_SAVINGS=high', 'STOP']

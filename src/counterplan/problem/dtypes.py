@@ -135,7 +135,8 @@ def as_dtypes(frame: pd.DataFrame, dtypes: Dtypes | pd.DataFrame | None, *, clos
     >>> import pandas as pd
     >>> from counterplan.problem.frames import as_dtypes
     >>> people = pd.DataFrame({"job": ["clerk"], "owner": ["False"]})
-    >>> cast = as_dtypes(people, {"job": pd.CategoricalDtype(["manager", "clerk"]), "owner": "bool"})
+    >>> job = pd.CategoricalDtype(["manager", "clerk"])
+    >>> cast = as_dtypes(people, {"job": job, "owner": "bool"})
     >>> cast["job"].cat.codes[0], cast["owner"][0]
     (np.int8(1), np.False_)
     """

@@ -104,6 +104,7 @@ class People:
         Returns
         -------
         People
+            The selected people, in this order.
 
         Examples
         --------
@@ -130,6 +131,7 @@ class People:
         Returns
         -------
         pandas.DataFrame
+            One row for each state.
 
         Examples
         --------

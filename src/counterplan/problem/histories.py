@@ -57,8 +57,10 @@ class LearnedCosts:
     >>> from counterplan import benchmarks
     >>> from counterplan.problem.histories import learn_costs
     >>> later = ["highly_skilled"] * 20 + ["skilled"] * 80
-    >>> learned = learn_costs(benchmarks.load_problem("german"), pd.DataFrame({"job": "skilled", "job_after": later}))
-    >>> learned.cost[learned.learned].round(1).tolist(), learned.taken[learned.learned].tolist()
+    >>> histories = pd.DataFrame({"job": "skilled", "job_after": later})
+    >>> learned = learn_costs(benchmarks.load_problem("german"), histories)
+    >>> known = learned.learned
+    >>> learned.cost[known].round(1).tolist(), learned.taken[known].tolist()
     ([13.0], [20])
     """
 
@@ -107,7 +109,8 @@ def read_histories(path: str | Path, problem: Problem) -> pd.DataFrame:
     >>> import pandas as pd
     >>> from counterplan import benchmarks
     >>> from counterplan.problem.histories import read_histories
-    >>> pd.DataFrame({"job": ["skilled"], "job_after": ["highly_skilled"]}).to_csv("histories.csv", index=False)
+    >>> histories = pd.DataFrame({"job": ["skilled"], "job_after": ["highly_skilled"]})
+    >>> histories.to_csv("histories.csv", index=False)
     >>> read_histories("histories.csv", benchmarks.load_problem("german"))
            job       job_after
     0  skilled  highly_skilled
@@ -145,9 +148,11 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     >>> from counterplan.problem.histories import learn_costs
     >>> problem = Problem.from_dict({
     ...     "counterplan": 1, "name": "loan", "max_actions": 1,
-    ...     "outcome": {"column": "loan", "values": ["granted", "refused"], "favourable": "granted"},
+    ...     "outcome": {"column": "loan", "values": ["no", "yes"], "favourable": "yes"},
     ...     "features": {"job": {"kind": "category", "values": ["none", "clerk", "pilot"]}},
-    ...     "functions": {"WORK": {"set": "job", "arguments": ["clerk", "pilot"], "cost": 10}},
+    ...     "functions": {
+    ...         "WORK": {"set": "job", "arguments": ["clerk", "pilot"], "cost": 10}
+    ...     },
     ... })
     >>> later = ["clerk"] * 20 + ["pilot"] * 2 + ["none"] * 78
     >>> learned = learn_costs(problem, pd.DataFrame({"job": "none", "job_after": later}))

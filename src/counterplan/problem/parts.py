@@ -46,7 +46,8 @@ class Feature:
     Examples
     --------
     >>> from counterplan.problem import Feature
-    >>> job = Feature("job", 0, "ordered", "your job", natives=("worker", "manager"), labels=("worker", "manager"))
+    >>> values = ("worker", "manager")
+    >>> job = Feature("job", 0, "ordered", "your job", natives=values, labels=values)
     >>> job.native(1.0), job.format_value(float("nan"))
     ('manager', 'unknown')
     """

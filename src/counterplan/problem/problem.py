@@ -43,6 +43,7 @@ class Problem:
     Attributes
     ----------
     name : str
+        Short name of the problem, such as "german".
     features : tuple of Feature
         The F features, in the order of a state's numbers.
     outcome : Outcome
@@ -93,6 +94,7 @@ class Problem:
         Returns
         -------
         Problem
+            The problem that the file describes.
 
         Raises
         ------
@@ -103,7 +105,8 @@ class Problem:
         --------
         >>> from importlib.resources import as_file, files
         >>> from counterplan import Problem
-        >>> with as_file(files("counterplan.benchmarks").joinpath("german/problem.yaml")) as path:
+        >>> file = files("counterplan.benchmarks").joinpath("german/problem.yaml")
+        >>> with as_file(file) as path:
         ...     problem = Problem.load(path)
         >>> problem
         Problem('german': 9 features, 6 functions, 27 actions)
@@ -124,6 +127,7 @@ class Problem:
         Returns
         -------
         Problem
+            The problem that the text describes.
 
         Raises
         ------
@@ -160,6 +164,7 @@ class Problem:
         Returns
         -------
         Problem
+            The problem that the data describe.
 
         Raises
         ------
@@ -259,7 +264,9 @@ class Problem:
         >>> grades = Problem.from_dict({
         ...     "counterplan": 1,
         ...     "name": "grades",
-        ...     "outcome": {"column": "grade", "values": ["A", "B", "C"], "favourable": ["A", "B"]},
+        ...     "outcome": {
+        ...         "column": "grade", "values": ["A", "B", "C"], "favourable": ["A", "B"]
+        ...     },
         ...     "max_actions": 1,
         ...     "features": {"income": {"kind": "number", "bins": [0, 1000]}},
         ...     "functions": {"EARN": {"add": "income", "arguments": [100], "cost": 1}},
@@ -296,6 +303,7 @@ class Problem:
         Returns
         -------
         People
+            The validated people, encoded as states.
 
         Raises
         ------
@@ -367,6 +375,7 @@ class Problem:
         Returns
         -------
         numpy.ndarray of shape (F,)
+            The encoded values, in the order of `features`; NaN where a value is missing.
 
         Raises
         ------
@@ -397,6 +406,7 @@ class Problem:
         Returns
         -------
         numpy.ndarray of shape (B, F)
+            One state for each mapping, in the same order.
 
         Raises
         ------
@@ -424,6 +434,7 @@ class Problem:
         Parameters
         ----------
         state : numpy.ndarray of shape (F,)
+            A state, such as a row of `People.states`.
 
         Returns
         -------
@@ -468,6 +479,7 @@ class Problem:
         Returns
         -------
         str
+            Several lines of plain text.
 
         Examples
         --------
@@ -512,6 +524,7 @@ class Problem:
         Returns
         -------
         numpy.ndarray of bool, shape (A,)
+            True for the actions that remain, in the order of `transitions.actions`.
 
         Raises
         ------

@@ -107,7 +107,8 @@ class ModelCard:
 
     Examples
     --------
-    >>> card = ModelCard.from_data({"success": 0.93, "people": {"real": 80, "invented": 20}, "note": "draft"})
+    >>> people = {"real": 80, "invented": 20}
+    >>> card = ModelCard.from_data({"success": 0.93, "people": people, "note": "draft"})
     >>> card.success, card.people.synthetic, card.extra
     (0.93, 20, {'note': 'draft'})
     >>> card.to_data()

@@ -35,6 +35,7 @@ class Program:
     Parameters
     ----------
     problem : Problem
+        The problem that the program plans for.
     trees : mapping of str to Tree
         A tree for INTERVENE, and one for each function that some choice names.
     model_card : ModelCard, optional
@@ -77,6 +78,7 @@ class Program:
         Returns
         -------
         Program
+            The program, with the problem that it was made for.
 
         Raises
         ------
@@ -103,6 +105,7 @@ class Program:
         Parameters
         ----------
         path : str or Path
+            The file, which `load` reads.
 
         Raises
         ------
@@ -139,6 +142,7 @@ class Program:
         Returns
         -------
         Plans
+            One plan per person, in the same order; none is verified.
 
         Examples
         --------
@@ -159,6 +163,7 @@ class Program:
         Parameters
         ----------
         people : DataFrame or People
+            People who are taken to be refused.
         model : BlackBox or classifier
             A classifier is wrapped in a BlackBox with the threshold and the favourable outcomes that the program was
             made for. A BlackBox keeps its own; if they are others, the result states it.
@@ -168,6 +173,7 @@ class Program:
         Returns
         -------
         Verification
+            The number of plans, and how many of them hold; `print` shows it as a sentence.
 
         Examples
         --------
@@ -196,6 +202,7 @@ class Program:
         Returns
         -------
         Rule
+            Conditions on features; `text` states them in plain words.
 
         Examples
         --------
@@ -225,6 +232,7 @@ class Program:
         Returns
         -------
         tuple of str
+            Feature names; empty if no tree tests a protected feature.
 
         Examples
         --------
@@ -245,6 +253,7 @@ class Program:
         Returns
         -------
         Program
+            A program that gives the same plans.
 
         Examples
         --------
@@ -264,6 +273,7 @@ class Program:
         Returns
         -------
         str
+            Several lines of plain text.
 
         Examples
         --------
@@ -304,6 +314,7 @@ class Program:
         nodes : int array of shape [n]
             Number of the node of each person.
         states : array of shape [n, F]
+            The current state of each person.
         legal : bool array of shape [n, A]
             Actions that are possible.
 
@@ -322,12 +333,14 @@ class Program:
         Parameters
         ----------
         states : array of shape [B, F]
+            The state in which each person starts.
         allowed : bool array of shape [B, A], optional
             Actions that each person may take.
 
         Returns
         -------
         ProgramRun
+            Actions, and the nodes and leaves that selected them, of each person.
 
         Examples
         --------

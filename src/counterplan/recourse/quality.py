@@ -19,7 +19,7 @@ WEAK_SUCCESS, WEAK_RATIO = 0.95, 1.1
 
 @dataclass(frozen=True)
 class QualitySettings:
-    """How the quality of a surrogate is assessed after a fit.
+    """Settings of the assessment of a surrogate after a fit.
 
     Parameters
     ----------
@@ -38,9 +38,15 @@ class QualitySettings:
 
     Examples
     --------
-    >>> from counterplan import QualitySettings
-    >>> QualitySettings(people=20, max_queries=500).seconds
-    10.0
+    >>> from counterplan import LearningSettings, QualitySettings, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> settings = LearningSettings(people=30, plans=30, validation=10, rounds=1)
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> few = QualitySettings(people=5, max_queries=500)
+    >>> _ = recourse.fit(german.train, settings=settings, quality=few)
+    >>> quality = recourse.quality_
+    >>> quality.people, quality.feasible, quality.queries <= 500
+    (5, 5, True)
     """
 
     people: int = 50
@@ -98,9 +104,16 @@ class Quality:
     Examples
     --------
     >>> from counterplan import Quality
-    >>> quality = Quality(people=50, decided=50, feasible=48, helped=48, cost_ratio=1.01, guided_queries=2.1)
-    >>> quality.success
-    1.0
+    >>> quality = Quality(
+    ...     people=50, decided=50, feasible=48, helped=48, max_queries=15, cost_ratio=1.01,
+    ...     guided_queries=2.1, exact_queries=60.0,
+    ... )  # `Recourse.fit` makes it: `recourse.quality_`
+    >>> quality.success, quality.weak
+    (1.0, False)
+    >>> print(quality)
+    Of 50 held-out refused people, 48 can be helped, as exact search proves; of these,
+    guided planning helps 100% at 1.01 times the least cost with 2.1 queries a person
+    (exact: 60). Guided planning is good here.
     """
 
     people: int = 0

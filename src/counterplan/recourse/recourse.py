@@ -120,12 +120,24 @@ class Recourse:
 
     Examples
     --------
-    >>> from counterplan import Recourse, benchmarks
-    >>> syn = benchmarks.load("syn")
-    >>> recourse = Recourse(syn.problem, syn.model)
-    >>> plans = recourse.recommend(syn.refused_test.head(3), "exact")
-    >>> plans.counts["found"]
-    3
+    >>> from counterplan import LearningSettings, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> settings = LearningSettings(budget=100, scores=False)  # a small fit, to be quick
+    >>> recourse.fit(german.train, settings=settings, quality=False)
+    Recourse('german': surrogate; 100 queries)
+    >>> plans = recourse.recommend(german.refused_test.head(3))
+    >>> print(plans[2])
+    Refused. 1 step would change that (effort 5.0, the least possible):
+    Takes about 1.8 months if you start now.
+    <BLANKLINE>
+      1. Move your savings from "little" to "quite rich"    effort 5.0
+    ...
+    >>> card = recourse.distil(german.train.head(100), form="card", traces=200)
+    >>> card
+    Scorecard('german': ... features, ... entries)
+    >>> recourse.recommend(german.refused_test, "card", budget=0)  # without the model
+    Plans('german', 78 people: ...; queries=0)
     """
 
     def __init__(
@@ -332,7 +344,8 @@ class Recourse:
         >>> from counterplan import LearningSettings, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
         >>> recourse.save("german")
         >>> recourse.workspace
         Workspace('german')
@@ -535,6 +548,7 @@ class Recourse:
         Returns
         -------
         Recourse
+            The problem, the learned parts, and the given model.
 
         Raises
         ------
@@ -548,7 +562,9 @@ class Recourse:
         >>> from counterplan import LearningSettings, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False).save("german")
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
+        >>> recourse.save("german")
         >>> recourse = Recourse.load("german", german.model)
         >>> len(recourse.answers_), recourse.box.queries
         (100, 0)
@@ -609,6 +625,7 @@ class Recourse:
         Returns
         -------
         Recourse
+            With the learned parts of the folder, if there are any.
 
         Raises
         ------
@@ -702,7 +719,8 @@ class Recourse:
         --------
         >>> from counterplan import Recourse, Scorecard, benchmarks
         >>> german = benchmarks.load("german")
-        >>> recourse = Recourse(german.problem, german.model, card=Scorecard(german.problem, (), 1, 1.0, 0.0))
+        >>> card = Scorecard(german.problem, (), 1, 1.0, 0.0)
+        >>> recourse = Recourse(german.problem, german.model, card=card)
         >>> recourse.save("german")
         >>> with recourse.recording_answers("german") as update:
         ...     plans = recourse.recommend(german.refused_test.head(3), "exact")
@@ -1168,7 +1186,8 @@ class Recourse:
         >>> from counterplan import LearningSettings, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
         >>> card = recourse.distil(german.train.head(100), form="card", traces=200)
         >>> card is recourse.card_
         True
@@ -1312,7 +1331,8 @@ class Recourse:
         >>> from counterplan import Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> recourse = Recourse(german.problem, german.model)
-        >>> plans = recourse.recommend(german.refused_test.head(3), "exact", forbid=["CHANGE_JOB"])
+        >>> people = german.refused_test.head(3)
+        >>> plans = recourse.recommend(people, "exact", forbid=["CHANGE_JOB"])
         >>> plans
         Plans('german', 3 people: 3 found; queries=175)
         >>> plans[2].actions
@@ -1388,6 +1408,7 @@ class Recourse:
         Returns
         -------
         Planner
+            A planner for the problem and the black box of this object.
 
         Raises
         ------

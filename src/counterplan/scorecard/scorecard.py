@@ -28,6 +28,7 @@ class Scorecard:
     Parameters
     ----------
     problem : Problem
+        The problem that the card plans for.
     features : tuple of CardFeature
         In the order of the problem's features; those without an entry above 0 are left out.
     needed : int
@@ -54,8 +55,10 @@ class Scorecard:
     ...     "features": {"income": {"kind": "number", "minimum": 0, "bins": [0, 1000]}},
     ...     "functions": {"EARN": {"add": "income", "arguments": [100, 200], "cost": 1}},
     ... })
-    >>> card = Scorecard(problem, (CardFeature(0, (500.0, 1000.0), (0, 7, 20)),), needed=20, slope=0.5, shift=8.0)
-    >>> card.points(problem.states([{"income": 400}, {"income": 500}, {"income": 1200}])).tolist()
+    >>> income = CardFeature(0, (500.0, 1000.0), (0, 7, 20))
+    >>> card = Scorecard(problem, (income,), needed=20, slope=0.5, shift=8.0)
+    >>> states = problem.states([{"income": 400}, {"income": 500}, {"income": 1200}])
+    >>> card.points(states).tolist()
     [0, 7, 20]
     >>> card.entries
     3
@@ -94,6 +97,7 @@ class Scorecard:
         Returns
         -------
         Scorecard
+            The card, with the problem that it was made for.
 
         Raises
         ------
@@ -107,7 +111,8 @@ class Scorecard:
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.save("card.json")
         >>> Scorecard.load("card.json")
@@ -121,6 +126,7 @@ class Scorecard:
         Parameters
         ----------
         path : str or Path
+            The file, which `load` reads.
 
         Raises
         ------
@@ -134,7 +140,8 @@ class Scorecard:
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.save("card.json")
         """
@@ -160,7 +167,8 @@ class Scorecard:
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> for name in ("card.html", "card.py", "card.svg"):
         ...     card.export(name)
@@ -175,13 +183,15 @@ class Scorecard:
         Returns
         -------
         str
+            Several lines of plain text.
 
         Examples
         --------
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> print(card.to_text())
         German Credit: points
@@ -229,17 +239,20 @@ class Scorecard:
         Parameters
         ----------
         states : array of shape [n, F], or table of people
+            The people, as states or as a table.
 
         Returns
         -------
         int array of shape [n, len(features)]
+            The points of each person for each feature of the card.
 
         Examples
         --------
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.parts(german.refused_test.iloc[[4, 5]])
         array([[0, 0],
@@ -257,17 +270,20 @@ class Scorecard:
         Parameters
         ----------
         states : array of shape [n, F], or table of people
+            The people, as states or as a table.
 
         Returns
         -------
         int array of shape [n]
+            The sum of the points of each person.
 
         Examples
         --------
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.points(german.refused_test.head(5))
         array([ 0,  0,  0, 10,  0])
@@ -280,17 +296,20 @@ class Scorecard:
         Parameters
         ----------
         starts : array of shape [n, F]
+            The states in which the people are.
 
         Returns
         -------
         int array of shape [n]
+            Points for each person.
 
         Examples
         --------
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.required(german.problem.read(german.refused_test.head(5)).states)
         array([ 8,  8,  8, 11,  8])
@@ -303,6 +322,7 @@ class Scorecard:
         Parameters
         ----------
         starts : array of shape [n, F]
+            The states in which the people are.
 
         Returns
         -------
@@ -314,7 +334,8 @@ class Scorecard:
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.acceptable(german.problem.read(german.refused_test.head(5)).states)
         array([ 6,  6,  6, 11,  6])
@@ -327,17 +348,20 @@ class Scorecard:
         Parameters
         ----------
         states : array of shape [n, F], or table of people
+            The people, as states or as a table.
 
         Returns
         -------
         array of shape [n]
+            ``slope * points - shift`` for each person.
 
         Examples
         --------
         >>> from counterplan import Scorecard, benchmarks
         >>> from counterplan.scorecard import CardFeature
         >>> german = benchmarks.load("german")
-        >>> savings, purpose = CardFeature(4, (), (0, 0, 5, 8, 10)), CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+        >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+        >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
         >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
         >>> card.logit(german.refused_test.head(5))
         array([-3., -3., -3.,  2., -3.])

@@ -50,6 +50,7 @@ class LabelledStates:
     Parameters
     ----------
     states : numpy.ndarray of shape (n, F)
+        The states that the model was queried about.
     favourable : numpy.ndarray of bool, shape (n,)
         The decisions of the model.
     extras : tuple of str, length n
@@ -97,11 +98,14 @@ class LabelledStates:
         Parameters
         ----------
         box : BlackBox
+            The black box that was queried.
         problem : Problem
+            The problem that it was queried about.
 
         Returns
         -------
         LabelledStates
+            One row for each cached answer.
 
         Examples
         --------
@@ -151,7 +155,8 @@ class LabelledStates:
         >>> german = benchmarks.load("german")
         >>> first, second = BlackBox(german.model), BlackBox(german.model)
         >>> _ = first.favourable(german.problem, german.test.head(5))
-        >>> LabelledStates.from_cache(first, german.problem).add_to_cache(second, german.problem)
+        >>> labelled = LabelledStates.from_cache(first, german.problem)
+        >>> labelled.add_to_cache(second, german.problem)
         >>> _ = second.favourable(german.problem, german.test.head(5))
         >>> second.queries, second.cached
         (0, 5)
@@ -199,7 +204,8 @@ class LabelledStates:
         >>> german = benchmarks.load("german")
         >>> box = BlackBox(german.model)
         >>> _ = box.favourable(german.problem, german.test.head(5))
-        >>> LabelledStates.from_cache(box, german.problem).save("answers.csv.gz", german.problem)
+        >>> labelled = LabelledStates.from_cache(box, german.problem)
+        >>> labelled.save("answers.csv.gz", german.problem)
         """
         text = self.head(problem) + self.rows(problem, header=True)
         write_inside(Path(path).parent, Path(path).name, gzip.compress(text.encode(), mtime=0), private=True)
@@ -241,6 +247,7 @@ class LabelledStates:
         Returns
         -------
         LabelledStates
+            The answers in the file.
 
         Raises
         ------
@@ -255,7 +262,8 @@ class LabelledStates:
         >>> german = benchmarks.load("german")
         >>> box = BlackBox(german.model)
         >>> _ = box.favourable(german.problem, german.test.head(5))
-        >>> LabelledStates.from_cache(box, german.problem).save("answers.csv.gz", german.problem)
+        >>> labelled = LabelledStates.from_cache(box, german.problem)
+        >>> labelled.save("answers.csv.gz", german.problem)
         >>> len(LabelledStates.load("answers.csv.gz", german.problem))
         5
         """

@@ -82,7 +82,8 @@ def validate_arrays(arrays: Mapping[str, Any], spec: Mapping[str, ArraySpec]) ->
     Examples
     --------
     >>> import numpy as np
-    >>> validate_arrays({"weight": np.zeros((3, 2))}, {"weight": ArraySpec(float, (3, "units"))})
+    >>> specs = {"weight": ArraySpec(float, (3, "units"))}
+    >>> validate_arrays({"weight": np.zeros((3, 2))}, specs)
     {'units': 2}
     """
     for name in spec:

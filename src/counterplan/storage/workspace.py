@@ -122,6 +122,7 @@ class Workspace:
         Returns
         -------
         pathlib.Path
+            The path in the folder; the file need not exist.
 
         Examples
         --------
@@ -142,6 +143,7 @@ class Workspace:
         Returns
         -------
         bool
+            True if at least one of them exists.
 
         Examples
         --------
@@ -210,6 +212,7 @@ class Workspace:
         Returns
         -------
         Workspace
+            A workspace inside this one, which need not exist yet.
 
         Raises
         ------
@@ -302,6 +305,7 @@ class Workspace:
         Returns
         -------
         Problem
+            The problem that was saved.
 
         Raises
         ------
@@ -364,6 +368,7 @@ class Workspace:
         Returns
         -------
         Origin or None
+            Benchmark and seed, or None.
 
         Raises
         ------
@@ -464,6 +469,7 @@ class Workspace:
         Returns
         -------
         LabelledStates
+            The answers, as labelled states of `problem`.
 
         Raises
         ------

@@ -70,6 +70,7 @@ class GuideSettings:
     batch_size : int, default=3_200
         People × actions planned for at the same time.
     change_sets : ChangeSetSettings
+        Settings of the search beyond `max_expansions`.
 
     Raises
     ------
@@ -78,9 +79,21 @@ class GuideSettings:
 
     Examples
     --------
-    >>> from counterplan import GuideSettings
-    >>> GuideSettings(min_gain=0.5, max_queries=3).confidence
-    0.9
+    >>> from counterplan import GuidedPlanner, GuideSettings, Scorecard, benchmarks
+    >>> from counterplan.scorecard import CardFeature
+    >>> german = benchmarks.load("german")
+    >>> savings = CardFeature(4, (), (0, 0, 5, 8, 10))
+    >>> purpose = CardFeature(8, (), (0, 0, 0, 0, 0, 0, 0, 8))
+    >>> card = Scorecard(german.problem, (savings, purpose), needed=8, slope=0.5, shift=3.0)
+    >>> for max_queries in (2, 15):
+    ...     settings = GuideSettings(max_queries=max_queries)
+    ...     planner = GuidedPlanner(
+    ...         german.problem, german.model, card.logit, settings=settings
+    ...     )
+    ...     plans = planner.plan(german.refused_test.iloc[[0, 2]])
+    ...     print(plans.costs, plans.queries_per_person)  # one of them before planning
+    [15. 15.] [3 3]
+    [10.  5.] [9 3]
     """
 
     min_gain: float | None = field(default=None, metadata={"key": "price"})

@@ -126,9 +126,13 @@ class LearningSettings:
 
     Examples
     --------
-    >>> from counterplan import LearningSettings
-    >>> LearningSettings(budget=2_000).rounds
-    20
+    >>> from counterplan import LearningSettings, Recourse, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> settings = LearningSettings(budget=100, people=40, plans=40, scores=False)
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> _ = recourse.fit(german.train, settings=settings, quality=False)
+    >>> len(recourse.answers_), recourse.budget_spent_
+    (100, True)
     """
 
     budget: int = 10_000

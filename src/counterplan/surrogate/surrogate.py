@@ -55,10 +55,10 @@ UNCALIBRATED = {"networks": Calibration(1.0, 0.0), "trees": Calibration(0.0, 1.0
 
 @dataclass(frozen=True)
 class Surrogate:
-    """The probability that a black box favours a state, by networks, by trees, or by both.
+    """A model of a black box, which predicts without queries whether states are favourable.
 
-    A surrogate depends on the features and the outcome of its problem only; `with_problem` binds it to another problem
-    over the same ones.
+    It predicts by networks, by trees, or by both. A surrogate depends on the features and the outcome of its problem
+    only; `with_problem` binds it to another problem over the same ones.
 
     Parameters
     ----------
@@ -106,10 +106,11 @@ class Surrogate:
     >>> from counterplan import LearningSettings, Recourse, benchmarks
     >>> german = benchmarks.load("german")
     >>> settings = LearningSettings(budget=100, scores=False)
-    >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+    >>> recourse = Recourse(german.problem, german.model)
+    >>> _ = recourse.fit(german.train, settings=settings, quality=False)
     >>> people = german.problem.read(german.test)
-    >>> agrees = (recourse.surrogate_.logit(people.states) > 0) == german.model.favourable(people.states)
-    >>> bool(agrees.mean() > 0.7)
+    >>> predicted = recourse.surrogate_.logit(people.states) > 0
+    >>> bool((predicted == german.model.favourable(people.states)).mean() > 0.7)
     True
     """
 
@@ -182,7 +183,8 @@ class Surrogate:
         >>> from counterplan import LearningSettings, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
         >>> recourse.surrogate_.for_target("good") is recourse.surrogate_
         True
         """
@@ -209,6 +211,7 @@ class Surrogate:
         Returns
         -------
         Surrogate
+            A surrogate that predicts with these parts only.
         """
         return replace(self, parts=parts)
 
@@ -244,7 +247,8 @@ class Surrogate:
         >>> from counterplan import LearningSettings, Problem, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
         >>> longer = Problem.from_dict(german.problem.to_dict() | {"max_actions": 6})
         >>> recourse.surrogate_.with_problem(longer).problem.max_actions
         6
@@ -288,7 +292,8 @@ class Surrogate:
         >>> from counterplan import LearningSettings, Recourse, benchmarks
         >>> german = benchmarks.load("german")
         >>> settings = LearningSettings(budget=100, scores=False)
-        >>> recourse = Recourse(german.problem, german.model).fit(german.train, settings=settings, quality=False)
+        >>> recourse = Recourse(german.problem, german.model)
+        >>> _ = recourse.fit(german.train, settings=settings, quality=False)
         >>> people = german.problem.read(german.refused_test)
         >>> recourse.surrogate_.logit(people.states).shape == (len(people),)
         True
@@ -318,7 +323,9 @@ class Surrogate:
         Returns
         -------
         rows : int array of shape [k]
+            Indices of the states that have a prediction.
         logits : array of shape [k]
+            Their out-of-fold logits.
         """
         if not self.folds:
             return np.empty(0, np.intp), np.empty(0)

@@ -43,7 +43,8 @@ class LogisticCalibration:
     Examples
     --------
     >>> import numpy as np
-    >>> LogisticCalibration(1.0, 0.0, 0.1).chance(np.array([-9.0, 0.0, 9.0])).round(2).tolist()
+    >>> calibration = LogisticCalibration(1.0, 0.0, 0.1)
+    >>> calibration.chance(np.array([-9.0, 0.0, 9.0])).round(2).tolist()
     [0.0, 0.4, 0.9]
     """
 
@@ -61,13 +62,16 @@ class LogisticCalibration:
         Parameters
         ----------
         logits : ndarray of shape (n,)
+            Logits of the committee.
         answers : ndarray of shape (n,)
             Whether the model's decision is favourable.
         overstatement : float, default=0.0
+            As for the class.
 
         Returns
         -------
         LogisticCalibration
+            The fitted calibration.
 
         Raises
         ------
@@ -147,13 +151,16 @@ class MarginCalibration:
         Parameters
         ----------
         logits : ndarray of shape (n,)
+            Logits of the committee.
         margins : ndarray of shape (n,)
             Differences of log odds from the threshold: positive where the decision is favourable.
         shared, overstatement : float
+            As for the class.
 
         Returns
         -------
         MarginCalibration
+            The fitted calibration.
 
         Raises
         ------

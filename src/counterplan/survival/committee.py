@@ -124,16 +124,20 @@ class Committee:
         Parameters
         ----------
         problem : Problem
+            The problem of the states.
         states : ndarray of shape (n, F)
             People as they are; NaN where a value is missing.
         favourable : ndarray of shape (n,)
             Whether their outcome, not the decision of a model, was favourable.
         seed : int, default=0
+            Seed of the samples and of the initial weights.
         settings : CommitteeSettings, optional
+            Sizes and penalties of the learners. Default: `CommitteeSettings()`.
 
         Returns
         -------
         Committee
+            The fitted committee.
 
         Raises
         ------

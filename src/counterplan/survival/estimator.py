@@ -49,6 +49,7 @@ class SurvivalEstimator(ABC):
         Parameters
         ----------
         problem : Problem
+            The problem of the states.
         people : People
             B people, refused as they are.
         states : array of shape [n, F]
@@ -59,6 +60,7 @@ class SurvivalEstimator(ABC):
         Returns
         -------
         array of shape [n]
+            Chances from 0 to 1.
         """
 
     def prepare(self, people: People) -> SurvivalEstimator:

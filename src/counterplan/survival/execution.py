@@ -47,12 +47,14 @@ class ExecutionNoise:
         Parameters
         ----------
         problem : Problem
+            The problem, with the functions that are named.
         execution : float, mapping of str to float, or ExecutionNoise
             The tolerance of every function that adds, or of some of them by name.
 
         Returns
         -------
         ExecutionNoise
+            The tolerance of each function that adds.
 
         Raises
         ------
@@ -88,6 +90,7 @@ class ExecutionNoise:
         Parameters
         ----------
         problem : Problem
+            The problem of the states.
         starts : array of shape [n, F]
             The state in which each person is.
         states : array of shape [n, F]
@@ -96,6 +99,7 @@ class ExecutionNoise:
         Returns
         -------
         array of shape [3, n, F]
+            The variants, in this order.
         """
         transitions = problem.transitions
         variants = np.repeat(states[None], len(SHARES), axis=0)

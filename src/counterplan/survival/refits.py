@@ -93,6 +93,7 @@ class Refits:
         Parameters
         ----------
         problem : Problem
+            The problem that the models decide about.
         today : BlackBox
             The model that plans are made for; refits may not be among the models of an `Agreement`, either.
         """
@@ -113,6 +114,7 @@ class Refits:
         Parameters
         ----------
         problem : Problem
+            The problem of the states.
         people : People
             B people.
         states : array of shape [n, F]
@@ -250,6 +252,7 @@ def make_refits(
     Returns
     -------
     list of BlackBox
+        The retrained models, in the order of their seeds.
 
     Raises
     ------
@@ -260,9 +263,13 @@ def make_refits(
 
     Examples
     --------
+    >>> from counterplan import BlackBox, benchmarks
     >>> from counterplan.survival.refits import make_refits
-    >>> [box.model.name for box in make_refits(lambda seed: lambda people: people["income"] > 10 * seed, 2)]
-    ["model '<lambda>'", "model '<lambda>'"]
+    >>> german = benchmarks.load("german")
+    >>> def refit(seed):  # instead of training, which takes longer
+    ...     return BlackBox(german.model, threshold=seed / 4)
+    >>> [box.threshold for box in make_refits(refit, count=3)]
+    [0.25, 0.5, 0.75]
     """
     if not callable(refit):
         raise SettingError(f"'refit' must be a function of a seed that returns a model, not {type(refit).__name__}")

@@ -49,6 +49,7 @@ def trace_svg(program: ProgramLike, person: PeopleTable | People | Plan, *, forb
     Parameters
     ----------
     program : Program
+        The program that is run.
     person : table with one row, dict, People or Plan
         The person; or one of the program's plans, whose person is drawn.
     forbid : optional
@@ -68,8 +69,15 @@ def trace_svg(program: ProgramLike, person: PeopleTable | People | Plan, *, forb
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from counterplan import Program, benchmarks
+    >>> from counterplan.program import Choice, Leaf
     >>> from counterplan.program.export import trace_svg
-    >>> svg = trace_svg(program, people.iloc[[5]])  # doctest: +SKIP
+    >>> german = benchmarks.load("german")
+    >>> save, stop = Leaf((Choice(3),)), Leaf((Choice(german.problem.transitions.stop),))
+    >>> program = Program(german.problem, {"INTERVENE": save, "CHANGE_SAVINGS": stop})
+    >>> svg = trace_svg(program, german.refused_test.iloc[[0]])
+    >>> _ = Path("trace.svg").write_text(svg, encoding="utf-8")
     """
     trace = _trace(program, person, forbid)
     plan, sheet = trace.plan, Sheet()
