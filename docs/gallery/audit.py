@@ -1,7 +1,7 @@
 # %% [markdown]
 # # An audit: who has no recourse?
 #
-# A lender wants to know whether people whom its model refuses can do something about it, and whether that depends on
+# A lender wants to know whether refused people can do something about it, and whether that depends on
 # where they live. The data are synthetic. Run the cells of [the notebook](audit.ipynb), or [the script](audit.py).
 #
 # ## Data and model

@@ -200,7 +200,8 @@ class Quality:
             if self.cost_ratio is not None:
                 text += f" at {self.cost_ratio:.2f} times the least cost"
             if self.guided_queries is not None:
-                text += f" with {self.guided_queries:.1f} queries a person (exact: {self.exact_queries:,.0f})"
+                exact = "" if self.exact_queries is None else f" (exact: {self.exact_queries:,.0f})"
+                text += f" with {self.guided_queries:.1f} queries a person{exact}"
             sentences.append(f"{text}.")
         if self.seconds_per_row is not None:
             sentences.append(f"A query takes {duration(self.seconds_per_row)}.")
