@@ -108,10 +108,15 @@ def test_asks_in_order_of_cost_and_never_beyond_the_answer() -> None:
     assert asked == [0, 1, 2, 3]
 
 
-def test_different_costs_take_few_calls_and_few_spare_queries() -> None:
+def fine_line() -> Problem:
+    """A number that can be raised by 1 to 2,000, in one action, at costs that differ a little."""
     costs = (1 + np.arange(2000) / 10_007).tolist()
-    add = {"add": "x", "arguments": [*range(1, 2001)], "cost": {"base": costs}}
-    problem = number_line(functions={"ADD": add}, max_actions=1)
+    add = {"add": "x", "arguments": [*range(1, 2001)], "cost": {"base": costs}, "duration": 1}
+    return number_line(functions={"ADD": add}, max_actions=1)
+
+
+def test_different_costs_take_few_calls_and_few_spare_queries() -> None:
+    problem = fine_line()
     calls: list[int] = []
 
     def model(frame: pd.DataFrame) -> np.ndarray:
@@ -119,11 +124,24 @@ def test_different_costs_take_few_calls_and_few_spare_queries() -> None:
         return np.where(frame["x"] >= 1500, "yes", "no")
 
     plan = ExactPlanner(problem, model).plan(PEOPLE.iloc[:1])[0]
-    assert plan.actions == ["ADD=1500"], "the cheapest, although dearer ones were queried with it"
+    assert plan.actions == ["ADD=1500"], "the cheapest, although costlier ones were queried with it"
     assert plan.optimal
     assert plan.lower_bound == plan.cost
     assert 1501 <= plan.queries <= 1501 * 65 / 64
     assert len(calls) < 400
+
+
+@pytest.mark.parametrize("pareto", [False, True])
+def test_a_cached_answer_proves_nothing_while_a_cheaper_state_is_unanswered(pareto: bool) -> None:
+    problem, person = fine_line(), PEOPLE.iloc[:1]
+    unlimited = at_least(1500)
+    ExactPlanner(problem, unlimited).plan(person, forbid=["ADD=1500"])
+    box = BlackBox(unlimited.model, budget=unlimited.queries)
+    planner = ExactPlanner(problem, box)
+    assert planner.plan(person, forbid=["ADD=1500"])[0].actions == ["ADD=1501"], "a costlier state is cached"
+    plan = planner.plan(person, pareto=pareto)[0]
+    assert plan.status is Status.NOT_FOUND, "the budget is spent before the cheapest plan is queried"
+    assert plan.lower_bound < 1.1498
 
 
 @given(st.data())

@@ -72,7 +72,7 @@ class FrontSearch(UniformCostSearch):
         """
         unknown = labels.take(np.array([key not in self._favourable for key in labels.key.tolist()], bool))
         beyond = self.beyond_budget(unknown)
-        given_up, unqueried = np.unique(unknown.person[beyond]), [batches.rest(), unknown.take(beyond)]
+        given_up, unqueried = np.unique(unknown.person[beyond]), [unknown.take(beyond)]
         unknown = unknown.take(~beyond)
         spent = False
         try:
@@ -85,10 +85,11 @@ class FrontSearch(UniformCostSearch):
         self._favourable |= dict(zip(unknown.key.tolist(), favourable.tolist(), strict=True))
         self.columns.queries[self.rows] += np.bincount(unknown.person, minlength=len(self.rows))
         if len(given_up):
-            self._add_points(labels)
+            unanswered = np.array([key not in self._favourable for key in labels.key.tolist()], bool)
+            self._add_points(labels.where(self.up_to_open(labels, unanswered)))
             self.incomplete[given_up] = [bool(self.points[person]) for person in given_up.tolist()]
             without = given_up[~self.incomplete[given_up]]
-            self.finish(without, Status.NOT_FOUND, self.cheapest_open(without, Labels.join(unqueried)))
+            self.finish(without, Status.NOT_FOUND, self.cheapest_open(without, Labels.join([batches.rest(), *unqueried])))
             self._finish_found(given_up[self.incomplete[given_up]])
         return not spent
 

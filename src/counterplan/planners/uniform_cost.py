@@ -15,8 +15,6 @@ from counterplan.search.frontier import Frontier, Labels
 
 MIN_EXPANSIONS = 4_096
 """Lower limit of the actions applied at once for one person: many lead to states that are known."""
-
-
 _QUERIES_PER_SPARE = 64
 """Queries sent for each one that may not be needed. Costs that differ a little, as personal weights make them, would
 otherwise take one call of the model for each state."""
@@ -69,8 +67,9 @@ class UniformCostSearch:
                 favourable = self.oracle(self.frontier.full_states(queried), self.rows[queried.person])
             except QueryBudgetExceeded as stop:
                 spent = True
-                skipped = Labels.join([skipped, queried.take(~stop.known)])
-                queried, favourable = queried.take(stop.known), stop.answers[stop.known]
+                usable = stop.known & self.up_to_open(queried, ~stop.known)
+                skipped = Labels.join([skipped, queried.take(~usable)])
+                queried, favourable = queried.take(usable), stop.answers[usable]
                 given_up = np.arange(len(self.rows))
             self.answered(queried, favourable)
             given_up = given_up[self.active[given_up]]
@@ -91,6 +90,13 @@ class UniformCostSearch:
         first = np.searchsorted(labels.person, labels.person)
         beyond: Bools = np.arange(len(labels)) - first >= left
         return beyond
+
+    def up_to_open(self, labels: Labels, unanswered: Bools) -> Bools:
+        """Which labels [n] cost no more than any of the `unanswered` [n] of the same person: others prove nothing."""
+        limit = np.full(len(self.rows), np.iinfo(np.int64).max)
+        np.minimum.at(limit, labels.person[unanswered], labels.cost[unanswered])
+        allowed: Bools = labels.cost <= limit[labels.person]
+        return allowed
 
     def cheapest_open(self, people: Ints, labels: Labels) -> Floats:
         """[n] lowest cost of an unqueried state of each of `people`, given the unqueried `labels` of this bucket."""
