@@ -266,7 +266,22 @@ def test_an_audit_without_a_finished_part_is_replaced(tmp_path: Path) -> None:
         Audit(WAYS, fail).run(table(), folder=folder)
     with pytest.raises(SettingError, match="no planner 'exakt'"):
         Audit(WAYS, lenient, planner="exakt").run(table(), folder=folder)
+    (folder / "parts" / ".000000.json.0123456789abcdef").write_text("half a part")
     assert len(Audit(WAYS, lenient).run(table(), folder=folder)) == 60
+    assert {path.name for path in (folder / "parts").iterdir()} == {"000000.json", "relaxations.json"}
+
+
+@pytest.mark.parametrize("name", ["parts/mine.csv", "parts/.mine", "manifest.json", "parts/000000.json.bak"])
+def test_files_of_others_are_neither_removed_nor_replaced(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    (folder / "parts").mkdir(parents=True)
+    (folder / name).write_text("not yours")
+    with pytest.raises(StorageError, match="is not empty"):
+        Audit(WAYS, lenient).run(table(), folder=folder)
+    assert (folder / name).read_text() == "not yours"
+    if name != "manifest.json":
+        Audit(WAYS, lenient).run(table(), folder=folder, force=True)
+        assert (folder / name).read_text() == "not yours"
 
 
 def test_damaged_and_foreign_folders(tmp_path: Path) -> None:

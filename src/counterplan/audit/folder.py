@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from counterplan.plans.sources import labels_of
 from counterplan.problem import People
 from counterplan.problem.values import is_missing, text_of
 from counterplan.storage.files import MissingFileError, make_writable, read_inside, write_inside
+from counterplan.storage.locks import LOCK
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -31,6 +34,9 @@ OPTIONAL_FILES = ("comparison.csv", "transitions.csv", "relaxations.csv")
 RELAXATIONS = "relaxations.json"
 MAX_PART = 50_000_000
 """Most bytes of a part."""
+_PART = re.compile(r"\d{6,}\.json")
+_PARTIAL = re.compile(rf"\.(\d{{6,}}\.json|{re.escape(RELAXATIONS)})\.[0-9a-f]{{16}}")
+"""A file of parts that a killed process left behind, as `storage.files` names it."""
 MAX_TEXT = 100_000
 _TEXTS = {"outcome", "plan", "plan_holds", "function"}
 
@@ -135,7 +141,7 @@ class AuditFolder:
     @property
     def has_parts(self) -> bool:
         """Whether a part is finished."""
-        return any(self.parts.glob("*.json"))
+        return any(_PART.fullmatch(path.name) for path in self._inside_parts())
 
     def begin(self, manifest: Manifest, *, resume: bool = False, force: bool = False) -> None:
         """Prepare the folder; one that holds something is continued or replaced only on request.
@@ -152,8 +158,8 @@ class AuditFolder:
         folder = make_writable(self.path)
         if self.parts.is_symlink():
             raise StorageError(f"{self.parts}: is a symbolic link; remove it, or choose another folder")
-        used = sorted(path.name for path in folder.iterdir() if path.name != ".lock")
-        if force or ({*used} <= {MANIFEST, PARTS} and not self.has_parts):
+        used = {path.name for path in folder.iterdir()} - {LOCK}
+        if force or self._is_unfinished(used):
             self._clear()
         elif used and not resume:
             raise StorageError(
@@ -163,11 +169,32 @@ class AuditFolder:
         elif used:
             self._require_same(manifest)
         make_writable(self.parts)
-        for partial in self.parts.glob(".*"):  # left by a process that was killed
-            partial.unlink(missing_ok=True)
+        for path in self._inside_parts():
+            if _PARTIAL.fullmatch(path.name):
+                path.unlink(missing_ok=True)
         write_inside(folder, MANIFEST, json.dumps(manifest.to_dict(), indent=1))
 
-    def _require_same(self, manifest: Manifest) -> None:
+    def _inside_parts(self) -> Iterator[Path]:
+        """What is in the folder of parts."""
+        return self.parts.iterdir() if self.parts.is_dir() else iter(())
+
+    def _is_unfinished(self, used: set[str]) -> bool:
+        """Whether a folder with the files `used` holds nothing but an audit that has finished no part."""
+        if not used <= {MANIFEST, PARTS} or not all(_PARTIAL.fullmatch(path.name) for path in self._inside_parts()):
+            return False
+        try:
+            return MANIFEST not in used or bool(self._read_manifest())
+        except StorageError:
+            return False
+
+    def _read_manifest(self) -> dict[str, Any]:
+        """The manifest in the folder.
+
+        Raises
+        ------
+        StorageError
+            If there is none, or it is not that of an audit.
+        """
         path = self.path / MANIFEST
         try:
             content = parse_json(read_inside(self.path, MANIFEST, MAX_TEXT), str(path))
@@ -176,7 +203,11 @@ class AuditFolder:
                 f"{self.path}: holds no audit to resume; choose another folder, or use --force"
             ) from None
         if not isinstance(content, dict) or "counterplan_audit" not in content:
-            raise StorageError(f"{path}: is not the manifest of an audit; start again with --force")
+            raise StorageError(f"{path}: is not the manifest of an audit; choose another folder, or use --force")
+        return content
+
+    def _require_same(self, manifest: Manifest) -> None:
+        content = self._read_manifest()
         difference = manifest.difference(content)
         if difference:
             raise SettingError(
@@ -188,8 +219,12 @@ class AuditFolder:
         """Remove the files of an earlier audit, and nothing else."""
         for name in (MANIFEST, *FILES, *OPTIONAL_FILES):
             (self.path / name).unlink(missing_ok=True)
+        for path in self._inside_parts():
+            if _PART.fullmatch(path.name) or _PARTIAL.fullmatch(path.name) or path.name == RELAXATIONS:
+                path.unlink()
         if self.parts.is_dir():
-            shutil.rmtree(self.parts)
+            with suppress(OSError):  # other files are in it
+                self.parts.rmdir()
 
     def write_part(self, number: int, part: AuditPart) -> None:
         """Write a part, which contains people's data: only the owner may read it."""
