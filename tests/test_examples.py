@@ -11,13 +11,9 @@ from counterplan import BlackBox, Program, Scorecard, benchmarks
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 
 
-@pytest.mark.parametrize(
-    "example",
-    [Scorecard.load(EXAMPLES / "german-card.json"), Program.load(EXAMPLES / "german-reading.json")],
-    ids=["card", "program"],
-)
-def test_examples_are_of_the_present_problem_and_model(example: Scorecard | Program) -> None:
-    german = benchmarks.load("german")
+@pytest.mark.parametrize(("kind", "name"), [(Scorecard, "german-card.json"), (Program, "german-reading.json")])
+def test_examples_are_of_the_present_problem_and_model(kind: type[Scorecard] | type[Program], name: str) -> None:
+    example, german = kind.load(EXAMPLES / name), benchmarks.load("german")
     assert example.problem.fingerprint == german.problem.fingerprint
     assert example.model_card is not None
     assert example.model_card.model == BlackBox(german.model).fingerprint(german.problem)

@@ -51,3 +51,16 @@ def test_unknown_names_are_mistakes(result: AuditResult) -> None:
         result.plot_groups(column="sexe")
     with pytest.raises(SettingError, match="one of 'recourse', 'cost', not 'steps'"):
         result.plot_groups(measure="steps")
+    with pytest.raises(SettingError, match="'column' should be the name of a column, or a tuple of names, not 5"):
+        result.plot_groups(column=5)
+    with pytest.raises(SettingError, match=r"one of 'recourse', 'cost', not \['cost'\]"):
+        result.plot_groups(measure=["cost"])
+
+
+def test_nothing_is_cut_on_plain_axes(result: AuditResult) -> None:
+    figure, axes = plt.subplots(figsize=(4, 4))
+    result.plot_groups(ax=axes, column="sex")
+    figure.draw_without_rendering()
+    texts = [axes.xaxis.label, *axes.get_yticklabels()]
+    assert all(figure.bbox.containsx(x) for text in texts for x in text.get_window_extent().intervalx)
+    plt.close(figure)

@@ -151,6 +151,8 @@ def test_constant_values_have_intervals_of_one_point() -> None:
         [1.0] * 12,
         [0.0] * 12,
         [0.2, 0.4, 0.6, 0.8, 1.0] * 3,
+        [1.0] * 120_000,
+        [0.4] * 120_000 + [0.6],
     ],
 )
 def test_the_interval_of_a_mean_chance_contains_it_and_is_a_chance(chances: list[float]) -> None:

@@ -199,6 +199,7 @@ def test_mistakes_are_messages(ask: Callable[..., Any], options: tuple[object, .
     [
         (("--options", 4), "--options 4: answers.json was started with --options 2; leave it out, or start anew"),
         (("--deadline", 3), "--deadline 3: answers.json was started without --deadline; leave it out"),
+        (("--seed", 7_654_321), "--seed 7654321: answers.json was started with --seed 5;"),
         (("--seed", 0), "--seed 0: answers.json was started with --seed 5; leave it out, or start anew"),
         (("--people", "people.csv"), "--people people.csv: the person is in answers.json; leave it out"),
         (("--person", 0), "name either a person"),

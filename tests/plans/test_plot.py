@@ -50,6 +50,17 @@ def test_without_axes_a_figure_is_made(plans: Plans) -> None:
     plt.close(axes.figure)
 
 
+def test_nothing_is_cut_on_plain_axes(plans: Plans) -> None:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4))
+    plans[14].plot(ax=left)
+    plans.plot(ax=right, kind="status")
+    figure.draw_without_rendering()
+    texts = [left.title, left._left_title, *right.get_yticklabels()]
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    assert all(figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
+    plt.close(figure)
+
+
 def test_bars_are_the_times_of_the_steps(plans: Plans, ax: Axes) -> None:
     plan = plans[14]
     plan.plot(ax=ax)

@@ -49,6 +49,8 @@ def test_orders(ordered):
         ["free", "own", "rent"],
         ["low", "high", "blue"],
         ["low", "little"],
+        ["no", "ms"],
+        ["BA", "MA"],
         ["0-10", "5-15", "15-20"],
         ["level 1", "level 2", "stage 3"],
         ["", "?"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -83,14 +83,23 @@ def _differences(result: AuditResult) -> Iterator[str]:
         yield f"{len(differing) - MOST_DIFFERENCES:,} more differences are in the table."
 
 
-def _costs(row: dict[Hashable, Any]) -> str:
+def hidden_tendency(row: Mapping[Hashable, Any]) -> str:
+    """ "higher" or "lower", as the costs of a group that differs are, if its median does not show it; otherwise ""."""
+    tends_higher = row["higher"] > 0.5
+    same = number(row["value"], 2) == number(row["others"], 2)
+    if not same and (row["value"] > row["others"]) == tends_higher:
+        return ""
+    return "higher" if tends_higher else "lower"
+
+
+def _costs(row: Mapping[Hashable, Any]) -> str:
     """How the costs of a group differ, which its median may not show."""
     value, others = number(row["value"], 2), number(row["others"], 2)
-    tend = "higher" if row["higher"] > 0.5 else "lower"
+    tend = hidden_tendency(row)
+    if not tend:
+        return f"the median cost is {value}, that of the others {others}"
     if value == others:
         return f"costs tend to be {tend} than those of the others, although both medians are {value}"
-    if (row["value"] > row["others"]) == (row["higher"] > 0.5):
-        return f"the median cost is {value}, that of the others {others}"
     return f"costs tend to be {tend}, although the median is {value} and that of the others {others}"
 
 

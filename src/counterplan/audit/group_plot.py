@@ -12,7 +12,7 @@ import pandas as pd
 from counterplan.audit.formatting import fewer_than, percent
 from counterplan.audit.settings import AuditSettings, GroupName
 from counterplan.errors import SettingError
-from counterplan.plotting import BLUE, EDGE, GREY, label_rows, new_axes, percent_axis
+from counterplan.plotting import BLUE, EDGE, GREY, label_rows, line_width, new_axes, percent_axis, plain, write_beside
 from counterplan.problem.values import did_you_mean
 
 if TYPE_CHECKING:
@@ -24,6 +24,18 @@ _COLUMNS = {
     "cost": ("cost_q50", "cost_q50_low", "cost_q50_high", "recourse"),
 }
 """Columns of the table of groups: the value, its interval, and the number of people that it is of."""
+_POINT: dict[str, Any] = {
+    "fmt": "o",
+    "color": BLUE,
+    "ecolor": EDGE,
+    "markeredgecolor": EDGE,
+    "elinewidth": 1.4,
+    "capsize": 4,
+    "clip_on": False,
+}
+"""Style of a point with its interval."""
+_BESIDE_LABELS = 0.6
+"""Share of the width that the labels of rows leave to the axes."""
 
 
 def draw_groups(
@@ -34,7 +46,7 @@ def draw_groups(
     measure: GroupMeasure = "recourse",
 ) -> Axes:
     """Draw a measure of everybody and of each group, as `AuditResult.groups` has it."""
-    if measure not in _COLUMNS:
+    if not isinstance(measure, str) or measure not in _COLUMNS:
         hint = did_you_mean(measure, _COLUMNS) if isinstance(measure, str) else ""
         raise SettingError(f"'measure' should be one of {', '.join(map(repr, _COLUMNS))}, not {measure!r}{hint}")
     rows = _rows(table, column)
@@ -45,19 +57,17 @@ def draw_groups(
     level = percent(settings.level, 0)
     if measure == "recourse":
         percent_axis(ax)
-        ax.set_xlabel(f"refused people who have a plan (%); lines: {level} intervals")
+        label = f"refused people who have a plan (%); lines: {level} intervals"
     else:
         finite = numbers[:, :3][np.isfinite(numbers[:, :3])]
         ax.set_xlim(0, 1.08 * finite.max() if finite.size and finite.max() > 0 else 1.0)
-        ax.set_xlabel(f"median cost of plans; lines: {level} bootstrap intervals")
+        label = f"median cost of plans; lines: {level} bootstrap intervals"
+    ax.set_xlabel(plain(label, int(_BESIDE_LABELS * line_width(ax))))
     if not math.isnan(numbers[0, 0]):
         ax.axvline(numbers[0, 0], color=GREY, linewidth=1, linestyle="--", zorder=1)
     for row, (value, low, high, _) in enumerate(numbers.tolist()):
         if math.isnan(value):
-            ax.annotate(
-                fewer_than(settings.min_group), (0, row), (6, 0), textcoords="offset points", va="center",
-                fontsize="small", style="italic",
-            )  # fmt: skip
+            write_beside(ax, fewer_than(settings.min_group), (0, row), style="italic")
         else:
             _draw_interval(ax, row, value, low, high)
     return ax
@@ -67,10 +77,7 @@ def _draw_interval(ax: Axes, row: int, value: float, low: float, high: float) ->
     """A point with its interval; a side without a bound ends with an arrow at the edge of the axes."""
     left, right = ax.get_xlim()
     ends = (max(low, left), min(high, right))
-    ax.errorbar(
-        [value], [row], xerr=[[value - ends[0]], [ends[1] - value]], fmt="o", color=BLUE, ecolor=EDGE,
-        markeredgecolor=EDGE, elinewidth=1.4, capsize=4, clip_on=False,
-    )  # fmt: skip
+    ax.errorbar([value], [row], xerr=[[value - ends[0]], [ends[1] - value]], **_POINT)
     for bound, end, marker in ((low, ends[0], "<"), (high, ends[1], ">")):
         if math.isinf(bound):
             ax.plot([end], [row], marker, color=EDGE, linestyle="none", clip_on=False)
@@ -80,6 +87,8 @@ def _rows(table: pd.DataFrame, column: GroupName | None) -> pd.DataFrame:
     """Everybody, and the groups by `column`, or all groups."""
     if column is None:
         return table
+    if not isinstance(column, (str, tuple, list)):
+        raise SettingError(f"'column' should be the name of a column, or a tuple of names, not {column!r}")
     parts: Sequence[Any] = [part.strip() for part in column.split("*")] if isinstance(column, str) else list(column)
     names = [name for name in dict.fromkeys(table["grouping"].tolist()) if name]
     wanted = column if isinstance(column, str) and column in names else " × ".join(map(str, parts))

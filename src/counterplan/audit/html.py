@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from counterplan.audit.charts import LABELS, cost_chart, heat_map, histogram, outcome_bar, share_chart
-from counterplan.audit.findings import findings
+from counterplan.audit.findings import findings, hidden_tendency
 from counterplan.audit.formatting import fewer_than, number, p_value, percent, share_with_interval, with_interval
 from counterplan.audit.methods import methods
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
@@ -218,8 +218,8 @@ def _differs(row: Mapping[Hashable, Any]) -> str:
     """Whether a group differs, and in which direction if its median does not tell."""
     if not row["differs"]:
         return "no"
-    shown = row["measure"] == "recourse" or number(row["difference"], 2) != "0"
-    return "yes" if shown else f"yes, {'higher' if row['higher'] > 0.5 else 'lower'} costs"
+    tend = "" if row["measure"] == "recourse" else hidden_tendency(row)
+    return f"yes, {tend} costs" if tend else "yes"
 
 
 def _functions(result: AuditResult) -> Section:

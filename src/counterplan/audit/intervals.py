@@ -356,6 +356,9 @@ def mean_interval(values: Floats, level: float = 0.95, rng: np.random.Generator 
     if n < 2:
         return np.nan, np.nan
     mean, error_of_mean = float(values.mean()), float(values.std(ddof=1)) / np.sqrt(n)
+    tail = (1 - level) / 2
+    if n > MOST_RESAMPLED and (np.unique(values, return_counts=True)[1].max() / n) ** n > 0.01:
+        return _clopper_pearson_ends(n * mean, n, tail)
     if n > MOST_RESAMPLED:
         half = float(ndtri(0.5 + level / 2)) * error_of_mean
         return max(0.0, mean - half), min(1.0, mean + half)
@@ -366,7 +369,7 @@ def mean_interval(values: Floats, level: float = 0.95, rng: np.random.Generator 
         varied = drawn.max(axis=1) > drawn.min(axis=1)
         error = drawn[varied].std(axis=1, ddof=1) / np.sqrt(n)
         scores.append((drawn[varied].mean(axis=1) - mean) / error)
-    studentised, tail = np.concatenate(scores), (1 - level) / 2
+    studentised = np.concatenate(scores)
     if len(studentised) < 0.99 * RESAMPLES:
         low, high = _clopper_pearson_ends(n * mean, n, tail)
     else:

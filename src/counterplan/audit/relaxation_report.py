@@ -16,7 +16,7 @@ from counterplan.errors import SettingError
 from counterplan.plans import PlanColumns, Plans, Status
 from counterplan.problem import People
 from counterplan.problem.transitions import Bools, Ints
-from counterplan.problem.values import did_you_mean
+from counterplan.problem.values import count, did_you_mean
 
 OUTCOMES = {UNKNOWN: "unknown", NOT_HELPED: "not helped", HELPED: "helped"}
 """The outcome of a relaxation for a person, by its code."""
@@ -73,15 +73,16 @@ class RelaxationReport:
         the bounds are those of 95 % intervals.
         """
         rows = []
-        count = len(self.people)
+        examined = len(self.people)
         for number, relaxation in enumerate(self.relaxations):
             helped, unknown = (int((self.outcomes[:, number] == code).sum()) for code in (HELPED, UNKNOWN))
-            share = helped / count if count else np.nan
-            low, high = share, (helped + unknown) / count if count else np.nan
+            share = helped / examined if examined else np.nan
+            low, high = share, (helped + unknown) / examined if examined else np.nan
             if self.is_sample:
-                low, high = float(share_interval(helped, count)[0]), float(share_interval(helped + unknown, count)[1])
+                low = float(share_interval(helped, examined)[0])
+                high = float(share_interval(helped + unknown, examined)[1])
             named = (relaxation.kind, relaxation.name, relaxation.description)
-            rows.append((*named, count, helped, share, low, high, unknown))
+            rows.append((*named, examined, helped, share, low, high, unknown))
         table = pd.DataFrame(rows, columns=list(COLUMNS))
         return table.sort_values("helped", ascending=False, kind="stable", ignore_index=True)
 
@@ -174,25 +175,25 @@ class RelaxationReport:
         str
             Several lines of plain text.
         """
-        count = len(self.people)
+        examined = len(self.people)
         unproved = "" if not self.unproved else f"\nNeither a plan nor a proof: {self.unproved:,} refused people."
         if not self.stuck:
             return f"Nobody is proved to have no recourse.{unproved}"
-        if not count:
-            people = _counted(self.stuck, "person", "people")
+        if not examined:
+            people = count(self.stuck, "person", "people")
             return f"{people} without recourse, none of them examined: the budget was spent before.{unproved}"
         sample = f" (a sample of {self.stuck:,})" if self.is_sample else ""
-        people = _counted(count, "person", "people")
+        people = count(examined, "person", "people")
         lines = [f"{people} without recourse{sample}. What would help (an explanation, not advice):"]
         helpful = self.table[self.table["helped"] > 0]
         lines += [self._line(row) for row in helpful.head(most).itertuples()]
         if len(helpful) > most:
             lines.append(f"  … and {len(helpful) - most} more")
         nobody = self.table[(self.table["helped"] == 0) & (self.table["unknown"] == 0)]
-        lines.append(f"{_counted(len(nobody), 'relaxation helps', 'relaxations help')} nobody.")
+        lines.append(f"{count(len(nobody), 'relaxation helps', 'relaxations help')} nobody.")
         if open_ := len(self.table) - len(helpful) - len(nobody):
-            lines.append(f"{_counted(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
-        lines.append(helped_by_none_text(len(self.helped_by_none), len(self.undecided), count))
+            lines.append(f"{count(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
+        lines.append(helped_by_none_text(len(self.helped_by_none), len(self.undecided), examined))
         return "\n".join(lines) + unproved
 
     def _line(self, row: Any) -> str:
@@ -217,12 +218,8 @@ class RelaxationReport:
 
 
 def helped_by_none_text(none: int, undecided: int, people: int) -> str:
-    """A sentence about the people whom no relaxation helps, of those examined."""
+    """A sentence about the people that no relaxation helps, of those examined."""
     unknown = f"; undecided: {undecided:,}" if undecided else ""
     if none:
-        return f"{none:,} of {_counted(people, 'person is', 'people are')} helped by none of them{unknown}."
-    return f"{_counted(people - undecided, 'person is', 'people are')} helped by at least one of them{unknown}."
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
+        return f"{none:,} of {count(people, 'person is', 'people are')} helped by none of them{unknown}."
+    return f"{count(people - undecided, 'person is', 'people are')} helped by at least one of them{unknown}."

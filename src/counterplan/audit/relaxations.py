@@ -22,7 +22,7 @@ from counterplan.problem.transitions import Bools, Ints
 __all__ = ["Relaxation", "RelaxationReport", "SkippedRelaxation", "find_relaxations", "relaxations_of"]
 
 STATE_LIMIT = 100_000
-FEWEST_PEOPLE = 20
+FEWEST_REFERENCES = 20
 """People whose values are taken for those that people have."""
 FIRST_BATCH = 8
 LARGEST_BATCH = 128
@@ -117,7 +117,7 @@ def find_relaxations(
     _check(sample=sample, budget=budget, state_limit=state_limit, seed=seed)
     box = box if isinstance(box, BlackBox) else BlackBox(box)
     read = problem.read(people)
-    values = None if reference is None and len(read) < FEWEST_PEOPLE else read
+    values = None if reference is None and len(read) < FEWEST_REFERENCES else read
     relaxations, skipped = propose(problem, values if reference is None else problem.read(reference))
     functions = {function.name for function in problem.transitions.functions}
     known = functions | {one.name for one in relaxations} | {one.name for one in skipped}

@@ -183,7 +183,7 @@ class AuditResult:
         column : str or tuple of str, optional
             The column, or pair of columns, by which the audit grouped people. By default, all groups are drawn.
         measure : {"recourse", "cost"}, default="recourse"
-            "recourse" is the share of refused people who have a plan, with Wilson intervals. "cost" is the median cost
+            "recourse" is the share of refused people who have a plan, with its interval. "cost" is the median cost
             of these plans, with bootstrap intervals.
 
         Returns

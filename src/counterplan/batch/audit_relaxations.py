@@ -12,7 +12,7 @@ import pandas as pd
 from counterplan.audit import AuditOutcome, AuditSettings
 from counterplan.audit.relaxation_file import RelaxationFile, saved_relaxations
 from counterplan.audit.relaxation_section import audit_relaxations, people_to_examine
-from counterplan.audit.relaxations import FEWEST_PEOPLE
+from counterplan.audit.relaxations import FEWEST_REFERENCES
 from counterplan.audit.section import Section
 from counterplan.batch.audit_tables import read_columns
 from counterplan.batch.audit_task import LoadedAudit
@@ -76,7 +76,7 @@ def sampled_relaxations(
             np.ones(len(own), bool),
             settings,
             sample,
-            reference=reference if len(reference) >= FEWEST_PEOPLE else None,
+            reference=reference if len(reference) >= FEWEST_REFERENCES else None,
             total=len(positions),
         )
 

@@ -105,8 +105,8 @@ def _saved_seed(
         ("--deadline", deadline, saved.deadline),
     ):
         if wanted is not None and wanted != known:
-            started = f"without {name}" if known is None else f"with {name} {known:g}"
-            raise SettingError(f"{name} {wanted:g}: {resume} was started {started}; {way_out}")
+            started = f"without {name}" if known is None else f"with {name} {known:.15g}"
+            raise SettingError(f"{name} {wanted:.15g}: {resume} was started {started}; {way_out}")
     return saved.seed
 
 

@@ -140,7 +140,7 @@ def stopping(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        echo(f"Interrupted: {go_on}", err=True)
+        echo(f"Interrupted: {go_on}" if any(part_paths(folder)) else "Interrupted.", err=True)
         raise typer.Exit(130) from None
     except CounterplanError:
         begun = _stamp(folder / MANIFEST) != before  # a run that is refused changes nothing

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterplan.errors import SettingError
+from counterplan.plotting.axes import MISSING
 from counterplan.plotting.colours import BLUE, GREY, ORANGE
 from counterplan.storage.files import write_inside
 
@@ -36,7 +37,7 @@ def new_figure(width: float = 7, height: float = 5) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise SettingError("figures need matplotlib; pip install 'counterplan[train]'") from error
+        raise SettingError(MISSING) from error
     return Figure(figsize=(width, height), layout="constrained")
 
 

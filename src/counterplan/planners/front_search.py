@@ -89,7 +89,9 @@ class FrontSearch(UniformCostSearch):
             self._add_points(labels.where(self.up_to_open(labels, unanswered)))
             self.incomplete[given_up] = [bool(self.points[person]) for person in given_up.tolist()]
             without = given_up[~self.incomplete[given_up]]
-            self.finish(without, Status.NOT_FOUND, self.cheapest_open(without, Labels.join([batches.rest(), *unqueried])))
+            self.finish(
+                without, Status.NOT_FOUND, self.cheapest_open(without, Labels.join([batches.rest(), *unqueried]))
+            )
             self._finish_found(given_up[self.incomplete[given_up]])
         return not spent
 

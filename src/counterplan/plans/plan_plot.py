@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from counterplan.plans.step_text import is_weighted, step_number
 from counterplan.plans.text import headline, plan_text, total_effort
@@ -21,6 +21,16 @@ _LINES = 3
 _LINE = 0.3
 """Height of a further line of text in rows of a new figure."""
 _FEWEST_ROWS = 2
+_DIAMOND: dict[str, Any] = {"color": BLUE, "markeredgecolor": EDGE, "linestyle": "none", "clip_on": False}
+"""Style of a step that takes no time, or costs nothing."""
+_ABOVE_BAR: dict[str, Any] = {
+    "xytext": (0, 3),
+    "xycoords": ("axes fraction", "data"),
+    "textcoords": "offset points",
+    "va": "bottom",
+    "parse_math": False,
+}
+"""Place of the text of a step: at the left edge of the axes."""
 
 
 def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -46,15 +56,9 @@ def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.barh(rows, lengths, left=starts, height=_BAR, color=BLUE, edgecolor=EDGE, linewidth=0.8)
     at_once = [row for row in rows if not lengths[row]]
     if at_once:
-        ax.plot(
-            [starts[row] for row in at_once], at_once, "D", color=BLUE, markeredgecolor=EDGE, linestyle="none",
-            clip_on=False,
-        )  # fmt: skip
+        ax.plot([starts[row] for row in at_once], at_once, "D", **_DIAMOND)
     for row, text in enumerate(texts):
-        ax.annotate(
-            text, (0, row - _BAR / 2), (0, 3), ("axes fraction", "data"), "offset points", va="bottom",
-            parse_math=False,
-        )  # fmt: skip
+        ax.annotate(text, (0, row - _BAR / 2), **_ABOVE_BAR)
     ax.set_yticks([])
     ax.set_ylim(max(len(rows), _FEWEST_ROWS) - 1 + _BAR, -1 + _BAR / 2)
     row_frame(ax)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.plans.sources import steps_taken
 from counterplan.plans.text import Summary
-from counterplan.plotting import BLUE, EDGE, FILLS, label_rows, line_width, new_axes, percent_axis, plain, write_note
+from counterplan.plotting import (
+    BLUE,
+    EDGE,
+    FILLS,
+    label_rows,
+    line_width,
+    new_axes,
+    percent_axis,
+    plain,
+    write_beside,
+    write_note,
+)
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import did_you_mean
+from counterplan.problem.values import count, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +67,12 @@ def _draw_costs(plans: Plans, ax: Axes) -> Axes:
         last = steps == len(FILLS)
         members = lengths >= steps if last else lengths == steps
         if members.any():
-            words = f"{steps} step{'s' * (steps > 1)}" + (" or more" if last and lengths.max() > steps else "")
+            words = count(steps, "step") + (" or more" if last and lengths.max() > steps else "")
             parts[words] = (np.histogram(costs[members], edges)[0], FILLS[steps - 1])
     below = np.zeros(len(edges) - 1)
     for words, (heights, (colour, hatch)) in parts.items():
-        ax.bar(
-            edges[:-1], heights, np.diff(edges), below, align="edge", label=words, color=colour, hatch=hatch,
-            edgecolor=EDGE, linewidth=0.6,
-        )  # fmt: skip
+        style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": EDGE, "linewidth": 0.6}
+        ax.bar(edges[:-1], heights, np.diff(edges), below, align="edge", label=words, **style)
         below = below + heights
     ax.set_xlabel("cost of the plan, with personal weights" if _weighted(plans) else "cost of the plan")
     ax.set_ylabel("number of people")
@@ -107,17 +116,12 @@ def _weighted(plans: Plans) -> bool:
 def _draw_statuses(plans: Plans, ax: Axes) -> Axes:
     """The share of people by status."""
     counts = list(plans.counts.values())
-    shares = [count / len(plans) for count in counts]
+    shares = [number / len(plans) for number in counts]
     label_rows(ax, list(plans.counts))
     ax.barh(range(len(counts)), shares, height=0.5, color=BLUE, edgecolor=EDGE, linewidth=0.8, clip_on=False)
     percent_axis(ax)
-    for row, (count, share) in enumerate(zip(counts, shares, strict=True)):
-        words = f"{count:,} ({100 * share:.1f} %)"
-        inside = share > _INSIDE
-        ax.annotate(
-            words, (share, row), (-6 if inside else 6, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", color="white" if inside else None, fontsize="small",
-        )  # fmt: skip
-    people = "1 person" if len(plans) == 1 else f"{len(plans):,} people"
-    ax.set_xlabel(f"share of {people} (%)")
+    for row, (number, share) in enumerate(zip(counts, shares, strict=True)):
+        words = f"{number:,} ({100 * share:.1f} %)"
+        write_beside(ax, words, (share, row), inside=share > _INSIDE)
+    ax.set_xlabel(f"share of {count(len(plans), 'person', 'people')} (%)")
     return ax

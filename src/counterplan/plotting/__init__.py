@@ -5,7 +5,17 @@ Matplotlib is imported on use. It comes with the extra `[train]` or `[experiment
 May import: errors.
 """
 
-from counterplan.plotting.axes import label_rows, line_width, new_axes, percent_axis, plain, row_frame, write_note
+from counterplan.plotting.axes import (
+    MISSING,
+    label_rows,
+    line_width,
+    new_axes,
+    percent_axis,
+    plain,
+    row_frame,
+    write_beside,
+    write_note,
+)
 from counterplan.plotting.colours import BLUE, EDGE, FILLS, GREY, ORANGE
 
 __all__ = [
@@ -13,6 +23,7 @@ __all__ = [
     "EDGE",
     "FILLS",
     "GREY",
+    "MISSING",
     "ORANGE",
     "label_rows",
     "line_width",
@@ -20,5 +31,6 @@ __all__ = [
     "percent_axis",
     "plain",
     "row_frame",
+    "write_beside",
     "write_note",
 ]

@@ -11,6 +11,7 @@ from counterplan.errors import SettingError, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MISSING = "plots need matplotlib; pip install 'counterplan[train]'"
 LABEL_WIDTH = 38
 """Most characters of a line of a row's label."""
 _NOTE_WIDTH = 64
@@ -28,7 +29,7 @@ _FEWEST_CHARACTERS = 24
 
 
 def new_axes(ax: Axes | None, rows: float = 4) -> Axes:
-    """The axes to draw on.
+    """The axes to draw on. Their figure gets a layout engine if it has none, so that long texts are not cut.
 
     Parameters
     ----------
@@ -51,6 +52,9 @@ def new_axes(ax: Axes | None, rows: float = 4) -> Axes:
         import matplotlib.pyplot as plt
 
         return plt.subplots(figsize=(_WIDTH, _FRAME + _ROW * max(rows, 2)), layout="constrained")[1]
+    figure = ax.figure.figure  # that of the axes may be a part of it
+    if figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
     return ax
 
 
@@ -59,7 +63,7 @@ def _check_axes(ax: object) -> None:
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
-        raise SettingError("plots need matplotlib; pip install 'counterplan[train]'") from error
+        raise SettingError(MISSING) from error
     if ax is not None and not isinstance(ax, Axes):
         raise SettingError(f"'ax' should be an Axes of matplotlib or None, got {type(ax).__name__}")
 
@@ -80,12 +84,7 @@ def line_width(ax: Axes | None) -> int:
     _check_axes(ax)
     from matplotlib import rcParams
 
-    if ax is None:
-        inches = 0.95 * _WIDTH
-    else:
-        inches = ax.get_window_extent().width / ax.figure.dpi
-        if ax.figure.get_layout_engine() is not None:  # which will use the margins, too
-            inches *= _LAYOUT_GAIN
+    inches = 0.95 * _WIDTH if ax is None else _LAYOUT_GAIN * ax.get_window_extent().width / ax.figure.dpi
     return max(_FEWEST_CHARACTERS, int(72 * inches / (_CHARACTER * rcParams["font.size"])))
 
 
@@ -111,6 +110,13 @@ def percent_axis(ax: Axes) -> None:
 
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))
+
+
+def write_beside(ax: Axes, text: str, end: tuple[float, float], *, inside: bool = False, style: str = "normal") -> None:
+    """Write a short text after the `end` of a bar, or before it inside the bar, in white."""
+    place, side, colour = ((-6, 0), "right", "white") if inside else ((6, 0), "left", None)
+    words = ax.annotate(text, end, place, textcoords="offset points", va="center", ha=side, color=colour)
+    words.set(fontsize="small", fontstyle=style)
 
 
 def write_note(ax: Axes, text: str) -> Axes:

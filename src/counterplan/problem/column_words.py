@@ -45,7 +45,7 @@ IMMUTABLE: dict[str, re.Pattern[str]] = {
         "child(ren)?|dependen(t|ts|ce)|kids|sibling.*|parents?|mother.*|father.*|kinder|enfants|hijos|figli|country"
         "|nation|pais|paese|blood|height|genotype"
     ),
-    "it is an address": re.compile(
+    "it is about an address or a telephone": re.compile(
         "zip|zip ?codes?|post ?codes?|postal|plz|address|street|phone|telephone|telefon|latitude|longitude|lat|lon|lng"
     ),
     "it describes the sample": re.compile("fnlwgt|pweights?|wts?|sampl(e|es|ing)|fold|split|partition|batch|version"),

@@ -103,8 +103,8 @@ def guess_order(values: Sequence[str]) -> Order | None:
         ("numbered values", _of_numbers),
     ]
     for reason, rank in guesses:
-        if reason == _SIZES and len(known) < 3:  # two letters may be anything, such as single and married
-            continue
+        if len(known) < 3 and reason in _SCALES and (reason == _SIZES or all(len(value) <= 2 for value in known)):
+            continue  # letters may be anything: s and m are single and married, too
         ranks = rank(known)
         if ranks is not None and len(set(ranks)) == len(known):
             ordered = [value for _, value in sorted(zip(ranks, known, strict=True))]
