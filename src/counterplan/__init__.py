@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from counterplan.plans import (
         Check,
+        Constraints,
         Plan,
         Plans,
         Reason,
@@ -82,6 +83,7 @@ __all__ = [
     "CascadePlanner",
     "Check",
     "ChoiceModel",
+    "Constraints",
     "CounterplanError",
     "Elicitation",
     "EvolutionPlanner",
@@ -147,6 +149,7 @@ _MODULES = {
     ),
     "plans": (
         "Check",
+        "Constraints",
         "Plan",
         "Plans",
         "Reason",

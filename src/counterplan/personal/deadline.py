@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import math
 
 import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.problem import Problem
+from counterplan.problem.transitions import TIME_DECIMALS
+
+_LARGEST = 1e9
+"""Deadlines above it are not rounded."""
 
 
 def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = False) -> float | None:
@@ -23,7 +27,7 @@ def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = Fa
     Returns
     -------
     float or None
-        The deadline.
+        The deadline, rounded down to the precision of durations.
 
     Raises
     ------
@@ -33,7 +37,7 @@ def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = Fa
     if not isinstance(pareto, bool):
         raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
     is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
-    if deadline is not None and not (is_number and 0 <= deadline <= sys.float_info.max):
+    if deadline is not None and not (is_number and 0 <= _as_float(deadline) < math.inf):
         raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
     if (deadline is not None or pareto) and not problem.time_unit:
         wanted = "'pareto'" if deadline is None else "'deadline'"
@@ -41,4 +45,20 @@ def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = Fa
             f"{wanted} needs durations, and no action of the problem '{problem.name}' takes time: write 'duration' for "
             f"the functions of the problem file, or leave {wanted} out"
         )
-    return None if deadline is None else float(deadline)
+    return None if deadline is None else _rounded_down(_as_float(deadline))
+
+
+def _as_float(number: float) -> float:
+    """A number as a float; infinite if it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _rounded_down(deadline: float) -> float:
+    """The deadline to as many decimals as durations have, so that no plan takes longer."""
+    if deadline > _LARGEST:
+        return float(deadline)
+    rounded = round(deadline, TIME_DECIMALS)
+    return rounded if rounded <= deadline else round(rounded - 10.0**-TIME_DECIMALS, TIME_DECIMALS)

@@ -33,7 +33,7 @@ from counterplan.plans import ActionLimits, Check, Coded, Forbid, PlanColumns, P
 from counterplan.plans.coded import NO_CODE
 from counterplan.plans.progress import reporting
 from counterplan.plans.robustness import planning_date
-from counterplan.plans.time_text import time_text
+from counterplan.plans.time_text import limit_text
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Bools
 from counterplan.search.orders import NO_ACTION
@@ -215,7 +215,7 @@ class Planner(ABC):
         several = self._read_alternatives(alternatives, survival, survival_at_least, pareto)
         deadline = checked_deadline(self.problem, deadline, pareto)
         if pareto and not self.finds_fronts:
-            raise SettingError(f"pareto=True needs planner='exact' or 'auto'; '{self.name}' finds one plan a person")
+            raise SettingError(f"pareto=True needs planner='exact' or 'auto'; '{self.name}' searches for no fronts")
         read = self.problem.read(people)
         goal = self._goal(read, survival, survival_at_least, execution)
         if pareto and goal is not None and goal.changes_plans:
@@ -241,6 +241,7 @@ class Planner(ABC):
         if pareto:
             columns.search_for_related("front")
         columns.limits = ActionLimits.of(task.allowed, task.weights)
+        columns.constraints = columns.limits.by_person(self.problem)
         members = self.box.member_fingerprints(self.problem)
         if goal is None and members:
             goal = SurvivalGoal(NoEstimate("", ""))
@@ -248,6 +249,8 @@ class Planner(ABC):
             own = task if owner is None else task.take(owner)
             if owner is not None:
                 part.queries = columns.queries[owner]
+                if deadline is not None and part.deadlines is None:
+                    part.deadlines = Coded(np.zeros(len(part), np.intp), [deadline])
             part.weights = own.step_weights(part.actions)
             part.checks = self._checks(part)
             if goal is not None:
@@ -424,7 +427,7 @@ def remove_late(problem: Problem, people: People, columns: PlanColumns, deadline
         texts = [columns.cautions.get(row) for row in range(len(columns))]
     for row in late.tolist():
         columns.status[row] = Status.NOT_FOUND
-        takes, most = (time_text(number, problem.time_unit) for number in (makespan[row], deadline))
+        takes, most = (limit_text(number, problem.time_unit) for number in (makespan[row], deadline))
         texts[row] = f"A plan was found, but it takes {takes}, longer than {most}."
     columns.cautions = Coded.of(texts)
 

@@ -18,7 +18,7 @@ from counterplan.planners.guided import GuidedPlanner
 from counterplan.planners.task import no_progress
 from counterplan.planners.uniform_cost import UniformCostSearch
 from counterplan.plans import Coded, Status
-from counterplan.plans.time_text import time_text
+from counterplan.plans.time_text import limit_text
 from counterplan.problem import Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.scorecard import Scorecard
@@ -154,7 +154,7 @@ class CardPlanner(Planner):
         found = [status is Status.FOUND for status in columns.status]
         columns.status = [Status.FOUND if is_found else Status.NOT_FOUND for is_found in found]
         steps = f"{self.problem.max_actions} step{'s' * (self.problem.max_actions > 1)}"
-        in_time = "" if task.deadline is None else f" and {time_text(task.deadline, self.problem.time_unit)}"
+        in_time = "" if task.deadline is None else f" and {limit_text(task.deadline, self.problem.time_unit)}"
         nothing = f"There is no way to enough points in at most {steps}{in_time}."
         columns.cautions = Coded.of(
             (_within_reach(self.card.needed, count) if is_within else None) if is_found else nothing

@@ -7,7 +7,7 @@ May import: errors, bounded_json, drawing, plotting, problem, blackbox, storage,
 
 from counterplan.plans.coded import Coded
 from counterplan.plans.columns import PlanColumns, RelatedColumns
-from counterplan.plans.constraints import ActionLimits, Forbid, allowed_actions
+from counterplan.plans.constraints import ActionLimits, Constraints, Forbid, allowed_actions
 from counterplan.plans.plan import Plan, PlanOption, Reason, RelatedKind, Step, StepReason
 from counterplan.plans.plans import Plans
 from counterplan.plans.replay import Replay
@@ -20,6 +20,7 @@ __all__ = [
     "ActionLimits",
     "Check",
     "Coded",
+    "Constraints",
     "Forbid",
     "Plan",
     "PlanColumns",

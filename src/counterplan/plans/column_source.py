@@ -123,11 +123,12 @@ class ColumnSource:
 
     @cached_property
     def related(self) -> dict[RelatedKind, RelatedSource]:
-        """See `PlanSource.related`; the targets are those of the plans."""
+        """See `PlanSource.related`; targets and constraints are those of the plans."""
         result: dict[RelatedKind, RelatedSource] = {}
         for kind, related in self.columns.related.items():
             targets = None if self.columns.targets is None else self.columns.targets.take(related.owner)
-            columns = replace(related.columns, targets=targets)
+            limits = None if self.columns.constraints is None else self.columns.constraints.take(related.owner)
+            columns = replace(related.columns, targets=targets, constraints=limits)
             source = ColumnSource(self.problem, self.people.take(related.owner), columns)
             result[kind] = RelatedSource(related.count, source)
         return result
@@ -197,6 +198,7 @@ class ColumnSource:
                 options=() if columns.options is None else columns.options.get(row) or (),
                 time_unit=self.time_unit,
                 deadline=None if columns.deadlines is None else columns.deadlines.get(row),
+                constraints=None if columns.constraints is None else columns.constraints.get(row),
                 related=related[row],
             )
 
@@ -227,7 +229,8 @@ class ColumnSource:
 
     def with_related(self, kind: RelatedKind, related: PlanSource) -> ColumnSource:
         """See `PlanSource.with_related`."""
-        others = RelatedColumns(self.columns.related[kind].count, replace(related.columns, targets=None))
+        columns = replace(related.columns, targets=None, constraints=None)
+        others = RelatedColumns(self.columns.related[kind].count, columns)
         return self._with_columns(replace(self.columns, related=self.columns.related | {kind: others}))
 
     def _with_columns(self, columns: PlanColumns) -> ColumnSource:

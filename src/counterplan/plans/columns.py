@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterplan.plans.coded import NO_CODE, Coded
-from counterplan.plans.constraints import ActionLimits
+from counterplan.plans.constraints import ActionLimits, Constraints
 from counterplan.plans.plan import PlanOption, RelatedKind, StepReason
 from counterplan.plans.robustness import Check, RobustnessColumns
 from counterplan.plans.status import Status
 from counterplan.problem.transitions import Bools, Floats, Ints
 from counterplan.search.orders import NO_ACTION
 
-_BY_PERSON = ("cautions", "targets", "checks", "options", "deadlines")
+_BY_PERSON = ("cautions", "targets", "checks", "options", "deadlines", "constraints")
 """Columns of `PlanColumns` with a coded value for each person, which may be None."""
 NO_PLANS = -1
 """Number of related plans of a person if none were searched for."""
@@ -55,6 +55,8 @@ class PlanColumns:
         Other actions [B] that would do, too; `explain` fills it in.
     deadlines : Coded, optional
         Longest durations [B] that plans were searched for with; `Planner.plan` fills it in.
+    constraints : Coded, optional
+        What was ruled out for each person, and the person's weights [B]; `Planner.plan` fills it in.
     limits : ActionLimits, optional
         The constraints that the plans were made with, which `Planner.plan` fills in; None if they are not known, as in
         plans from files. `put` ignores them.
@@ -76,6 +78,7 @@ class PlanColumns:
     checks: Coded[Check] | None = None
     options: Coded[tuple[PlanOption, ...]] | None = None
     deadlines: Coded[float] | None = None
+    constraints: Coded[Constraints] | None = None
     limits: ActionLimits | None = None
     related: dict[RelatedKind, RelatedColumns] = field(default_factory=dict)
 
@@ -170,6 +173,7 @@ class PlanColumns:
             None if self.checks is None else self.checks.take(rows),
             None if self.options is None else self.options.take(rows),
             None if self.deadlines is None else self.deadlines.take(rows),
+            None if self.constraints is None else self.constraints.take(rows),
             None if self.limits is None else self.limits.take(rows),
             {kind: related.take(rows) for kind, related in self.related.items()},
         )

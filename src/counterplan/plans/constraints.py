@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterplan.errors import SettingError
+from counterplan.plans.coded import NO_CODE, Coded
 from counterplan.problem import People, Problem
 from counterplan.problem.transitions import Bools, Floats, Ints
 
@@ -62,6 +63,31 @@ def allowed_actions(problem: Problem, people: People, forbid: Forbid, allowed: B
     return mask
 
 
+@dataclass(frozen=True)
+class Constraints:
+    """What was ruled out for a person, and the person's weights: claims of a plan refer to plans within them.
+
+    Parameters
+    ----------
+    forbidden : tuple of str
+        Functions, or single actions of functions, that were forbidden, in the order of the problem file.
+    weights : tuple of (str, float) pairs
+        Functions, or single actions of functions, with a factor on their cost other than 1.
+
+    Examples
+    --------
+    >>> from counterplan import ExactPlanner, benchmarks
+    >>> german = benchmarks.load("german")
+    >>> planner = ExactPlanner(german.problem, german.model)
+    >>> plans = planner.plan(german.refused_test.head(1), forbid="CHANGE_JOB", weights={"CHANGE_PURPOSE": 3})
+    >>> plans[0].constraints
+    Constraints(forbidden=('CHANGE_JOB',), weights=(('CHANGE_PURPOSE', 3.0),))
+    """
+
+    forbidden: tuple[str, ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class ActionLimits:
     """The constraints that B plans were made with.
@@ -89,6 +115,33 @@ class ActionLimits:
             None if self.allowed is None else self.allowed[rows],
             None if self.cost_weights is None else self.cost_weights[rows],
         )
+
+    def by_person(self, problem: Problem) -> Coded[Constraints] | None:
+        """The constraints [B] of each person by name; None if there are none."""
+        arrays = [array.astype(float) for array in (self.allowed, self.cost_weights) if array is not None]
+        if not arrays:
+            return None
+        _, first, codes = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
+        found = [self._named(problem, row) for row in first.tolist()]
+        values = [one for one in found if one != Constraints()]
+        index = np.array([NO_CODE if one == Constraints() else values.index(one) for one in found], np.intp)
+        return Coded(index[codes.reshape(-1)], values)
+
+    def _named(self, problem: Problem, row: int) -> Constraints:
+        """The constraints of one person: a function by its name if they are the same for all of its actions."""
+        transitions = problem.transitions
+        forbidden, weights = [], []
+        for number, function in enumerate(transitions.functions):
+            own = np.flatnonzero(transitions.function_of == number)
+            names = [str(transitions.actions[action]) for action in own.tolist()]
+            ruled_out = np.zeros(len(own), bool) if self.allowed is None else ~self.allowed[row, own]
+            factors = np.ones(len(own)) if self.cost_weights is None else self.cost_weights[row, own]
+            forbidden += [function.name] if ruled_out.all() else [names[i] for i in np.flatnonzero(ruled_out)]
+            if (factors == factors[0]).all():
+                weights += [(function.name, float(factors[0]))] if factors[0] != 1 else []
+            else:
+                weights += [(names[i], float(factors[i])) for i in np.flatnonzero(factors != 1).tolist()]
+        return Constraints(tuple(forbidden), tuple(weights))
 
     @staticmethod
     def join(parts: Sequence[ActionLimits], sizes: Sequence[int]) -> ActionLimits:

@@ -83,6 +83,7 @@ class ObjectSource:
         columns.checks = _coded_or_none([plan.check for plan in plans])
         columns.options = _coded_or_none([plan.options or None for plan in plans])
         columns.deadlines = _coded_or_none([plan.deadline for plan in plans])
+        columns.constraints = _coded_or_none([plan.constraints for plan in plans])
         if any(plan.robustness is not None for plan in plans):
             columns.robustness = RobustnessColumns.of([plan.robustness for plan in plans])
         return columns

@@ -28,6 +28,7 @@ from counterplan.plans.serialization import (
     first_mistake,
     from_json,
     parse,
+    read_constraints,
     read_options,
     read_robustness,
     read_shared,
@@ -105,6 +106,9 @@ def _columns_data(columns: PlanColumns) -> dict[str, Any]:
         data["options_of_person"] = columns.options.codes.tolist()
     if columns.deadlines is not None:
         data["deadlines"], data["deadline_of_person"] = columns.deadlines.values, columns.deadlines.codes.tolist()
+    if columns.constraints is not None:
+        data["constraints"] = [*map(asdict, columns.constraints.values)]
+        data["constraints_of_person"] = columns.constraints.codes.tolist()
     if (robustness := columns.robustness) is not None:
         data["robustness"] = {name: robustness.natives(name) for name in RobustnessColumns.ARRAYS}
         data["survival_bases"] = [asdict(basis) for basis in robustness.basis.values]
@@ -206,6 +210,9 @@ def _read_columns(data: Mapping[str, Any], rows: pd.DataFrame, problem: Problem,
     if "deadlines" in data:
         known = [float(number) for number in data["deadlines"]]
         columns.deadlines = _coded(known, data["deadline_of_person"], count, "deadlines")
+    if "constraints" in data:
+        limits = read_constraints(data["constraints"])
+        columns.constraints = _coded(limits, data["constraints_of_person"], count, "constraints")
     if "robustness" in data:
         columns.robustness = read_robustness(data["robustness"])
         columns.robustness.basis = _coded(

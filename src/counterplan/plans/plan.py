@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from counterplan.errors import PlanError
+from counterplan.plans.constraints import Constraints
 from counterplan.plans.html import plan_html
 from counterplan.plans.plan_plot import draw_plan
 from counterplan.plans.replay import Replay, replay
@@ -61,7 +62,7 @@ class Reason:
     needed: int | None = None
 
 
-_OF_PERSON = ("person", "start", "target")
+_OF_PERSON = ("person", "start", "target", "constraints")
 """Fields of plans that related plans have in common."""
 RelatedKind = Literal["front", "alternatives"]
 """How other plans for the same person are related to a plan."""
@@ -209,6 +210,9 @@ class Plan:
     deadline : float, optional
         Longest duration that was searched for; None for any. What is said to be optimal or infeasible refers to plans
         within it.
+    constraints : Constraints, optional
+        What was ruled out for the person, and the person's weights; None if there is nothing of either. What is said to
+        be optimal or infeasible refers to plans within them.
     related : dict of str to tuple of Plan
         Other plans for the same person, by how they are related to this one. A key without plans means that they were
         searched for and that there are none. Related plans have no related plans themselves.
@@ -247,6 +251,7 @@ class Plan:
     options: tuple[PlanOption, ...] = ()
     time_unit: str = ""
     deadline: float | None = None
+    constraints: Constraints | None = None
     related: dict[RelatedKind, tuple[Plan, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -257,7 +262,7 @@ class Plan:
             if not same or any(plan.related for plan in plans):
                 raise PlanError(
                     f"related.{kind}: plans related to one of person {self.person!r} should start where it does, be "
-                    "for the same target, and have no related plans themselves"
+                    "for the same target and with the same constraints, and have no related plans themselves"
                 )
 
     @property

@@ -132,6 +132,9 @@ def _false_claims(plan: Plan, problem: Problem, favourable: bool) -> Iterator[st
         yield f"its times are in '{plan.time_unit}', and those of the problem in '{problem.time_unit}'"
     if plan.deadline is not None and plan.steps and (plan.duration or 0.0) > plan.deadline + TOLERANCE:
         yield f"it takes {plan.duration:g}, longer than its deadline of {plan.deadline:g}"
+    for step in plan.steps:
+        if plan.constraints is not None and not {step.function, step.action}.isdisjoint(plan.constraints.forbidden):
+            yield f"it uses {step.action}, which was ruled out"
 
 
 def _false_relations(plan: Plan) -> Iterator[str]:

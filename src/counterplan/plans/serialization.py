@@ -11,6 +11,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from counterplan.bounded_json import parse_json
 from counterplan.errors import PlanError, StorageError
+from counterplan.plans.constraints import Constraints
 from counterplan.plans.plan import Plan, PlanOption, Reason, Step
 from counterplan.plans.robustness import Check, Robustness, RobustnessColumns, SurvivalBasis
 from counterplan.plans.status import Status
@@ -46,10 +47,11 @@ _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 _SHARED: TypeAdapter[Shared] = TypeAdapter(Shared)
 _LISTS: TypeAdapter[dict[str, list[Any]]] = TypeAdapter(dict[str, list[Any]])
 _ROBUSTNESS: TypeAdapter[list[Robustness]] = TypeAdapter(list[Robustness])
+_CONSTRAINTS: TypeAdapter[list[Constraints]] = TypeAdapter(list[Constraints])
 _OPTIONS: TypeAdapter[list[tuple[PlanOption, ...]]] = TypeAdapter(list[tuple[PlanOption, ...]])
 _INDICES = (("check", "checks"), ("dtypes", "dtypes"))
 """Keys of plans whose values are indices, and the keys of `Shared` that they refer to."""
-_OF_PERSON = ("person", "start", "row", "dtypes", "target", "time_unit")
+_OF_PERSON = ("person", "start", "row", "dtypes", "target", "time_unit", "constraints")
 """Keys that related plans have in common with the plan that they are related to."""
 
 
@@ -108,6 +110,8 @@ def _plan_data(plan: Plan, shared: Shared) -> dict[str, Any]:
         data["duration"] = plan.duration if plan.status in (Status.FOUND, Status.ALREADY_FAVOURABLE) else None
     if plan.deadline is not None:
         data["deadline"] = plan.deadline
+    if plan.constraints is not None:
+        data["constraints"] = asdict(plan.constraints)
     if plan.related:
         data["related"] = {
             kind: [_related_data(other, shared) for other in plans] for kind, plans in plan.related.items()
@@ -180,6 +184,11 @@ def read_robustness(lists: Any) -> RobustnessColumns:
 def read_options(data: Any) -> list[tuple[PlanOption, ...]]:
     """Options of people; a ValidationError names the place of a mistake."""
     return _OPTIONS.validate_python(data)
+
+
+def read_constraints(data: Any) -> list[Constraints]:
+    """Constraints of people; a ValidationError names the place of a mistake."""
+    return _CONSTRAINTS.validate_python(data)
 
 
 def parse(text: str, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from counterplan.plans.status import Status
 from counterplan.plans.step_text import effort_text, is_weighted, step_number, steps_text
 from counterplan.plans.survival_text import survival_text
-from counterplan.plans.time_text import duration_text, faster_texts, time_text, timeline, within_text
+from counterplan.plans.time_text import duration_text, faster_texts, limit_text, time_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -112,13 +112,16 @@ def _without_plan(plan: Plan) -> str:
     if plan.status is Status.ALREADY_FAVOURABLE:
         return visible(f"The decision is already {_goal(plan)}: nothing needs to change.")
     if plan.status is Status.INFEASIBLE:
-        in_time = f" that takes at most {time_text(plan.deadline, plan.time_unit)}" if plan.deadline is not None else ""
-        return visible(f"{_now(plan)} No plan within the rules{in_time} changes that (proved, {asked} asked).")
+        most = None if plan.deadline is None else limit_text(plan.deadline, plan.time_unit)
+        in_time = "" if most is None else f" that takes at most {most}"
+        nothing = f"{_without(plan)}, no plan" if _without(plan) else "no plan"
+        claim = f"{nothing[0].upper()}{nothing[1:]} within the rules{in_time} changes that"
+        return visible(f"{_now(plan)} {claim} (proved, {asked} asked).")
     if not plan.queries:
         goal = f"to {_goal(plan)} " if plan.target else ""
         text = f"No plan {goal}was found{within_text(plan)}; no question was asked. {plan.caution}"
         return visible(text.rstrip())
-    least = f"; any plan takes an effort of {plan.lower_bound:.1f} or more" if plan.lower_bound else ""
+    least = f"; any plan{_scope(plan)} takes an effort of {_at_least(plan)} or more" if plan.lower_bound else ""
     why = f" {plan.caution}" if plan.deadline is not None and plan.caution else ""
     return visible(f"{_now(plan)} No plan was found{within_text(plan)} after {asked}{least}.{why}")
 
@@ -154,13 +157,14 @@ def total_effort(plan: Plan) -> str:
     if not is_weighted(plan):
         return _bounded_effort(plan, f"effort {plan.cost:.1f}")
     weighted = _bounded_effort(plan, f"effort {plan.cost:.1f} with your weights")
-    return f"{weighted}; {plan.unweighted_cost:.1f} without them"
+    them = "weights" if _without(plan) else "them"
+    return f"{weighted}; {plan.unweighted_cost:.1f} without {them}"
 
 
 def _bounded_effort(plan: Plan, effort: str) -> str:
     """The `effort` of a plan in words, followed by the proved bound on it."""
     if plan.optimal:
-        return f"{effort}, the least possible{within_text(plan)}"
+        return f"{effort}, the least possible{within_text(plan)}{_scope(plan)}"
     if plan.lower_bound:
         cheapest = plan.robustness
         known = (
@@ -169,8 +173,26 @@ def _bounded_effort(plan: Plan, effort: str) -> str:
             and cheapest.cheapest_cost is not None
             and math.isclose(cheapest.cheapest_cost, plan.lower_bound, abs_tol=1e-6)
         )
-        return f"{effort}; the least possible is {'' if known else 'at least '}{plan.lower_bound:.1f}"
+        least = f"{plan.lower_bound:.1f}" if known else f"at least {_at_least(plan)}"
+        return f"{effort}; the least possible{_scope(plan)} is {least}"
     return effort
+
+
+def _at_least(plan: Plan) -> str:
+    """The lower bound of a plan, rounded down."""
+    return f"{math.floor(round(10 * (plan.lower_bound or 0.0), 6)) / 10:.1f}"
+
+
+def _without(plan: Plan) -> str:
+    """That steps were ruled out, if they were."""
+    return "without the steps that were ruled out" if plan.constraints and plan.constraints.forbidden else ""
+
+
+def _scope(plan: Plan) -> str:
+    """The person's own limits that a claim about all plans refers to, except those that the text has stated before."""
+    weighted = plan.constraints is not None and bool(plan.constraints.weights) and not is_weighted(plan)
+    parts = ["with your weights" if weighted else "", _without(plan)]
+    return "".join(f" {part}" for part in parts if part)
 
 
 def verification(plan: Plan) -> str:

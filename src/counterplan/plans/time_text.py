@@ -24,6 +24,12 @@ def time_text(number: float, unit: str) -> str:
     return f"{text} {_singular(unit) if text == '1' else unit}"
 
 
+def limit_text(number: float, unit: str) -> str:
+    """A deadline, or a duration that is compared with one: exactly, since a proof within it depends on every digit."""
+    text = f"{number:,.6f}".rstrip("0").rstrip(".")
+    return f"{text} {_singular(unit) if text == '1' else unit}"
+
+
 def _number(number: float) -> str:
     return format_number(round(number, 1) if number >= 1 else round(number, 2))
 
@@ -37,7 +43,7 @@ def _singular(unit: str) -> str:
 
 def within_text(plan: Plan) -> str:
     """The deadline that a plan was searched for with: " within 12 months"; empty if there was none."""
-    return "" if plan.deadline is None else f" within {time_text(plan.deadline, plan.time_unit)}"
+    return "" if plan.deadline is None else f" within {limit_text(plan.deadline, plan.time_unit)}"
 
 
 def duration_text(plan: Plan) -> str:
@@ -46,11 +52,13 @@ def duration_text(plan: Plan) -> str:
         return ""
     if plan.duration == 0:
         return "Takes no time."
-    most = "at most " if len(plan.steps) > MAX_REORDERED else ""
-    takes = f"Takes {most}about {time_text(plan.duration, plan.time_unit)} if you start now"
+    is_bound = len(plan.steps) > MAX_REORDERED
+    takes = f"Takes {'at most ' * is_bound}about {time_text(plan.duration, plan.time_unit)} if you start now"
     if len(plan.steps) < 2:
         return f"{takes}."
     parts = [_side_by_side(plan, group) for group in _groups(plan)]
+    if is_bound and not parts:  # another order may have steps side by side
+        return f"{takes}."
     return f"{takes}; {' and '.join(parts) or 'one step after the other'}."
 
 
