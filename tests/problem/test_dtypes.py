@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import strangers
 from counterplan import BlackBox, ExactPlanner, ModelError, PeopleError, Plans, Problem, Recourse, SettingError
 from counterplan.problem import read_table
+from counterplan.problem.dtypes import frame_of, schema_of
 from counterplan.problem.frames import as_dtypes
 from counterplan.surrogate.fitting import FitSettings, fit
 
@@ -98,6 +99,14 @@ def test_a_table_that_has_the_dtypes_is_the_same_object() -> None:
 def test_a_value_that_does_not_fit_is_named(column, dtype, message: str) -> None:
     with pytest.raises(PeopleError, match=message):
         as_dtypes(pd.DataFrame({"x": column}), {"x": dtype})
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("int64", 2.5), ("int64", True), ("Int64", 2.5)])
+def test_stored_values_that_are_no_integers_are_refused(dtype: str, value: object) -> None:
+    schema = schema_of(pd.DataFrame({"x": pd.Series([1], dtype=dtype)}))
+    assert frame_of([[1]], schema)["x"].tolist() == [1]
+    with pytest.raises(PeopleError, match=f"x.*{value!r} is not an integer"):
+        frame_of([[value]], schema)
 
 
 @pytest.mark.parametrize("dtypes", [{"x": "category"}, {"x": "unheard of"}, ["int64"]])

@@ -340,6 +340,10 @@ def _column(values: Sequence[Any], described: Any) -> pd.Series[Any]:
         return pd.Series(object_array([marker if value is None else value for value in values]), dtype=object)
     if isinstance(dtype, np.dtype) and dtype.kind == "b" and None in values:
         raise ValueError("a value is missing")
+    if pd.api.types.is_integer_dtype(dtype):
+        unfit = [value for value in values if isinstance(value, (bool, float))]
+        if unfit:
+            raise ValueError(f"{unfit[0]!r} is not an integer")
     return pd.Series(object_array(values), dtype=object).astype(dtype)
 
 
