@@ -135,7 +135,7 @@ def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any])
     assert 'There is no step "zebra". Write one of these: can job, can hours, can savings' in resumed.out
     assert json.loads(Path("stuck.json").read_text())["cannot"] == []
     both = ask("c job=high\nc job\ncan job\nq\n", "--person", 0, "--save", "both.json")
-    assert "Steps may change your job again." in both.out
+    assert "Steps may change your job again; RAISE_JOB=high stays ruled out." in both.out
     assert [one["name"] for one in json.loads(Path("both.json").read_text())["cannot"]] == ["RAISE_JOB=high"]
 
 

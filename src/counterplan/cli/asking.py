@@ -256,7 +256,9 @@ class _Conversation:
         if name is None:
             return False
         self.elicitation.can(name)
-        echo(f"Steps may change {self.words.changed(name)} again.")
+        inside = [one for one in self.elicitation.cannot_do if one.startswith(f"{name}=")]
+        rest = f"; {listed(inside)} {'stays' if len(inside) == 1 else 'stay'} ruled out" if inside else ""
+        echo(f"Steps may change {self.words.changed(name)} again{rest}.")
         return True
 
     def _rule_out(self, text: str, steps: Sequence[Step]) -> bool:
