@@ -51,6 +51,8 @@ def test_plans_are_written_to_a_folder(run, files: Path) -> None:
         ((), "'recommend' with --out FOLDER"),
         (("--out", "plans", "--csv", "plans.csv"), "--csv cannot be used with --out"),
         (("--out", "plans", "--limit", "3"), "--limit cannot be used with --out"),
+        (("--out", "plans", "--person", "0"), "--person cannot be used with --out"),
+        (("--out", "plans", "--weights", "w.csv"), "--weights cannot be used with --out; --weight is for everybody"),
         (("--out", "plans", "--memory", "2GB"), "--memory is for --cluster local"),
         (("--out", "plans", "--cluster", "tcp://x:1", "--jobs", "2"), "--jobs is for processes of this machine"),
         (("--out", "plans", "--cluster", "local", "--memory", "5kk"), "--memory 5kk: Could not interpret"),

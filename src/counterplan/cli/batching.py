@@ -102,7 +102,7 @@ class BatchChoices:
 def refuse(given: Mapping[str, object], why: str) -> None:
     """Raise a SettingError about the first option that was given, whose name `why` continues."""
     for name, value in given.items():
-        if value:
+        if value or (isinstance(value, int) and not isinstance(value, bool)):  # row 0 is a value
             raise SettingError(f"{name} {why}")
 
 

@@ -177,7 +177,9 @@ def recommend(
     choices = BatchChoices(cluster, key, partition_rows, memory, skip_bad, record)
     if out is not None:
         unusable: dict[str, object] = {"--json": json_file, "--csv": csv_file, "--person": person, "--limit": limit}
-        refuse(unusable | {"--weights": weights, "--ask-again": ask_again}, "cannot be used with --out")
+        refuse(unusable | {"--ask-again": ask_again}, "cannot be used with --out")
+        why = "cannot be used with --out; --weight is for everybody, and tables of moderate size work without --out"
+        refuse({"--weights": weights}, why)
         recommend_batch(
             problem,
             people,
