@@ -61,7 +61,7 @@ def test_nobody_is_proposed_to_change_an_address_or_a_date(name, tmp_path):
     text, problem = proposed(table, tmp_path)
     assert name in {feature.name for feature in problem.features}
     assert name not in {problem.features[one.target].name for one in problem.transitions.functions}
-    assert re.search(f"{name}: it is (an address|part of a date)", text)
+    assert re.search(f"{name}: it is (about an address|part of a date)", text)
 
 
 def test_counts_and_debts_have_a_least_value(tmp_path):
