@@ -22,7 +22,8 @@ FILES = {
     "whole parts": [HEAD, *ROWS[:8]],
     "nobody": [HEAD],
     "floats later": [HEAD, *ROWS[:5], "k,250.5,clerk"],
-    "labelled rows": [HEAD, *(f"p{i},{row}" for i, row in enumerate(ROWS))],
+    "values without a column": [HEAD, *(f"p{i},{row}" for i, row in enumerate(ROWS))],
+    "commas at the ends": [HEAD, *(f"{row}," for row in ROWS)],
     "other types later": [f"{HEAD},extra", *(f"{row},{i}" for i, row in enumerate(ROWS)), "k,1,none,text"],
     "missing column": ["name,income", *(row.rsplit(",", 1)[0] for row in ROWS)],
     "mistakes in two parts": [HEAD, "x,-1e400,none", *ROWS, "y,7,clark", "z,much,clerk"],
@@ -69,3 +70,12 @@ def test_the_whole_table_is_not_read(run, learned: Path, monkeypatch: pytest.Mon
     assert ran.code == 0, ran.err
     assert "10 people" in ran.out
     assert run(*WORDS, "--limit", 3).code == 2, "a part of the people is taken from the table"
+
+
+@pytest.mark.parametrize("row", ["p,{},", "{},", "{},5"])
+def test_values_without_a_column_are_refused(run, learned: Path, row: str) -> None:
+    (learned / "many.csv").write_text("\n".join([HEAD, *(row.format(own) for own in ROWS), ""]))
+    ran = run(*WORDS)
+    assert ran.code == 2
+    assert "many.csv: the first row has more values than the header has columns; name every column" in ran.err
+    assert not (learned / "plans.csv").exists()

@@ -572,7 +572,7 @@ def test_most_people_with_the_same_number_still_gives_intervals(tmp_path):
             "y",
             "no column can be a feature (id: a different number for everybody, like an identifier)",
         ),
-        ("a,y\n1,2,\n3,4,\n", "y", "its rows have more cells than its first line has names"),
+        ("a,y\n1,2,5\n3,4,5\n", "y", "the first row has more values than the header has columns"),
         ("", "y", "the file is empty"),
     ],
 )

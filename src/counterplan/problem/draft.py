@@ -111,8 +111,6 @@ def draft_from(path: str | Path, outcome: str, *, propose: bool = False, histori
         table = read_table(path)
     try:
         if not str(path).endswith((".parquet", ".pq")):
-            if not table.index.equals(pd.RangeIndex(len(table))):  # pandas used the first cells as an index
-                raise PeopleError("its rows have more cells than its first line has names")
             table = _as_read_later(path, table, outcome)
         drafted = _Drafted.of(table, outcome, Path(path).name.split(".")[0] or "problem")
         drafted.propose(propose or histories is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import math
 import tarfile
+import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -46,7 +47,7 @@ def read_table(path: str | Path, features: Sequence[Feature] = ()) -> pd.DataFra
     Raises
     ------
     PeopleError
-        If the file is missing, empty or not a table, or has two columns of one name.
+        If the file is missing, empty or not a table, or has two columns of one name, or values without a column.
 
     Examples
     --------
@@ -82,8 +83,8 @@ def iter_table(path: str | Path, features: Sequence[Feature], rows: int) -> Iter
     Raises
     ------
     PeopleError
-        As `read_table`; and if the type of a column depends on rows of other parts, or rows are labelled: such a file
-        has to be read as a whole.
+        As `read_table`; and if the type of a column depends on rows of other parts: such a file has to be read as a
+        whole.
     """
     with _reporting(path):
         if _is_parquet(path):
@@ -91,11 +92,25 @@ def iter_table(path: str | Path, features: Sequence[Feature], rows: int) -> Iter
         numbers = [feature.name for feature in features if feature.is_number]
         form = _CsvFormat.of(path, features)
         with form.parts(path, rows) as parts:
-            for part in parts:
+            while (part := _next_part(parts)) is not None:
                 kinds = {part[name].dtype.kind for name in numbers if name in part.columns}
-                if not isinstance(part.index, pd.RangeIndex) or not kinds <= set("iuf"):
+                if not kinds <= set("iuf"):
                     raise PeopleError(f"{path}: has to be read as a whole")
                 yield form.natives(part)
+
+
+def _next_part(parts: TextFileReader) -> pd.DataFrame | None:
+    """The next part of a CSV file; None at its end."""
+    with _without_loss():
+        return next(parts, None)
+
+
+@contextmanager
+def _without_loss() -> Iterator[None]:
+    """Within this context, values without a column raise a ParserWarning; pandas would drop them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        yield
 
 
 def count_rows(path: str | Path) -> int:
@@ -131,6 +146,11 @@ def _reporting(path: str | Path) -> Iterator[None]:
         raise PeopleError(f"{name}: reading Parquet needs pyarrow; pip install 'counterplan[parquet]'") from None
     except pd.errors.EmptyDataError:
         raise PeopleError(f"{name}: the file is empty") from None
+    except pd.errors.ParserWarning:
+        raise PeopleError(
+            f"{name}: the first row has more values than the header has columns; name every column, or remove commas "
+            "at the ends of rows"
+        ) from None
     except (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
         raise PeopleError(f"{name}: cannot be read as a table: {' '.join(str(error).split())}") from error
 
@@ -159,11 +179,14 @@ class _CsvFormat:
         na_values = {name: empty_only.get(name, usual) for name in names}
         dtypes = {name: str for name in categories if name in names}
         options = {"dtype": dtypes, "keep_default_na": False, "na_values": na_values, "low_memory": False}
+        options["index_col"] = False  # otherwise one value too many in the rows moves all values by a column
         return cls(features, options)
 
     def read(self, path: str | Path) -> pd.DataFrame:
         """The whole table."""
-        return self.natives(pd.read_csv(path, **self.options))
+        with _without_loss():
+            table = pd.read_csv(path, **self.options)
+        return self.natives(table)
 
     def parts(self, path: str | Path, rows: int) -> TextFileReader:
         """The table in parts of `rows`, before `natives`."""
