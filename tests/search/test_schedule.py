@@ -112,6 +112,19 @@ def test_a_step_without_overlap_waits_for_those_that_can_run_side_by_side() -> N
     assert times_of(needed, [0, 1, 2]).start.tolist() == [[3, 0, 3]], "the first step can wait for the second"
 
 
+def test_a_scale_of_nothing_makes_no_step_wait() -> None:
+    """B scales the base cost of A; steps wait for each other only if there is something to scale."""
+    file = problem_of({}, {}).to_dict() | {"causes": [{"from": "b", "to": "a", "scale": [{"below": 1, "scale": 0.5}]}]}
+    for cost, duration, makespan in (
+        ({"base": 0, "surcharge": 5}, 3, 3),
+        ({"base": 1}, 3, 6),
+        ({"base": 0, "surcharge": 5}, {"base": 3}, 6),
+    ):
+        changed = {"A": file["functions"]["A"] | {"cost": cost, "duration": duration}}
+        problem = Problem.from_dict(file | {"functions": file["functions"] | changed})
+        assert times_of(problem, [1, 0]).makespan == makespan
+
+
 def test_long_plans_are_scheduled_in_their_own_order() -> None:
     problem = problem_of(*[{"overlaps": nth % 2 == 0} for nth in range(10)])
     assert times_of(problem, list(range(8)) + [NO_ACTION] * 2).makespan == 15

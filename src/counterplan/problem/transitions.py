@@ -411,7 +411,11 @@ class Transitions:
     def read_by(self, function: Function, changed: set[int]) -> set[int]:
         """The features that the legality, the cost or the effect of `function` depends on."""
         names = set(function.when.tree.names())
-        reads = {cause.source for cause in self.causes if cause.target == function.target and cause.scale is not None}
+        reads: set[int] = set()
+        if function.base.any() or function.duration_base.any():  # what is scaled
+            reads = {
+                cause.source for cause in self.causes if cause.target == function.target and cause.scale is not None
+            }
         for cause in self._consequences:
             if cause.source in changed and cause.formula is not None:
                 names |= cause.formula.tree.names()
