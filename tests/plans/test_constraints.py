@@ -48,6 +48,15 @@ def test_weights_that_no_step_has_are_part_of_the_claim(planner: ExactPlanner, p
     assert "any plan with your weights takes an effort of" in str(bounded)
 
 
+def test_bounds_within_a_deadline_say_so(planner: ExactPlanner, person: pd.DataFrame) -> None:
+    bounded = planner.plan(person, deadline=6, budget=3)[0]
+    assert "any plan within 6 months takes an effort of" in str(bounded)
+    found = planner.plan(person, deadline=6)[0]
+    assert "; the least possible within 6 months is at least 16.0" in str(
+        replace(found, optimal=False, lower_bound=16.0)
+    )
+
+
 def test_bounds_are_rounded_down(planner: ExactPlanner, person: pd.DataFrame) -> None:
     plan = replace(planner.plan(person, budget=3)[0], lower_bound=4.656)
     assert "any plan takes an effort of 4.6 or more" in str(plan)

@@ -121,7 +121,11 @@ def _without_plan(plan: Plan) -> str:
         goal = f"to {_goal(plan)} " if plan.target else ""
         text = f"No plan {goal}was found{within_text(plan)}; no question was asked. {plan.caution}"
         return visible(text.rstrip())
-    least = f"; any plan{_scope(plan)} takes an effort of {_at_least(plan)} or more" if plan.lower_bound else ""
+    least = (
+        f"; any plan{within_text(plan)}{_scope(plan)} takes an effort of {_at_least(plan)} or more"
+        if plan.lower_bound
+        else ""
+    )
     why = f" {plan.caution}" if plan.deadline is not None and plan.caution else ""
     return visible(f"{_now(plan)} No plan was found{within_text(plan)} after {asked}{least}.{why}")
 
@@ -174,7 +178,7 @@ def _bounded_effort(plan: Plan, effort: str) -> str:
             and math.isclose(cheapest.cheapest_cost, plan.lower_bound, abs_tol=1e-6)
         )
         least = f"{plan.lower_bound:.1f}" if known else f"at least {_at_least(plan)}"
-        return f"{effort}; the least possible{_scope(plan)} is {least}"
+        return f"{effort}; the least possible{within_text(plan)}{_scope(plan)} is {least}"
     return effort
 
 
