@@ -132,3 +132,15 @@ def test_tables_hold_numbers_and_a_row_for_each_person() -> None:
             read(pd.DataFrame({"EARN": column}, index=PEOPLE.index))
     with pytest.raises(SettingError, match="has 1 rows, and there are 2 people"):
         read(pl.DataFrame({"EARN": [2]}))
+
+
+def test_costs_that_weights_make_too_small_are_refused() -> None:
+    """They would be rounded to the same cost, or to 0, and a plan of a higher cost would be called the cheapest."""
+    functions = {"EARN": FUNCTIONS["EARN"] | {"cost": 1.4e-7}, "SAVE": FUNCTIONS["SAVE"] | {"cost": 1.2e-7}}
+    problem = Problem.from_dict(loans.TWO_WAYS | {"functions": functions})
+    planner = ExactPlanner(
+        problem, BlackBox(lambda table: ["yes" if i - d >= 30 else "no" for i, d in table.to_numpy()])
+    )
+    assert planner.plan(PEOPLE)[0].optimal
+    with pytest.raises(SettingError, match=r"weights make costs as small as 1.2e-09; .* use larger weights"):
+        planner.plan(PEOPLE, weights={"EARN": 0.01, "SAVE": 0.01})

@@ -409,11 +409,20 @@ class Frontier:
         return (*words, labels.depth, labels.cost)
 
 
+_LEAST_WEIGHTED = 1e-6
+"""Least weighted cost of an action: weighted costs are rounded to 9 decimals."""
+
+
 def cost_unit(costs: ActionCosts, max_actions: int) -> float:
     """The unit of integer costs: 1e-9, smaller if some unweighted action costs less, larger if costs are very large."""
     least = costs.least()
     positive = least[least > 0]
     unit = 1e-9
+    if costs.weights is not None and len(positive) and positive.min() < _LEAST_WEIGHTED:
+        raise SettingError(
+            f"weights make costs as small as {positive.min():g}; costs below {_LEAST_WEIGHTED:g} cannot be compared: "
+            "use larger weights, or larger costs in the problem file"
+        )
     if len(positive) and costs.weights is None:
         unit = 10.0 ** math.floor(math.log10(min(1e-9, float(positive.min()) * 1e-6)))
     most = float(costs.most().max(initial=0.0)) * max_actions
