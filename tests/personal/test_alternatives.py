@@ -31,6 +31,7 @@ from counterplan import (
 )
 from counterplan.agent import Agent, NetworkConfig
 from counterplan.personal.alternatives import Alternatives
+from counterplan.planners.alternatives import INCOMPLETE
 from counterplan.problem import People
 from counterplan.scorecard import CardFeature, Scorecard
 from counterplan.search.orders import NO_ACTION, costs_by_function, rollout
@@ -318,3 +319,22 @@ def test_exact_search_queries_no_state_of_a_person_twice(data: st.DataObject) ->
     box = BlackBox(data.draw(worlds.black_boxes(problem)))
     plan = ExactPlanner(problem, box).plan(people, alternatives=3)[0]
     assert (plan.queries, box.cached) == (box.queries, 0)
+
+
+def test_a_search_that_a_limit_ended_says_so() -> None:
+    """A caution where candidates were left, and none where all were refuted."""
+    german = benchmarks.load("german")
+    person = german.refused_test.iloc[[14]]
+    planner = ExactPlanner(german.problem, BlackBox(german.model))
+    complete = planner.plan(person, alternatives=3)[0]
+    assert len(complete.alternatives) == 2
+    assert not complete.caution
+    enough = planner.plan(person, alternatives=3, budget=complete.queries)[0]
+    assert enough.alternatives == complete.alternatives
+    assert not enough.caution
+    for budget, found in ((45, 0), (80, 1)):
+        plan = planner.plan(person, alternatives=3, budget=budget)[0]
+        assert len(plan.alternatives) == found
+        assert plan.caution == INCOMPLETE
+        assert INCOMPLETE in " ".join(str(plan).split())
+    assert not planner.plan(person, budget=45)[0].caution

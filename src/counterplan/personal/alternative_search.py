@@ -199,6 +199,8 @@ class AlternativeSearch:
     ----------
     queries : int array of shape [B]
         Queries about each person.
+    incomplete : bool array of shape [B]
+        Whether `max_states` or `max_queries` ended the search for a person, so that there may be other alternatives.
     """
 
     def __init__(
@@ -220,6 +222,7 @@ class AlternativeSearch:
         self.chances, self.limits, self.propose, self.known = chances, limits, propose, known
         self.max_states, self.max_queries = max_states, max_queries
         self.queries = np.zeros(len(rows), np.intp)
+        self.incomplete = np.zeros(len(rows), bool)
         self._transitions = frontier.transitions
         self._draws = settings.weights(len(self._transitions.functions))
         self._parts: list[_Candidates] = []
@@ -290,6 +293,7 @@ class AlternativeSearch:
             active = frontier.active & (frontier.lower_bound <= most)
             truncated |= active & (frontier.truncated | (states >= self.max_states))
             frontier.active = active & ~truncated
+        self.incomplete |= truncated
         if self.propose is not None and truncated.any():
             labels = self.propose(np.flatnonzero(truncated))
             self._add(labels.where(~frontier.look_up(labels.key)[0] & frontier.within(labels)), most)
@@ -349,8 +353,8 @@ class AlternativeSearch:
     def _select(self, number: int) -> Ints:
         """The candidates of a person to query next, after choosing alternatives as long as no query is worth its cost.
 
-        None if all alternatives were chosen. Several only if answers do not change the chances of others: their number
-        grows with that of the queries before, so that at most a quarter of the queries are not needed.
+        Empty if all alternatives were chosen. Several only if answers do not change the chances of others: their
+        number grows with that of the queries before, so that at most a quarter of the queries are not needed.
         """
         person, states = self._people[number], self._candidates.states
         while len(person.chosen) + 1 < self.settings.count and len(person.at):
@@ -369,6 +373,9 @@ class AlternativeSearch:
                 places = np.argsort(-index, kind="stable")[: int((index > known.max()).sum())]
                 first_of_state = np.sort(np.unique(states[person.at[places]], return_index=True)[1])
                 return np.asarray(places[first_of_state[:most]])
+            if self.limits.confidence is None and self.queries[number] >= self.max_queries[number]:
+                likely = person.open & (chance >= self.limits.min_chance)
+                self.incomplete[number] |= bool((likely & (gain > known.max())).any())
             if not np.isfinite(known.max()):
                 break
             self._choose(person, int(known.argmax()))

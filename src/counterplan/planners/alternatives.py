@@ -28,6 +28,8 @@ _BATCH_SIZE = 16
 """People searched for at the same time: all their candidates are in memory."""
 MAX_STATES = 200_000
 """Most states of one person among which alternatives are searched for."""
+INCOMPLETE = "There may be other ways; the search for them was not completed."
+"""Caution on plans whose alternatives were searched for until a limit was reached."""
 
 
 def search_alternatives(
@@ -88,10 +90,12 @@ def search_alternatives(
         )
         found = search.run()
         columns.queries[part] += search.queries
-        add_alternatives(columns, part, found, verified=limits.confidence is None)
+        add_alternatives(columns, part, found, search.incomplete, verified=limits.confidence is None)
 
 
-def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *, verified: bool = True) -> None:
+def add_alternatives(
+    columns: PlanColumns, rows: Ints, found: Sequence[Ints], incomplete: Bools, *, verified: bool = True
+) -> None:
     """Store alternatives in columns of plans.
 
     Parameters
@@ -102,6 +106,8 @@ def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *,
         People with a plan.
     found : sequence of int arrays of shape [n, T], length k
         The alternatives of each.
+    incomplete : bool array of shape [k]
+        Whether a limit ended the search.
     verified : bool, default=True
         Whether the black box found their final states favourable.
     """
@@ -118,6 +124,8 @@ def add_alternatives(columns: PlanColumns, rows: Ints, found: Sequence[Ints], *,
         none = np.full(len(columns), NO_PLANS, np.intp)
         related = columns.related["alternatives"] = RelatedColumns(none, PlanColumns.empty(0, columns.actions.shape[1]))
     related.put(rows, RelatedColumns(count, part))
+    if incomplete.any():
+        columns.add_caution(INCOMPLETE, rows[incomplete])
 
 
 def known_answers(oracle: Oracle, states: Floats, rows: Ints) -> tuple[Bools, Bools]:

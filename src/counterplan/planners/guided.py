@@ -122,7 +122,7 @@ class GuidedPlanner(Planner):
         if outcome.alternatives is not None:
             rows = np.flatnonzero(solved)
             found = [outcome.alternatives[row] for row in rows.tolist()]
-            add_alternatives(columns, rows, found, verified=task.budget != 0)
+            add_alternatives(columns, rows, found, outcome.incomplete[rows], verified=task.budget != 0)
         if task.goal is not None:
             columns.robustness = RobustnessColumns.empty(len(people))
             known = solved & np.isfinite(outcome.least)

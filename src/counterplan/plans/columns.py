@@ -127,10 +127,12 @@ class PlanColumns:
             mine.put(rows, part.related.get(kind))
             self.related[kind] = mine
 
-    def add_caution(self, caution: str) -> None:
-        """Append a sentence to the caution of every plan that was found."""
+    def add_caution(self, caution: str, rows: Ints | None = None) -> None:
+        """Append a sentence to the caution of every plan that was found, or of those of `rows` [n]."""
         old = self.cautions or Coded.empty((len(self),))
         found = np.fromiter((status == Status.FOUND for status in self.status), bool, len(self))
+        if rows is not None:
+            found &= np.isin(np.arange(len(self)), rows)
         first = len(old.values)
         codes = np.where(found, np.where(old.codes == NO_CODE, first, old.codes + first + 1), old.codes)
         self.cautions = Coded(codes, [*old.values, caution, *(f"{value} {caution}" for value in old.values)])

@@ -29,6 +29,8 @@ class SearchOutcome:
     """[B] estimated least cost of a plan, of a search with another objective than the cost; otherwise NaN."""
     least_chance: Floats
     """[B] estimated chance that the end of the cheapest plan stays favourable; NaN if there is no estimate."""
+    incomplete: Bools
+    """[B] whether a limit ended the search for alternatives."""
     alternatives: list[Ints] | None = None
     """[B] other plans [n, T] of each person; None if they were not searched for."""
     visits: npt.NDArray[np.float32] | None = None
@@ -45,6 +47,7 @@ class SearchOutcome:
             queries=np.zeros(people, np.intp),
             least=np.full(people, np.nan),
             least_chance=np.full(people, np.nan),
+            incomplete=np.zeros(people, bool),
         )
 
     def put(self, rows: Ints, part: SearchOutcome) -> None:
@@ -52,3 +55,4 @@ class SearchOutcome:
         self.actions[rows], self.cost[rows], self.verified[rows] = part.actions, part.cost, part.verified
         self.lower_bound[rows], self.queries[rows] = part.lower_bound, part.queries
         self.least[rows], self.least_chance[rows] = part.least, part.least_chance
+        self.incomplete[rows] = part.incomplete

@@ -600,6 +600,7 @@ class _GuidedSearch:
         found = search.run()
         outcome.queries[self.rows] += search.queries
         outcome.alternatives = [*(outcome.alternatives or []), *found]
+        outcome.incomplete[self.rows] = search.incomplete
 
     def lower_bound(self) -> Floats:
         """[B] proved lower bound on the cost of a plan."""
