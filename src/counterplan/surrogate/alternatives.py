@@ -15,7 +15,7 @@ from counterplan.search.orders import NO_ACTION
 from counterplan.surrogate.belief import Answers
 from counterplan.surrogate.pool import Pool
 
-LIMITS = QueryLimits(query_cost=0.04, min_chance=0.01, per_alternative=12)
+LIMITS = QueryLimits(query_cost=0.04, min_chance=0.015, per_alternative=12)
 """What alternatives may cost in queries."""
 _HARDER = 10.0
 """Weight of a function of the first plan, relative to the others, for change sets without it."""
