@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import strangers
 from counterplan import BlackBox, ExactPlanner, ModelError, PeopleError, Plans, Problem, Recourse, SettingError
 from counterplan.problem import read_table
-from counterplan.problem.dtypes import frame_of, schema_of
+from counterplan.problem.dtypes import frame_of, label_of, schema_of
 from counterplan.problem.frames import as_dtypes
 from counterplan.surrogate.fitting import FitSettings, fit
 
@@ -309,3 +309,15 @@ def test_a_pipeline_receives_texts_if_it_encodes_texts(train: pd.DataFrame) -> N
     model.fit(train.astype(object), ["no", "yes", "yes", "no"])
     people = SPELLED if train is NATIVES else train
     assert BlackBox(model).favourable(TYPED, people).tolist() == [False, True, True, False]
+
+
+def test_labels_are_integers_or_texts() -> None:
+    people = pd.MultiIndex.from_tuples([(1, "a", 2.5)])
+    assert [label_of(name) for name in (np.int64(3), "3", True, 2.5, people[0])] == [
+        3,
+        "3",
+        "True",
+        "2.5",
+        "(1, 'a', 2.5)",
+    ]
+    assert label_of((np.int64(1), np.str_("b"))) == "(1, 'b')"

@@ -31,6 +31,8 @@ def object_array(values: Sequence[Any]) -> npt.NDArray[Any]:
 
 def label_of(name: Hashable) -> int | str:
     """The label of a person or a column: an integer stays one, everything else becomes text."""
+    if isinstance(name, tuple):  # of a MultiIndex; a tuple shows its parts as Python values
+        return str(tuple(part.item() if isinstance(part, np.generic) else part for part in name))
     return int(name) if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else str(name)
 
 
