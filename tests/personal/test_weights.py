@@ -79,6 +79,14 @@ def test_weights_of_one_person_and_empty_cells() -> None:
         (pd.Series({"EARN": np.nan}), "the weight of EARN must be a number from 0.01 to 100, not nan"),
         (pd.Series({"EARN": 0}), "the weight of EARN must be a number from 0.01 to 100, not 0"),
         (pd.Series([2, 3], index=["EARN", "EARN"]), "unique index, and 'EARN' occurs more than once"),
+        ({"bob": None}, "'weights' of person 'bob' must be a mapping from functions or actions to numbers, not None"),
+        ({"ann": {"EARN": 2}, "bob": 3}, "'weights' of person 'bob' must be a mapping .* not 3"),
+        ({"eve": None}, "'eve' is neither a function nor an action"),
+        (
+            pd.DataFrame({"id": ["a", "b"], "EARN": 2}, index=["ann", "bob"]),
+            "'weights': 'id' is neither a function nor",
+        ),
+        ({"id": "a", "EARN": 0}, "'weights': 'id' is neither a function nor"),
         ("heavy", "must be a mapping from functions or actions to numbers"),
         ([1.0, 2.0], "To weight by name, pass a mapping"),
     ],
@@ -119,9 +127,14 @@ def test_efforts_of_related_plans_are_compared_with_and_without_weights() -> Non
 
 def test_options_of_the_command_line() -> None:
     assert read_weight_options(["EARN=2", "SAVE=-10=0.5"]) == {"EARN": 2.0, "SAVE=-10": 0.5}
-    for wrong in ("EARN", "EARN=much", "=2", "EARN=", "EARN=nan"):
+    for wrong in ("EARN", "EARN=much", "=2", "EARN="):
         with pytest.raises(SettingError, match=r"write FUNCTION=NUMBER"):
             read_weight_options([wrong])
+    for number in ("0", "-2", "nan", "inf", "1e400", "1000"):
+        with pytest.raises(
+            SettingError, match=rf"the weight of EARN must be a number from 0\.01 to 100, not {number}\. Use --forbid"
+        ):
+            read_weight_options([f"EARN={number}"])
     with pytest.raises(SettingError, match="EARN has two weights"):
         read_weight_options(["EARN=2", "EARN=3"])
 
@@ -130,7 +143,7 @@ def test_tables_hold_numbers_and_a_row_for_each_person() -> None:
     for column in ([True, True], pd.to_timedelta([1, 1]), pd.to_datetime(["2026-01-01"] * 2)):
         with pytest.raises(SettingError, match="the weight of EARN must be a number"):
             read(pd.DataFrame({"EARN": column}, index=PEOPLE.index))
-    with pytest.raises(SettingError, match="has 1 rows, and there are 2 people"):
+    with pytest.raises(SettingError, match="'weights' has 1 row for 2 people"):
         read(pl.DataFrame({"EARN": [2]}))
 
 
@@ -144,3 +157,12 @@ def test_costs_that_weights_make_too_small_are_refused() -> None:
     assert planner.plan(PEOPLE)[0].optimal
     with pytest.raises(SettingError, match=r"weights make costs as small as 1.2e-09; .* use larger weights"):
         planner.plan(PEOPLE, weights={"EARN": 0.01, "SAVE": 0.01})
+
+
+def test_rows_without_labels_are_for_people_with_any_labels() -> None:
+    twice = PROBLEM.read(PEOPLE.iloc[[1, 1, 0]])
+    for table, by_position in ((pl.DataFrame({"EARN": [2, 3, 4]}), False), (pd.DataFrame({"EARN": [2, 3, 4]}), True)):
+        weights = read_weights(PROBLEM, twice, table, by_position=by_position)
+        assert weights[:, ACTIONS.index("EARN=10")].tolist() == [2.0, 3.0, 4.0]
+    with pytest.raises(SettingError, match="unique labels of rows and people"):
+        read_weights(PROBLEM, twice, pd.DataFrame({"EARN": [2, 3]}, index=["ann", "bob"]))

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from counterplan.batch.recommend_task import split_column
@@ -45,6 +46,7 @@ from counterplan.cli.common import (
 from counterplan.cli.terminal import echo, emit
 from counterplan.errors import CounterplanError, ModelError, PeopleError, SettingError, StorageError
 from counterplan.inputs import Inputs, resolve, resolve_problem
+from counterplan.personal.alternatives import MAX_COUNT
 from counterplan.personal.weights import read_weight_options, read_weights
 from counterplan.planners import Planner, ProgramPlanner, TargetPlanner
 from counterplan.planners.registry import NAMES as PLANNERS
@@ -52,8 +54,9 @@ from counterplan.plans import Plans
 from counterplan.plans.progress import progress_bar
 from counterplan.plans.text import Summary, plans_text
 from counterplan.problem import People, read_table
+from counterplan.problem.dtypes import label_of
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import count
+from counterplan.problem.values import count, cut
 from counterplan.recourse import Recourse
 from counterplan.storage.files import is_stream, require_writable
 from counterplan.storage.streams import WholeFile
@@ -130,13 +133,17 @@ def recommend(
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="The same for each person: CSV or Parquet, a row per person of the table, functions or actions as "
-            "columns."
+            help="The same for each person: CSV or Parquet, functions or actions as columns, a row per person of the "
+            "table: in their order, or with their labels as the index of a Parquet file."
         ),
     ] = None,
     alternatives: Annotated[
         int | None,
-        typer.Option(min=1, help="Most plans per person: the cheapest, and others that use other functions."),
+        typer.Option(
+            min=1,
+            max=MAX_COUNT,
+            help=f"Most plans per person, up to {MAX_COUNT}: the cheapest, and others that use other functions.",
+        ),
     ] = None,
     budget: Annotated[int | None, typer.Option(min=0, help="Maximum number of queries per person.")] = None,
     refused: Annotated[
@@ -295,25 +302,51 @@ def recommend(
 
 
 class _WeightTable:
-    """Weights from a file, a row for each of the people of `inputs`; those of the rows `person`, or the first."""
+    """Weights from a file, a row for each of the people of `inputs`; those of the rows `person`, or the first.
+
+    Rows with labels, which only Parquet files have, belong to the people with the same labels; others are in the order
+    of the people.
+    """
 
     def __init__(self, path: Path, inputs: Inputs, person: list[int] | None, limit: int | None) -> None:
         self.path, self.problem, table = path, inputs.problem, read_table(path)
         people = inputs.count_people()
         if len(table) != people:
             raise PeopleError(
-                f"{path}: {count(len(table), 'row')} of weights for {people:,} people; write one for each person of "
-                "the table, also with --person or --limit"
+                f"{path}: {count(len(table), 'row')} of weights for {count(people, 'person', 'people')}; write one for "
+                "each person of the table, also with --person or --limit"
             )
+        if not _is_unlabelled(table):
+            table = self._in_order(table, inputs.table.index)
         self.table = table.iloc[person] if person else table.head(people if limit is None else limit)
+
+    def _in_order(self, table: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+        """The rows in the order of the people with these labels; PeopleError if the labels are others."""
+        if table.index.equals(labels):
+            return table
+        way_out = "give rows the labels of the people, or none, with to_parquet(…, index=False), and their order"
+        for index, where in ((table.index, "the file"), (labels, "the people")):
+            if not index.is_unique:
+                twice = label_of(index[index.duplicated()][0])
+                raise PeopleError(f"{self.path}: two rows of {where} have the label {cut(repr(twice))}: {way_out}")
+        strange = table.index[~table.index.isin(labels)]
+        if len(strange):
+            shown = cut(repr(label_of(strange[0])))
+            raise PeopleError(f"{self.path}: nobody of the people has the label {shown}: {way_out}")
+        return table.loc[labels]
 
     def of(self, people: People, first: int) -> Floats:
         """The weights [B, A] of `people`, who come after the `first` ones; SettingError with the name of the file."""
-        table = self.table.iloc[first : first + len(people)].set_axis(people.table.index)
+        table = self.table.iloc[first : first + len(people)]
         try:
-            return read_weights(self.problem, people, table)
+            return read_weights(self.problem, people, table, by_position=True)
         except SettingError as error:
             raise SettingError(f"{self.path}: {error}") from None
+
+
+def _is_unlabelled(table: pd.DataFrame) -> bool:
+    """Whether the rows of a table are only numbered."""
+    return isinstance(table.index, pd.RangeIndex) and table.index.equals(pd.RangeIndex(len(table)))
 
 
 def _survival_options(weight: str | None, at_least: float | None, execution: list[str] | None) -> dict[str, Any]:

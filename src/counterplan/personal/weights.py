@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
@@ -16,7 +16,7 @@ from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
 from counterplan.problem.intake import PeopleTable, as_pandas
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import cut, did_you_mean
+from counterplan.problem.values import count, cut, did_you_mean
 
 MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
 """Range of weights; `forbid` rules an action out altogether."""
@@ -29,7 +29,7 @@ WeightsLike: TypeAlias = "Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame | np
 """Weights by function or action; the same by the index label of a person; or a table or an array."""
 
 
-def read_weights(problem: Problem, people: People, weights: WeightsLike | None) -> Floats:
+def read_weights(problem: Problem, people: People, weights: WeightsLike | None, *, by_position: bool = False) -> Floats:
     """Convert personal weights to an array.
 
     Parameters
@@ -43,6 +43,8 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
         DataFrame has the index labels of the people, and functions or actions as columns; an empty cell is 1. Tables
         of polars or Arrow, which have no labels, have a row for each person, in the same order. The
         weight of an action takes precedence over that of its function, and actions that are not named have weight 1.
+    by_position : bool, default=False
+        Whether the rows of a DataFrame are in the order of the people, whatever their labels.
 
     Returns
     -------
@@ -57,12 +59,10 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None) 
     if weights is None:
         return NO_WEIGHTS
     if isinstance(weights, pd.DataFrame):
-        found = _of_table(problem, people, weights)
+        found = _of_table(problem, people, weights if by_position else _aligned(people, weights))
     elif hasattr(weights, "__arrow_c_stream__") and not isinstance(weights, pd.Series):
         table = as_pandas(cast(PeopleTable, weights))  # without labels: rows are in the order of the people
-        if len(table) != len(people):
-            raise SettingError(f"'weights' has {len(table):,} rows, and there are {len(people):,} people")
-        found = _of_table(problem, people, table.set_axis(people.table.index))
+        found = _of_table(problem, people, table)
     elif isinstance(weights, pd.Series):
         if not weights.index.is_unique:
             twice = weights.index[weights.index.duplicated()][0]
@@ -94,7 +94,7 @@ def read_weight_options(texts: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     SettingError
-        If an option is not a name, "=" and a number, or a name is given twice.
+        If an option is not a name, "=" and a number in range, or a name is given twice.
     """
     weights: dict[str, float] = {}
     for text in texts:
@@ -102,9 +102,14 @@ def read_weight_options(texts: Sequence[str]) -> dict[str, float]:
         try:
             weight = float(number)
         except ValueError:
-            weight = np.nan
-        if not name or not np.isfinite(weight):
+            name = ""
+        if not name:
             raise SettingError(f"--weight {text}: write FUNCTION=NUMBER or FUNCTION=argument=NUMBER: CHANGE_JOB=2")
+        if not MIN_WEIGHT <= weight <= MAX_WEIGHT:  # NaN included
+            raise SettingError(
+                f"--weight {cut(text)}: the weight of {cut(name)} must be a number from {MIN_WEIGHT:g} to "
+                f"{MAX_WEIGHT:g}, not {cut(number)}. Use --forbid to rule an action out"
+            )
         if name in weights:
             raise SettingError(f"--weight {text}: {name} has two weights; give it once")
         weights[name] = weight
@@ -134,6 +139,13 @@ def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) ->
     """Weights [B, A] of a mapping by function or action, or of one by person."""
     weights = np.ones((len(people), len(problem.transitions)))
     mapping = {name: value.to_dict() if isinstance(value, pd.Series) else value for name, value in mapping.items()}
+    names = _changeable(problem)
+    for label, own in mapping.items():
+        if not isinstance(own, Mapping) and label not in names and label in people.table.index:
+            raise SettingError(
+                f"'weights' of person {label!r} must be a mapping from functions or actions to numbers, not "
+                f"{cut(repr(own))}"
+            )
     by_person = [isinstance(value, Mapping) for value in mapping.values()]
     if not any(by_person):
         weights[:] = _by_name(problem, mapping, "")
@@ -151,10 +163,10 @@ def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) ->
 
 def _by_name(problem: Problem, mapping: Mapping[Any, Any], whose: str) -> Floats:
     """Weights [A] of a mapping from functions or actions to numbers."""
+    _require_changeable(problem, map(str, mapping), f"'weights'{whose}")
     numbers = {str(name): _weight(value, str(name), whose) for name, value in mapping.items()}
     table = np.array([list(numbers.values())], float).reshape(1, len(numbers))
-    spread = _spread(problem, list(numbers), table, f"'weights'{whose}")
-    return np.asarray(spread[0])
+    return np.asarray(_spread(problem, list(numbers), table)[0])
 
 
 def _weight(value: Any, name: str, whose: str) -> float:
@@ -176,20 +188,30 @@ def _out_of_range(value: Any, name: str, whose: str) -> SettingError:
     )
 
 
-def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
-    """Weights [B, A] of a table by person (index) and function or action (columns)."""
-    names, labels = [str(name) for name in table.columns], people.table.index
-    if len(set(names)) < len(names) or not table.index.is_unique or not labels.is_unique:
-        raise SettingError("'weights' as a DataFrame needs unique columns, and unique labels of rows and people")
+def _aligned(people: People, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table in the order of the people, whose labels they have."""
+    labels = people.table.index
+    if not table.index.is_unique or not labels.is_unique:
+        raise SettingError("'weights' as a DataFrame needs unique labels of rows and people")
     for label in [*labels[~labels.isin(table.index)][:1], *table.index[~table.index.isin(labels)][:1]]:
         wrong = "has no row" if label in labels else "is not among the people"
         raise SettingError(
             f"'weights' as a DataFrame needs one row for each person, with the person's index label: {label!r} {wrong}"
         )
-    rows = table.loc[labels]
-    values = np.ones(rows.shape)
+    return table.loc[labels]
+
+
+def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
+    """Weights [B, A] of a table with a row for each person, in their order, and functions or actions as columns."""
+    names, labels = [str(name) for name in table.columns], people.table.index
+    if len(table) != len(people):
+        raise SettingError(f"'weights' has {count(len(table), 'row')} for {count(len(people), 'person', 'people')}")
+    if len(set(names)) < len(names):
+        raise SettingError("'weights' as a DataFrame needs unique columns")
+    _require_changeable(problem, names, "'weights'")
+    values = np.ones(table.shape)
     for place, name in enumerate(names):
-        column = rows.iloc[:, place]
+        column = table.iloc[:, place]
         numbers = np.full(len(column), np.nan)
         if not is_bool_dtype(column.dtype) and column.dtype.kind not in "mM":
             numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
@@ -197,18 +219,27 @@ def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
         for row in np.flatnonzero(given & ~((numbers >= MIN_WEIGHT) & (numbers <= MAX_WEIGHT)))[:1].tolist():
             raise _out_of_range(column.iloc[row], name, f" of person {labels[row]!r}")
         values[given, place] = numbers[given]
-    return _spread(problem, names, values, "'weights'")
+    return _spread(problem, names, values)
 
 
-def _spread(problem: Problem, names: list[str], values: Floats, where: str) -> Floats:
+def _changeable(problem: Problem) -> dict[str, None]:
+    """The names of functions and actions that weights are for."""
+    actions = problem.transitions.actions[:-1]
+    return dict.fromkeys([*(action.function for action in actions), *map(str, actions)])
+
+
+def _require_changeable(problem: Problem, names: Iterable[str], where: str) -> None:
+    """Raise a SettingError about a name that is neither a function nor an action."""
+    known = _changeable(problem)
+    for name in names:
+        if name not in known:
+            raise SettingError(f"{where}: '{cut(name)}' is neither a function nor an action{did_you_mean(name, known)}")
+
+
+def _spread(problem: Problem, names: list[str], values: Floats) -> Floats:
     """Weights [n, A] from those [n, k] of the functions and actions `names`; functions first, then actions."""
     actions = [str(action) for action in problem.transitions.actions]
     functions = [action.function for action in problem.transitions.actions]
-    changeable = (*dict.fromkeys(functions[:-1]), *actions[:-1])
-    for name in names:
-        if name not in changeable:
-            hint = did_you_mean(name, changeable)
-            raise SettingError(f"{where}: '{name}' is neither a function nor an action{hint}")
     weights = np.ones((len(values), len(actions)))
     for by in (functions, actions):
         for column, name in enumerate(names):
