@@ -285,6 +285,9 @@ def test_a_missing_key_is_a_bad_row(lender: Lender) -> None:
         ({"partition_rows": -1}, SettingError, "at least one row"),
         ({"refits": ("lender:deadly",)}, SettingError, "retrained models"),
         ({"allowed": None}, SettingError, "cannot be used in a batch"),
+        ({"alternatives": 21}, SettingError, "^'alternatives' must be an integer from 1 to 20, not 21"),
+        ({"weights": {"NOPE": 2}}, SettingError, "^'weights': 'NOPE' is neither a function nor an action"),
+        ({"budget": -1}, SettingError, "^'budget' must be"),
     ],
 )
 def test_mistakes_are_reported_before_anything_is_written(

@@ -58,6 +58,15 @@ def test_plans_are_written_to_a_folder(run, files: Path) -> None:
         (("--out", "plans", "--cluster", "local", "--memory", "5kk"), "--memory 5kk: Could not interpret"),
         (("--out", "plans", "--cluster", "local", "--memory", "1MB"), "a worker needs at least 250 MB"),
         (("--out", "plans", "--planner", "auto"), "name a planner"),
+        (("--out", "plans", "--weight", "NOPE=1"), "'weights': 'NOPE' is neither a function nor an action"),
+        (("--out", "plans", "--weight", "CHANGE_JOB=0"), "the weight of CHANGE_JOB must be a number from 0.01 to 100"),
+        (("--out", "plans", "--forbid", "NOPE"), "cannot forbid 'NOPE': there is no such function or action"),
+        (("--out", "plans", "--deadline", "inf"), "'deadline' must be a number"),
+        (("--out", "plans", "--deadline", "3"), "'deadline' needs durations"),
+        (("--out", "plans", "--alternatives", "21"), "should be less than or equal to 20"),
+        (("--out", "plans", "--survival", "much"), "'survival' must be none"),
+        (("--out", "plans", "--survival", "high", "--alternatives", "2"), "leave out either 'alternatives' or"),
+        (("--out", "plans", "--survival-at-least", "2"), "survival_at_least"),
         (("--out", "plans", "--people", "people.csv"), "people.csv: is not a Parquet file"),
         (("--out", "plans", "--people", "none/*.parquet"), "no file matches this pattern"),
     ],
@@ -66,6 +75,7 @@ def test_options_that_do_not_go_together(run, files: Path, words: tuple[str, ...
     ran = run(*WORDS, *words)
     assert ran.code == 2
     assert message in ran.err
+    assert " rows " not in ran.err
     assert not (files / "plans").exists()
 
 

@@ -141,11 +141,15 @@ class BatchRun:
     loaded : LoadedTask
         The task, loaded in this process.
     partitions : list of Partition
+    schema : pyarrow.Schema
+        The schema of all parts.
     records : dict of int to PartRecord
         Finished parts, by number.
 
     Raises
     ------
+    SettingError
+        If a setting of the task is invalid.
     PeopleError
         If files cannot be read, or lack columns.
     """
@@ -165,6 +169,7 @@ class BatchRun:
         self.partitions = partitions_of(self.people, settings.partition_rows or default)
         self.loaded: LoadedTask = task.load()
         self._require_columns()
+        self.schema = self.loaded.schema  # of results for nobody: settings are checked before anything is written
         self.provenance: Provenance = provenance_of(task, self.loaded, self.people, self.partitions, settings.key)
         self.records: dict[int, PartRecord] = {}
         self.reused = 0
