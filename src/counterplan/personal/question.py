@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from counterplan.plans import Plan
-from counterplan.plans.time_text import time_text
+from counterplan.plans.time_text import about_text
 from counterplan.problem.values import visible
 
 ASKED = "Which would be easier for you?"
@@ -91,4 +91,4 @@ def _takes(option: Plan) -> str:
     """How long an option takes, as a sentence."""
     if not option.duration:
         return "Takes no time."
-    return f"Takes about {time_text(option.duration, option.time_unit)}."
+    return f"Takes {about_text(option.duration, option.time_unit)}."

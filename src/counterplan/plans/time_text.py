@@ -14,14 +14,23 @@ if TYPE_CHECKING:
 
 _BAR = 36
 """Most characters of the bars of a timeline."""
+_LEAST = 0.01
+"""The least duration, besides none, that is shown as a number."""
 _PER_UNIT = 3
 """Most characters of a bar for one unit of time."""
 
 
 def time_text(number: float, unit: str) -> str:
-    """A duration as applicants read it: "9 months", "1 month", "2.5 weeks"; `unit` is in the plural."""
+    """A duration as applicants read it: "9 months", "1 month", "less than 0.01 weeks"; `unit` is in the plural."""
     text = _number(number)
+    if text == "0" and number > 0:
+        return f"less than {_LEAST} {unit}"
     return f"{text} {_singular(unit) if text == '1' else unit}"
+
+
+def about_text(number: float, unit: str) -> str:
+    """The same after a verb: "about 9 months", "less than 0.01 weeks"."""
+    return f"{'' if _number(number) == '0' else 'about '}{time_text(number, unit)}"
 
 
 def limit_text(number: float, unit: str) -> str:
@@ -53,7 +62,8 @@ def duration_text(plan: Plan) -> str:
     if plan.duration == 0:
         return "Takes no time."
     is_bound = len(plan.steps) > MAX_REORDERED
-    takes = f"Takes {'at most ' * is_bound}about {time_text(plan.duration, plan.time_unit)} if you start now"
+    time = about_text(plan.duration, plan.time_unit)
+    takes = f"Takes {'at most ' * (is_bound and time.startswith('about'))}{time} if you start now"
     if len(plan.steps) < 2:
         return f"{takes}."
     parts = [_side_by_side(plan, group) for group in _groups(plan)]
@@ -92,9 +102,9 @@ def _side_by_side(plan: Plan, group: list[int]) -> str:
 
 def when_text(step: Step, unit: str) -> str:
     """When a step starts and ends: `now to month 6`, `month 6 to month 9`."""
-    word = _singular(unit)
-    start = "now" if not step.start else f"{word} {_number(step.start)}"
-    return f"{start} to {word} {_number(_end(step))}" if step.duration else f"{start}, at once"
+    word, first, last = _singular(unit), _number(step.start or 0.0), _number(_end(step))
+    start = "now" if first == "0" else f"{word} {first}"
+    return f"{start}, at once" if first == last else f"{start} to {word} {last}"
 
 
 def timeline(plan: Plan) -> list[str]:
