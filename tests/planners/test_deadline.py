@@ -29,6 +29,7 @@ from counterplan import (
 from counterplan.planners import CascadePlanner
 from counterplan.planners.base import PlanColumns, Planner, PlanningTask
 from counterplan.plans import Status
+from counterplan.plans.time_text import when_text
 from counterplan.search.schedule import schedule
 from counterplan.surrogate.acquisition import GuideSettings
 
@@ -49,7 +50,7 @@ def draw_weights(data: st.DataObject, problem: Problem, people: int) -> np.ndarr
     return rng.choice([0.5, 1.0, 2.0], (people, len(problem.transitions)))
 
 
-@pytest.mark.parametrize("deadline", [1e12, 1e13, 1e300])
+@pytest.mark.parametrize("deadline", [1e6, 999_999_999.999_999_9, 1e9])
 def test_any_long_deadline_is_none(deadline: float) -> None:
     german = benchmarks.load("german")
     planner = ExactPlanner(german.problem, german.model)
@@ -205,6 +206,24 @@ def test_one_unit_of_time_is_in_the_singular(savings: Problem, unit: str, one: s
     assert f"now to {one.removeprefix('1 ')} 1" in plan._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("duration", "takes", "when"),
+    [
+        (0.000001, "Takes less than 0.01 weeks if you start now.", "now, at once"),
+        (0.004, "Takes less than 0.01 weeks if you start now.", "now, at once"),
+        (0.006, "Takes about 0.01 weeks if you start now.", "now to week 0.01"),
+        (0, "Takes no time.", "now, at once"),
+    ],
+)
+def test_a_short_duration_is_not_none(savings: Problem, duration: float, takes: str, when: str) -> None:
+    definition = savings.to_dict()
+    definition["functions"]["SAVE"]["duration"] = duration
+    plan = ExactPlanner(Problem.from_dict(definition), BlackBox(enough)).plan([PERSON], forbid="WORK")[0]
+    assert len(plan.steps) == 1
+    assert takes in str(plan)
+    assert when_text(plan.steps[0], plan.time_unit) == when
+
+
 def test_plans_of_planners_without_deadlines_that_take_too_long_are_none(savings: Problem) -> None:
     box = BlackBox(enough)
     plan = Slow(savings, box).plan([PERSON], deadline=6)[0]
@@ -224,6 +243,9 @@ def test_infeasible_within_the_deadline_is_proved_and_said(savings: Problem) -> 
     plan = ExactPlanner(savings, BlackBox(enough)).plan([PERSON], deadline=1)[0]
     assert plan.status is Status.INFEASIBLE
     assert "No plan within the rules that takes at most 1 week changes that (proved" in str(plan)
+    for nothing in (-0.0, 0, 1e-9):
+        plan = ExactPlanner(savings, BlackBox(enough)).plan([PERSON], deadline=nothing)[0]
+        assert "takes at most 0 weeks" in str(plan)
 
 
 def test_the_duration_of_nobody_is_missing_in_every_format(savings: Problem, tmp_path: Path) -> None:
@@ -318,9 +340,10 @@ def test_the_timeline_of_a_plan(savings: Problem) -> None:
 
 def test_settings_of_time(savings: Problem) -> None:
     planner = ExactPlanner(savings, BlackBox(enough))
-    for wrong in (-1, "6", True, float("nan"), float("inf"), 10**400):
-        with pytest.raises(SettingError, match="'deadline' must be a number"):
+    for wrong in (-1, "6", True, float("nan"), float("inf"), 1.1e9, 1e300, 10**400):
+        with pytest.raises(SettingError, match="'deadline' must be a number from 0 to 1,000,000,000") as caught:
             planner.plan([PERSON], deadline=wrong)  # type: ignore[arg-type]
+        assert len(str(caught.value)) < 130
     with pytest.raises(SettingError, match="pareto=True needs planner='exact'"):
         Slow(savings, BlackBox(enough)).plan([PERSON], pareto=True)
     data = savings.to_dict()

@@ -8,6 +8,7 @@ import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import cut
 
 COUNT = 3
 MAX_COUNT = 20
@@ -75,10 +76,9 @@ class Alternatives:
     draws: Floats | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
-            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count!r}")
-        if not 1 <= self.count <= MAX_COUNT:
-            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {self.count}")
+        count = self.count.item() if isinstance(self.count, np.integer) else self.count
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
+            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {cut(repr(count), 40)}")
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if (
@@ -87,7 +87,7 @@ class Alternatives:
                 or not least <= value <= most
             ):
                 raise SettingError(
-                    f"'{name}' of alternatives must be a number from {least:g} to {most:g}, not {value!r}"
+                    f"'{name}' of alternatives must be a number from {least:g} to {most:g}, not {cut(repr(value), 40)}"
                 )
         if self.draws is not None:
             try:

@@ -9,9 +9,10 @@ import numpy as np
 from counterplan.errors import SettingError
 from counterplan.problem import Problem
 from counterplan.problem.transitions import TIME_DECIMALS
+from counterplan.problem.values import cut
 
-_LARGEST = 1e9
-"""Deadlines above it are not rounded."""
+MAX_DEADLINE = 1e9
+"""No plan takes longer: it has at most 64 steps, each of at most a million units of time."""
 
 
 def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = False) -> float | None:
@@ -32,13 +33,16 @@ def checked_deadline(problem: Problem, deadline: float | None, pareto: bool = Fa
     Raises
     ------
     SettingError
-        If the deadline is not a number, zero or more, or no action of the problem takes time.
+        If the deadline is not a number from 0 to `MAX_DEADLINE`, or no action of the problem takes time.
     """
     if not isinstance(pareto, bool):
-        raise SettingError(f"'pareto' must be True or False, not {pareto!r}")
+        raise SettingError(f"'pareto' must be True or False, not {cut(repr(pareto), 40)}")
     is_number = isinstance(deadline, (int, float, np.integer, np.floating)) and not isinstance(deadline, bool)
-    if deadline is not None and not (is_number and 0 <= _as_float(deadline) < math.inf):
-        raise SettingError(f"'deadline' must be a number, zero or more, or None for no limit; not {deadline!r}")
+    if deadline is not None and not (is_number and 0 <= _as_float(deadline) <= MAX_DEADLINE):
+        raise SettingError(
+            f"'deadline' must be a number from 0 to {MAX_DEADLINE:,.0f}, or None for no limit; not "
+            f"{cut(repr(deadline), 40)}"
+        )
     if (deadline is not None or pareto) and not problem.time_unit:
         wanted = "'pareto'" if deadline is None else "'deadline'"
         raise SettingError(
@@ -58,7 +62,5 @@ def _as_float(number: float) -> float:
 
 def _rounded_down(deadline: float) -> float:
     """The deadline to as many decimals as durations have, so that no plan takes longer."""
-    if deadline > _LARGEST:
-        return float(deadline)
-    rounded = round(deadline, TIME_DECIMALS)
+    rounded = round(deadline, TIME_DECIMALS) + 0.0  # -0.0 becomes 0.0
     return rounded if rounded <= deadline else round(rounded - 10.0**-TIME_DECIMALS, TIME_DECIMALS)
