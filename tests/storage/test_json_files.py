@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,12 @@ def test_text_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
     assert parse_json("[1e999, -Infinity]", "text", infinite=True) == [math.inf, -math.inf]
     assert math.isnan(parse_json("NaN", "text", nan=True))
     assert parse_json(str(2**127), "text") == 2**127
+
+
+@pytest.mark.parametrize("path", [None, 3.5, ["a.json"]])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(StorageError, match=f"^a file is a path, not {re.escape(repr(path))}$"):
+        read_json(path)  # type: ignore[arg-type]
 
 
 def test_a_pipe_a_device_and_a_folder_are_refused_at_once(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ def read_json(
     StorageError
         If it is not a regular file, if it is too large, or as of `parse_json`.
     """
-    raw = read_bounded(path, limit, follow_links=follow_links)
+    try:
+        raw = read_bounded(path, limit, follow_links=follow_links)
+    except TypeError:
+        raise StorageError(f"a file is a path, not {shortened(repr(path))}") from None
     return parse_json(raw, str(path), what=what, infinite=infinite, nan=nan, pairs_hook=pairs_hook)
 
 
