@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -309,6 +310,24 @@ def test_a_pipeline_receives_texts_if_it_encodes_texts(train: pd.DataFrame) -> N
     model.fit(train.astype(object), ["no", "yes", "yes", "no"])
     people = SPELLED if train is NATIVES else train
     assert BlackBox(model).favourable(TYPED, people).tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("described", "message"),
+    [
+        ("category", "'category' does not describe one"),
+        ("nonsense", "'nonsense' does not describe one"),
+        (None, "None does not describe one"),
+        ([1], r"\[1\] does not describe one"),
+        ({"object": "x"}, "{'object': 'x'} does not describe one"),
+        ({"categories": ["b"]}, "{'categories': .* does not describe one"),
+        ({"categories": ["b"], "of": "str", "ordered": False}, r"\['a'\] are no values of the dtype category"),
+        ("int64", r"\['a'\] are no values of the dtype int64"),
+    ],
+)
+def test_stored_dtypes_that_do_not_exist_or_fit_are_named(described: Any, message: str) -> None:
+    with pytest.raises(PeopleError, match=f"^column 'x': its dtype cannot be restored: {message}$"):
+        frame_of([["a"]], (("x", described),))
 
 
 def test_labels_are_integers_or_texts() -> None:

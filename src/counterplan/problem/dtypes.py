@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from counterplan.errors import PeopleError, SettingError
-from counterplan.problem.values import cut, did_you_mean, is_missing, listed, text_of
+from counterplan.problem.values import cut, did_you_mean, is_missing, listed, one_line, text_of
 
 Dtypes = Mapping[Any, Any]
 """A pandas dtype, or its name, for each of some columns."""
@@ -313,8 +313,10 @@ def _describe(dtype: Any) -> Any:
 
 def _restore(described: Any) -> Any:
     """The dtype that `_describe` described."""
-    if not isinstance(described, dict):
+    if isinstance(described, str) and described != "category":
         return pd.api.types.pandas_dtype(described)
+    if not isinstance(described, dict):
+        raise TypeError
     if "categories" in described:
         categories = pd.Index(_column(described["categories"], described["of"]))
         return pd.CategoricalDtype(categories, ordered=described["ordered"])
@@ -327,6 +329,8 @@ def _restore(described: Any) -> Any:
         import pyarrow as pa
 
         return pd.ArrowDtype(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(described["arrow"]))).field(0).type)
+    if described["object"] not in _MARKERS:
+        raise KeyError
     return np.dtype(object)
 
 
@@ -341,11 +345,11 @@ def _column(values: Sequence[Any], described: Any) -> pd.Series[Any]:
         marker = _MARKERS[described["object"]] if isinstance(described, dict) else None
         return pd.Series(object_array([marker if value is None else value for value in values]), dtype=object)
     if isinstance(dtype, np.dtype) and dtype.kind == "b" and None in values:
-        raise ValueError("a value is missing")
+        raise PeopleError("a value is missing")
     if pd.api.types.is_integer_dtype(dtype):
         unfit = [value for value in values if isinstance(value, (bool, float))]
         if unfit:
-            raise ValueError(f"{unfit[0]!r} is not an integer")
+            raise PeopleError(f"{unfit[0]!r} is not an integer")
     return pd.Series(object_array(values), dtype=object).astype(dtype)
 
 
@@ -359,10 +363,21 @@ def frame_of(columns: Sequence[Sequence[Any]], schema: Schema) -> pd.DataFrame:
     """
     series = []
     for (name, described), values in zip(schema, columns, strict=True):
+        wrong = f"column '{one_line(name)}': its dtype cannot be restored"
+        try:
+            dtype = _restore(described)
+        except ImportError as error:
+            raise PeopleError(f"{wrong}: {one_line(error)}") from None
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise PeopleError(f"{wrong}: {one_line(repr(described))} does not describe one") from None
         try:
             series.append(_column(values, described))
-        except (ImportError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise PeopleError(f"column '{name}': its dtype cannot be restored: {cut(str(error))}") from None
+        except PeopleError as error:
+            raise PeopleError(f"{wrong}: {error}") from None
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise PeopleError(
+                f"{wrong}: {one_line(repr(values))} are no values of the dtype {one_line(dtype)}"
+            ) from None
     frame = pd.concat(series, axis=1) if series else pd.DataFrame()
     frame.columns = pd.Index([name for name, _ in schema])
     return frame

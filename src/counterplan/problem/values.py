@@ -61,6 +61,11 @@ def cut(text: object, most: int = 80) -> str:
     return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 
+def one_line(text: object, most: int = 80) -> str:
+    """Shorten a text of unknown origin to at most `most` characters, and show line breaks and the like as U+FFFD."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in cut(text, most))
+
+
 def listed(names: Iterable[str], most: int = 8) -> str:
     """Join names for an error message: all if they are few, otherwise the first ones and the total."""
     all_names = list(names)
