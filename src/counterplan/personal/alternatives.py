@@ -76,9 +76,10 @@ class Alternatives:
     draws: Floats | None = None
 
     def __post_init__(self) -> None:
-        count = self.count.item() if isinstance(self.count, np.integer) else self.count
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
-            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {cut(repr(count), 40)}")
+        is_whole = isinstance(self.count, (int, np.integer)) and not isinstance(self.count, bool)
+        if not is_whole or not 1 <= self.count <= MAX_COUNT:
+            shown = cut(str(self.count) if is_whole else repr(self.count), 40)
+            raise SettingError(f"'alternatives' must be an integer from 1 to {MAX_COUNT}, not {shown}")
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if (
