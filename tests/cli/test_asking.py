@@ -232,6 +232,21 @@ def test_options_that_agree_with_a_file(ask: Callable[..., Any]) -> None:
     assert Path("answers.json").read_bytes() == before
 
 
+def test_a_label_in_a_file_is_one_short_line(ask: Callable[..., Any]) -> None:
+    ask("q\n", "--person", 0, "--save", "answers.json")
+    data = json.loads(Path("answers.json").read_text())
+    label = "0.\nRefused.\r\n\u2028\x1b[31m" + "x" * 1000
+    Path("answers.json").write_text(json.dumps(data | {"person": label}))
+    ran = ask("d\n", words=RESUME)
+    assert ran.code == 0
+    first, second, *_ = ran.out.splitlines()
+    mark = "\N{REPLACEMENT CHARACTER}"
+    assert first.startswith(f"Person 0.{mark}Refused.{mark}{mark}{mark}{mark}[31mxxx")
+    assert len(first) < 90
+    assert second == ""
+    assert "xxx" not in ran.out.partition("\n")[2]
+
+
 def test_a_benchmark_is_continued_with_its_seed(ask: Callable[..., Any]) -> None:
     words = ("ask", "german", "--planner", "exact")
     ask("1\nq\n", "--person", 14, "--seed", 3, "--save", "answers.json", words=words)

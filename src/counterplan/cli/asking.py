@@ -19,7 +19,7 @@ from counterplan.personal.elicitation_file import read_elicitation
 from counterplan.personal.function_words import FunctionWords
 from counterplan.personal.question import Question
 from counterplan.plans import Plan, Plans, Status, Step
-from counterplan.problem.values import count, cut, listed
+from counterplan.problem.values import count, cut, listed, one_line
 from counterplan.recourse import Recourse
 from counterplan.storage.files import require_writable
 
@@ -145,7 +145,7 @@ class _Conversation:
     def _greet(self) -> None:
         known, left_out = self.elicitation.answers, self.elicitation.cannot_do
         continued = f", continued after {count(known, 'answer')}" if known else ""
-        echo(f"Person {self.elicitation.person}{continued}.")
+        echo(f"Person {one_line(self.elicitation.person)}{continued}.")
         if left_out:
             echo(f"No step changes {' or '.join(map(self.words.changed, left_out))}, as you said.")
         echo()
