@@ -408,6 +408,11 @@ def test_files_are_private_and_keep_the_types_of_a_person(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["saved.json"]
 
 
+def test_a_label_of_several_levels_is_shown_in_plain_numbers() -> None:
+    table = pd.DataFrame([ways.POOR], index=pd.MultiIndex.from_tuples([(1, 2)]))
+    assert ways.elicitation(table).person == "(1, 2)"
+
+
 def test_a_file_belongs_to_one_problem(saved: Path) -> None:
     other = Problem.from_dict(ways.PROBLEM | {"max_actions": 2})
     with pytest.raises(StorageError, match="belongs to another problem"):
@@ -429,25 +434,40 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
     [
         (_put("counterplan_elicitation", value=2), "newer counterplan"),
         (_put("counterplan_elicitation", value="1"), "'counterplan_elicitation' is missing"),
-        (_put("options", value=9), "options: "),
-        (_put("seed", value=-1), "seed: "),
-        (_put("max_questions", value=10**9), "max_questions: "),
-        (_put("min_gain", value="much"), "min_gain: "),
-        (_put("planner", value=["exact"]), "planner: "),
+        (_put("options", value=9), "options: must be an integer from 2 to 4, not 9$"),
+        (_put("seed", value=-1), "seed: must be an integer from 0 to 4294967295, not -1$"),
+        (_put("max_questions", value=10**9), "max_questions: must be an integer from 0 to 50, not 1000000000$"),
+        (_put("min_gain", value="much"), 'min_gain: must be a number from 0 to 1, not "much"$'),
+        (_put("min_gain", value=True), "min_gain: must be a number from 0 to 1, not true$"),
+        (_put("planner", value=["exact"]), r'planner: must be the name of a planner, or null, not \["exact"\]$'),
+        (_put("planner", value="a\nb"), "planner: there is no planner 'a\N{REPLACEMENT CHARACTER}b'"),
         (_put("planner", value="exakt"), "planner: there is no planner 'exakt'; did you mean 'exact'"),
         (_put("planner", value="evolution"), "planner: planner 'evolution' finds one plan"),
-        (_put("choice_model", "particles", value=10**9), "choice_model"),
-        (_put("choice_model", "spread", value=None), "choice_model"),
+        (_put("choice_model", "particles", value=10**9), "choice_model: 'particles' must be an integer from 50 to"),
+        (_put("choice_model", "particles", value=600.0), "choice_model: 'particles' must be .* not 600.0$"),
+        (_put("choice_model", "spread", value=None), "choice_model: 'spread' must be a number above 0"),
+        (_put("choice_model", "spread", value=True), "choice_model: 'spread' must be .* not True$"),
+        (_put("choice_model", "spred", value=1), "choice_model: 'spred' is not known; did you mean 'spread'"),
+        (
+            _put("choice_model", value=3),
+            "choice_model: must be an object with spread, sharpness, particles, moves, not 3$",
+        ),
         (_put("cannot", 0, "name", value="RAISE_SCHOLL=high"), "cannot.0.name: .*did you mean 'RAISE_SCHOOL=high'"),
         (_put("cannot", 0, "after", value=2), "cannot.0.after: must be a number of answers from 0 to 1, not 2"),
         (_put("cannot", 0, "after", value=-1), "cannot.0.after"),
-        (_put("cannot", 0, value="RAISE_JOB"), "cannot.0"),
+        (_put("cannot", 0, value="RAISE_JOB"), 'cannot.0: must be an object with name and after, not "RAISE_JOB"$'),
         (lambda data: data["cannot"].append({"name": "RAISE_JOB", "after": 0}), "cannot.1.after: .* from 1 to 1"),
         (lambda data: data["cannot"].append(data["cannot"][0]), "cannot.1.name: 'RAISE_SCHOOL=high' is there twice"),
         (_put("answers", 0, "choice", value=3), "answers.0.choice: is 3, and there are 3 options"),
-        (_put("answers", 0, "choice", value=True), "answers.0.choice"),
-        (_put("answers", 0, "options", value=[]), "answers.0.options"),
-        (_put("answers", 0, "options", 1, value=[]), "answers.0.options.1"),
+        (
+            _put("answers", 0, "choice", value=True),
+            "answers.0.choice: must be an integer from 0 to 3, or null, not true$",
+        ),
+        (_put("answers", 0, "options", value=[]), "answers.0.options: must be a list of 2 to 4 options, not .*$"),
+        (
+            _put("answers", 0, "options", 1, value=[]),
+            "answers.0.options.1: must be a list of actions, at least one, not",
+        ),
         (_put("answers", 0, "options", 1, value={"actions": [], "costs": {}}), "answers.0.options.1"),
         (_put("answers", 0, "options", 1, value=["RAISE_JOBS=high"]), "answers.0.options.1.0: .*'RAISE_JOB=high'"),
         (
@@ -457,21 +477,32 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
         (_put("answers", 0, "options", 1, value=["RAISE_JOB=high"] * 2), "answers.0.options.1: .* not possible"),
         (_put("answers", 0, "options", 1, value=["RAISE_JOB=high"] * 4), "answers.0.options.1: has 4 actions"),
         (lambda data: data["answers"][0]["options"].append(data["answers"][0]["options"][0]), "same as option 0"),
-        (_put("answers", 0, "unknown", value=1), "answers.0.unknown"),
-        (_put("answers", value=[{}] * 1000), "answers"),
-        (_put("deadline", value=-1), "deadline: "),
-        (_put("deadline", value="soon"), "deadline: "),
+        (_put("answers", 0, "unknown", value=1), "answers.0.unknown: is not known$"),
+        (
+            lambda data: data.update(answers=data["answers"] * 51),
+            "answers: must be a list of at most 50 answered questions, not",
+        ),
+        (_put("deadline", value=-1), "deadline: must be a number from 0 to 1,000,000,000, or null, not -1$"),
+        (_put("deadline", value="soon"), 'deadline: must be a number .*, or null, not "soon"$'),
+        (_put("deadline", value=True), "deadline: must be a number .*, or null, not true$"),
+        (_put("deadline", value=1e300), r"deadline: must be a number .*, or null, not 1e\+300$"),
         (_put("deadline", value=3), "deadline: is 3, and no action of 'ways' takes time"),
         (_put("row", value=[["job", "low"]]), "dtypes: the columns"),
         (_put("row", 2, 1, value="hgih"), "row: "),
-        (_put("dtypes", 2, 1, value="nonsense"), "row: "),
-        (_put("person", value=[1]), "person"),
-        (_put("person", value="\ud800"), "person"),
-        (_put("more", value=1), "more: "),
+        (_put("row", value=[["job"]]), "row.0: must be a list of a column's name and its value"),
+        (_put("row", 0, 0, value=True), "row.0.0: must be the name of a column, not true$"),
+        (_put("dtypes", 2, 1, value="category"), "row: column 'job': its dtype .* 'category' does not describe one$"),
+        (_put("person", value=[1]), r"person: must be an integer or a text of at most 10,000 characters, not \[1\]$"),
+        (_put("person", value="\ud800"), "person: must be an integer or a text"),
+        (_put("person", value=True), "person: must be an integer or a text .* not true$"),
+        (_put("person", value=1.0), "person: must be an integer or a text .* not 1.0$"),
+        (_put("fingerprint", value="x\n" * 4000), "belongs to another problem .{,400}$"),
+        (_put("more\n", value=1), "more\N{REPLACEMENT CHARACTER}: is not known$"),
         (dict.clear, "'counterplan_elicitation' is missing"),
-        (lambda data: data.pop("row"), "row: "),
-        (lambda data: data.pop("answers"), "answers: "),
-        (lambda data: data.pop("cannot"), "cannot: "),
+        (lambda data: data.pop("row"), "row: is missing$"),
+        (lambda data: data.pop("answers"), "answers: is missing$"),
+        (lambda data: data["answers"][0].pop("choice"), "answers.0.choice: is missing$"),
+        (lambda data: data.pop("cannot"), "cannot: is missing$"),
     ],
 )
 def test_damaged_files_are_refused_with_the_place(
@@ -513,3 +544,5 @@ def test_files_that_are_something_else_are_refused(saved: Path, content: str) ->
         Elicitation.load(saved, ways.recourse())
     with pytest.raises(StorageError, match="no such file"):
         Elicitation.load(saved.with_name("missing.json"), ways.recourse())
+    with pytest.raises(StorageError, match="a file is a path, not None"):
+        Elicitation.load(None, ways.recourse())  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT
 from counterplan.plans import Plan, Status
 from counterplan.problem import People, PeopleTable, Problem
 from counterplan.problem.transitions import Floats
-from counterplan.problem.values import listed
+from counterplan.problem.values import listed, one_line
 from counterplan.search.orders import NO_ACTION, costs_by_function
 from counterplan.storage.json_files import MAX_SEED
 
@@ -586,7 +586,7 @@ def _saved_planner(path: str | Path, saved: SavedElicitation, recourse: PlannerS
     try:
         personal_planner(recourse, saved.planner)
     except SettingError as error:
-        raise StorageError(f"{path}: planner: {error}") from None
+        raise StorageError(f"{path}: planner: {one_line(error, 500)}") from None
     except NotFittedError as error:
         raise NotFittedError(f"{path}: {error}; or pass another planner") from None
     return saved.planner

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import ConfigDict, Field, StrictInt, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, StrictInt, TypeAdapter, ValidationError
 
 from counterplan.bounded_json import shortened
 from counterplan.errors import CounterplanError, StorageError
+from counterplan.personal.deadline import MAX_DEADLINE
 from counterplan.personal.preferences import ChoiceModel
 from counterplan.problem import People, Problem
-from counterplan.problem.dtypes import Schema, for_json, frame_of, label_of, plain, schema_of
-from counterplan.problem.values import did_you_mean
+from counterplan.problem.dtypes import for_json, frame_of, label_of, plain, schema_of
+from counterplan.problem.values import cut, did_you_mean, one_line
 from counterplan.search.orders import rollout
 from counterplan.storage.files import write_whole
 from counterplan.storage.json_files import MAX_SEED, read_json
@@ -27,7 +29,12 @@ LIMIT = 5_000_000
 MAX_QUESTIONS = 50
 MIN_OPTIONS, MAX_OPTIONS = 2, 4
 
-_Text = Annotated[str, Field(max_length=10_000)]
+_MAX_LENGTH = 10_000
+"""Most characters of a text, and most functions and actions that were ruled out."""
+
+_Text = Annotated[str, Field(max_length=_MAX_LENGTH)]
+_Number = Annotated[float, Strict()]
+_Columns = tuple[tuple[StrictInt | _Text, Any], ...]
 _Count = Annotated[StrictInt, Field(ge=0, le=MAX_QUESTIONS)]
 
 Option = tuple[str, ...]
@@ -55,6 +62,17 @@ class RuledOut:
     after: _Count
 
 
+def _choice_model(data: Any) -> Any:
+    """The `ChoiceModel` of plain data; ValueError if it is not valid. Whatever is no object is left to pydantic."""
+    if not isinstance(data, dict):
+        return data
+    known = [field.name for field in fields(ChoiceModel)]
+    for name in data:
+        if name not in known:
+            raise ValueError(f"'{one_line(name, 40)}' is not known{did_you_mean(name, known)}")
+    return ChoiceModel(**data)
+
+
 @dataclass(frozen=True)
 class SavedElicitation:
     """The state of an elicitation, from which it continues."""
@@ -62,21 +80,51 @@ class SavedElicitation:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     problem: _Text
     fingerprint: _Text
-    person: int | _Text
-    row: tuple[tuple[int | str, Any], ...]
-    dtypes: Schema
+    person: StrictInt | _Text
+    row: _Columns
+    dtypes: _Columns
     options: Annotated[StrictInt, Field(ge=MIN_OPTIONS, le=MAX_OPTIONS)]
     seed: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)]
     max_questions: _Count
-    min_gain: Annotated[float, Field(ge=0, le=1)]
+    min_gain: Annotated[_Number, Field(ge=0, le=1)]
     planner: Annotated[str, Field(max_length=200)] | None
-    choice_model: ChoiceModel
-    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=10_000)]
+    choice_model: Annotated[ChoiceModel, BeforeValidator(_choice_model)]
+    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=_MAX_LENGTH)]
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)]
-    deadline: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    deadline: Annotated[_Number, Field(ge=0, le=MAX_DEADLINE)] | None = None
 
 
 _SAVED: TypeAdapter[SavedElicitation] = TypeAdapter(SavedElicitation)
+_EXPECTED = {
+    "": "an object",
+    "problem": "a text",
+    "fingerprint": "a text",
+    "person": f"an integer or a text of at most {_MAX_LENGTH:,} characters",
+    "row": "a list of columns",
+    "row.*": "a list of a column's name and its value",
+    "row.*.*": "the name of a column",
+    "dtypes": "a list of columns",
+    "dtypes.*": "a list of a column's name and its dtype",
+    "dtypes.*.*": "the name of a column",
+    "options": f"an integer from {MIN_OPTIONS} to {MAX_OPTIONS}",
+    "seed": f"an integer from 0 to {MAX_SEED}",
+    "max_questions": f"an integer from 0 to {MAX_QUESTIONS}",
+    "min_gain": "a number from 0 to 1",
+    "planner": "the name of a planner, or null",
+    "choice_model": f"an object with {', '.join(field.name for field in fields(ChoiceModel))}",
+    "cannot": f"a list of at most {_MAX_LENGTH:,} functions and actions that were ruled out",
+    "cannot.*": "an object with name and after",
+    "cannot.*.name": "the name of a function or an action",
+    "cannot.*.after": f"a number of answers from 0 to {MAX_QUESTIONS}",
+    "answers": f"a list of at most {MAX_QUESTIONS} answered questions",
+    "answers.*": "an object with options and choice",
+    "answers.*.options": f"a list of {MIN_OPTIONS} to {MAX_OPTIONS} options",
+    "answers.*.options.*": "a list of actions, at least one",
+    "answers.*.options.*.*": "the name of an action",
+    "answers.*.choice": f"an integer from 0 to {MAX_OPTIONS - 1}, or null",
+    "deadline": f"a number from 0 to {MAX_DEADLINE:,.0f}, or null",
+}
+"""What is valid at a place of a file; * is any position of a list."""
 
 
 def person_data(people: People) -> dict[str, Any]:
@@ -119,11 +167,29 @@ def read_elicitation(path: str | Path) -> SavedElicitation:
     try:
         return _SAVED.validate_python({key: value for key, value in data.items() if key != KEY})
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise StorageError(f"{path}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
-    except CounterplanError as error:
-        raise StorageError(f"{path}: choice_model: {error}") from None
+        raise StorageError(f"{path}: {_mistake(error, data)}") from None
+
+
+def _mistake(error: ValidationError, data: Any) -> str:
+    """The first mistake that pydantic found in `data`: its place, what is expected there, and what is there."""
+    first = error.errors()[0]
+    place: list[str] = []
+    known: list[str] = []
+    value = data
+    for part in first["loc"]:  # it also has names of types, which are no places
+        is_place = part in value if isinstance(value, Mapping) else isinstance(value, Sequence) and part != len(value)
+        if not is_place or ".".join([*known, "*" if isinstance(part, int) else part]) not in _EXPECTED:
+            break
+        place.append(str(part))
+        known.append("*" if isinstance(part, int) else part)
+        value = value[part]
+    inside, last = ".".join(place), first["loc"][-1]
+    if first["type"] in ("missing", "unexpected_keyword_argument") and isinstance(last, str):
+        wrong = "is missing" if first["type"] == "missing" else "is not known"
+        return f"{'.'.join([*place, one_line(last, 40)])}: {wrong}"
+    if first["type"] == "value_error":
+        return f"{inside}: {first['ctx']['error']}"
+    return f"{inside}: must be {_EXPECTED['.'.join(known)]}, not {cut(json.dumps(value))}"
 
 
 def saved_person(path: str | Path, saved: SavedElicitation, problem: Problem) -> People:
@@ -151,7 +217,8 @@ def saved_person(path: str | Path, saved: SavedElicitation, problem: Problem) ->
     """
     if saved.fingerprint != problem.fingerprint:
         raise StorageError(
-            f"{path}: belongs to another problem ('{saved.problem}', {saved.fingerprint}) than '{problem.name}' "
+            f"{path}: belongs to another problem ('{one_line(saved.problem)}', {one_line(saved.fingerprint)}) than "
+            f"'{problem.name}' "
             f"({problem.fingerprint}): its questions were about other actions or costs; start a new one"
         )
     person = _person(path, problem, saved)
@@ -171,7 +238,7 @@ def _check_ruled_out(path: str | Path, problem: Problem, saved: SavedElicitation
         where = f"{path}: cannot.{place}"
         if name not in functions and name not in actions:
             hint = did_you_mean(name, [*functions, *actions])
-            raise StorageError(f"{where}.name: there is no function or action '{shortened(name)}'{hint}")
+            raise StorageError(f"{where}.name: there is no function or action '{one_line(name, 40)}'{hint}")
         if name in earlier:
             raise StorageError(f"{where}.name: '{name}' is there twice")
         least = max(earlier.values(), default=0)
@@ -196,7 +263,7 @@ def _check_answer(where: str, problem: Problem, person: People, answer: Answered
         for number, name in enumerate(option):
             if name not in actions:
                 hint = did_you_mean(name, actions)
-                raise StorageError(f"{inside}.{number}: there is no action '{shortened(name)}'{hint}")
+                raise StorageError(f"{inside}.{number}: there is no action '{one_line(name, 40)}'{hint}")
         if option in answer.options[:place]:
             raise StorageError(f"{inside}: is the same as option {answer.options.index(option)}")
         legal = rollout(problem.transitions, person.states, np.array([[actions[name] for name in option]]))[2]
