@@ -130,13 +130,30 @@ def test_answers_and_what_cannot_be_done_are_taken_back(ask: Callable[..., Any])
     assert names == ["RAISE_JOB", "RAISE_HOURS", "RAISE_SAVINGS"]
     words = (*RESUME[:-1], "stuck.json")
     resumed = ask("can s\ncan zebra\ncan savings\nCAN job\nu\nq\n", words=words)
+    assert "Again, no step changes your job." in resumed.out
     assert "No step changes your job or your hours or your savings, as you said." in resumed.out
     assert '"s" may mean several things. Write one of these: can job' in resumed.out
     assert 'There is no step "zebra". Write one of these: can job, can hours, can savings' in resumed.out
-    assert json.loads(Path("stuck.json").read_text())["cannot"] == []
+    rulings = json.loads(Path("stuck.json").read_text())["cannot"]
+    assert rulings[3:] == [{"name": "RAISE_SAVINGS", "after": 0, "can": True}]
+    again = ask("can job\ncan hours\nq\n", words=words)
+    assert "your job or your hours, as you said." in again.out
+    assert "as you said" not in ask("u\nq\n", words=words).out
+    assert "No step changes your hours, as you said." in ask("q\n", words=words).out
     both = ask("c job=high\nc job\ncan job\nq\n", "--person", 0, "--save", "both.json")
     assert "Steps may change your job again; RAISE_JOB=high stays ruled out." in both.out
-    assert [one["name"] for one in json.loads(Path("both.json").read_text())["cannot"]] == ["RAISE_JOB=high"]
+    left = ask("q\n", words=(*RESUME[:-1], "both.json"))
+    assert 'No step changes your job to "high", as you said.' in left.out
+
+
+def test_undo_after_can_discards_no_answer(ask: Callable[..., Any]) -> None:
+    ran = ask("1\nc job\ncan job\nu\nq\n", "--person", 0, "--save", "answers.json")
+    assert "Again, no step changes your job." in ran.out
+    assert "does not count" not in ran.out
+    saved = json.loads(Path("answers.json").read_text())
+    assert (len(saved["answers"]), saved["cannot"]) == (1, [{"name": "RAISE_JOB", "after": 1}])
+    ran = ask("c job\ncan job\nu\nu\nu\nq\n", "--person", 0)
+    assert ran.out.count("There is nothing to undo.") == 1
 
 
 def test_what_is_ruled_out_may_be_a_consequence(ask: Callable[..., Any]) -> None:

@@ -23,11 +23,14 @@ from counterplan.program import Choice, Leaf
 from personal import ways
 
 Move = int | str | None
-"""An answer, or something that cannot be done."""
+"""An answer, something that cannot be done, or `CAN`."""
+CAN = "can"
+"""The person can do after all what they ruled out first."""
 moves = st.lists(
     st.one_of(st.integers(0, 3), st.none(), st.sampled_from([*ways.FUNCTIONS, "RAISE_JOB=high", "RAISE_HOURS=middle"])),
     max_size=4,
 )
+with_can = st.lists(st.one_of(st.integers(0, 3), st.sampled_from(["RAISE_JOB", "RAISE_HOURS", CAN, CAN])), max_size=6)
 few = settings(max_examples=6)
 """Each example plans many times."""
 
@@ -35,7 +38,10 @@ few = settings(max_examples=6)
 def make(elicitation: Elicitation, move: Move) -> Question | None:
     """Make a move, if there is a question; return that question."""
     question = elicitation.question()
-    if isinstance(move, str):
+    if move == CAN:
+        for name in elicitation.cannot_do[:1]:
+            elicitation.can(name)
+    elif isinstance(move, str):
         elicitation.cannot(move)
     elif question is not None:
         elicitation.answer(None if move is None else move % len(question.options))
@@ -95,7 +101,7 @@ def test_no_question_is_asked_twice(sequence: list[Move]) -> None:
 
 
 @few
-@given(moves, st.integers(0, 4), st.integers(2, 4))
+@given(moves | with_can, st.integers(0, 4), st.integers(2, 4))
 def test_a_resumed_elicitation_continues_as_if_not_interrupted(
     tmp_path_factory: pytest.TempPathFactory, sequence: list[Move], cut: int, options: int
 ) -> None:
@@ -118,7 +124,7 @@ def test_a_resumed_elicitation_continues_as_if_not_interrupted(
 
 
 @few
-@given(moves, st.booleans())
+@given(moves | with_can, st.booleans())
 def test_undo_returns_to_what_was_before(
     tmp_path_factory: pytest.TempPathFactory, sequence: list[Move], resumed: bool
 ) -> None:
@@ -135,8 +141,53 @@ def test_undo_returns_to_what_was_before(
     for known in reversed(before):
         elicitation.undo()
         assert ((elicitation.answers, elicitation.cannot_do), facts(elicitation)) == known
+    assert not elicitation.undoable
     with pytest.raises(SettingError, match="nothing to undo"):
         elicitation.undo()
+
+
+def test_undo_after_can_rules_out_again_and_discards_no_answer(tmp_path: Path) -> None:
+    elicitation = ways.elicitation()
+    elicitation.question()
+    elicitation.answer(0)
+    for name in ("RAISE_JOB", "RAISE_HOURS"):
+        elicitation.cannot(name)
+    elicitation.can("RAISE_JOB")
+    elicitation.save(tmp_path / "saved.json")
+    rulings = json.loads((tmp_path / "saved.json").read_text())["cannot"]
+    assert rulings == [
+        {"name": "RAISE_JOB", "after": 1},
+        {"name": "RAISE_HOURS", "after": 1},
+        {"name": "RAISE_JOB", "after": 1, "can": True},
+    ]
+    for one in (elicitation, Elicitation.load(tmp_path / "saved.json", ways.recourse())):
+        assert one.cannot_do == ["RAISE_HOURS"]
+        one.undo()
+        assert (one.cannot_do, one.answers) == (["RAISE_JOB", "RAISE_HOURS"], 1)
+        for _ in range(2):
+            one.undo()
+        assert (one.cannot_do, one.answers, one.undoable) == ([], 1, True)
+
+
+@pytest.mark.parametrize(("questions", "fits"), [(12, True), (13, False)])
+def test_work_for_an_answer_is_limited(tmp_path: Path, questions: int, fits: bool) -> None:
+    large = ChoiceModel(particles=5000, moves=50)
+    message = "5,000 particles with 50 moves are for at most 12 questions, not 13: choose fewer particles, moves or"
+    elicitation = ways.elicitation(max_questions=questions)
+    elicitation.save(tmp_path / "saved.json")
+    data = json.loads((tmp_path / "saved.json").read_text())
+    data["choice_model"] |= {"particles": 5000, "moves": 50}
+    (tmp_path / "saved.json").write_text(json.dumps(data))
+    if fits:
+        assert ways.elicitation(choice_model=large, max_questions=questions).choice_model == large
+        assert Elicitation.load(tmp_path / "saved.json", ways.recourse()).choice_model == large
+        with pytest.raises(SettingError, match=f"'choice_model': {message}"):
+            Elicitation.load(tmp_path / "saved.json", ways.recourse(), max_questions=13)
+        return
+    with pytest.raises(SettingError, match=f"'choice_model': {message}"):
+        ways.elicitation(choice_model=large, max_questions=questions)
+    with pytest.raises(StorageError, match=rf"saved\.json: choice_model: {message}"):
+        Elicitation.load(tmp_path / "saved.json", ways.recourse())
 
 
 def test_what_cannot_be_done_can_be_taken_back(tmp_path: Path) -> None:
@@ -455,8 +506,13 @@ def _put(*place: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
         (_put("cannot", 0, "name", value="RAISE_SCHOLL=high"), "cannot.0.name: .*did you mean 'RAISE_SCHOOL=high'"),
         (_put("cannot", 0, "after", value=2), "cannot.0.after: must be a number of answers from 0 to 1, not 2"),
         (_put("cannot", 0, "after", value=-1), "cannot.0.after"),
-        (_put("cannot", 0, value="RAISE_JOB"), 'cannot.0: must be an object with name and after, not "RAISE_JOB"$'),
+        (
+            _put("cannot", 0, value="RAISE_JOB"),
+            'cannot.0: must be an object with name and after, and perhaps can, not "RAISE_JOB"$',
+        ),
         (lambda data: data["cannot"].append({"name": "RAISE_JOB", "after": 0}), "cannot.1.after: .* from 1 to 1"),
+        (_put("cannot", 0, "can", value=1), "cannot.0.can: must be true or false, not 1$"),
+        (_put("cannot", 0, "can", value=True), "cannot.0.name: 'RAISE_SCHOOL=high' was not ruled out before$"),
         (lambda data: data["cannot"].append(data["cannot"][0]), "cannot.1.name: 'RAISE_SCHOOL=high' is there twice"),
         (_put("answers", 0, "choice", value=3), "answers.0.choice: is 3, and there are 3 options"),
         (

@@ -195,7 +195,7 @@ class _Conversation:
     def _revise_plan(self) -> bool:
         """After the plan: whether the person takes something back or cannot do a step, so that there is more to ask."""
         plan = self.elicitation.plan()
-        while not self.ended and (plan.steps or self._can_undo):
+        while not self.ended and (plan.steps or self.elicitation.undoable):
             echo(f"\n{self._usage(['Enter: that is fine'], [plan])}")
             line = self._read_line()
             if not line or line.casefold() in ("d", "done", "q", "quit"):
@@ -206,10 +206,6 @@ class _Conversation:
                 return True
         return False
 
-    @property
-    def _can_undo(self) -> bool:
-        return bool(self.elicitation.answers or self.elicitation.cannot_do)
-
     def _usage(self, choices: Sequence[str], plans: Sequence[Plan]) -> str:
         """What a person may write: `choices`, and what revises the plans."""
         steps, left_out, more = [step for plan in plans for step in plan.steps], self.elicitation.cannot_do, []
@@ -217,7 +213,7 @@ class _Conversation:
             more.append(f"c and words of a step, such as c {self.words.short(steps[0].function)}: I cannot do that")
         if left_out:
             more.append(f"can {self.words.short(left_out[-1])}: I can, after all")
-        if self._can_undo:
+        if self.elicitation.undoable:
             more.append("u: undo")
         return "\n".join("   ".join(line) for line in (choices, more) if line)
 
@@ -231,15 +227,20 @@ class _Conversation:
         return kind == "undo" and self._undo()
 
     def _undo(self) -> bool:
-        """Take the last answer back, or what was ruled out last."""
-        before = self.elicitation.cannot_do
-        if not self._can_undo:
+        """Take back what the person said last: an answer, or what they can or cannot do."""
+        if not self.elicitation.undoable:
             echo("There is nothing to undo.")
             return False
+        before = self.elicitation.cannot_do
         self.elicitation.undo()
-        taken_back = before[len(self.elicitation.cannot_do) :]
-        if taken_back:
-            echo(f"Steps may change {self.words.changed(taken_back[0])} again.")
+        after = self.elicitation.cannot_do
+        allowed, left_out = (
+            [name for name in one if name not in other] for one, other in ((before, after), (after, before))
+        )
+        if allowed:
+            echo(f"Steps may change {self.words.changed(allowed[0])} again.")
+        elif left_out:
+            echo(f"Again, no step changes {self.words.changed(left_out[0])}{self._unless_by_itself(left_out[0])}.")
         else:
             echo("Your last answer does not count any more.")
         return True

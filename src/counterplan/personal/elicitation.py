@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterplan.errors import NotFittedError, PeopleError, SettingError, StorageError
-from counterplan.personal.alternatives import Alternatives
+from counterplan.errors import PeopleError, SettingError
+from counterplan.personal.answer_history import AnswerHistory
 from counterplan.personal.deadline import checked_deadline
 from counterplan.personal.elicitation_file import (
     MAX_OPTIONS,
     MAX_QUESTIONS,
     MIN_OPTIONS,
     AnsweredQuestion,
-    Option,
-    RuledOut,
     SavedElicitation,
     person_data,
     read_elicitation,
     saved_person,
+    saved_planner,
     write_elicitation,
 )
 from counterplan.personal.learned_text import learned_text
-from counterplan.personal.personal_planner import PersonalPlanner, PlannerSource, personal_planner
-from counterplan.personal.preferences import ChoiceModel, Preferences
+from counterplan.personal.personal_planner import PersonalPlanner, PlannerSource, personal_planner, require_source
+from counterplan.personal.preferences import ChoiceModel, excess_work
 from counterplan.personal.question import Question
-from counterplan.personal.weights import MAX_WEIGHT, MIN_WEIGHT
-from counterplan.plans import Plan, Status
+from counterplan.personal.question_planner import QuestionPlanner
+from counterplan.plans import Plan
 from counterplan.problem import People, PeopleTable, Problem
-from counterplan.problem.transitions import Floats
-from counterplan.problem.values import listed, one_line
-from counterplan.search.orders import NO_ACTION, costs_by_function
+from counterplan.problem.values import cut
 from counterplan.storage.json_files import MAX_SEED
-
-DRAWS = 256
-"""Particles by which options are chosen."""
-_TINY = 1e-12
 
 
 class Elicitation:
@@ -118,27 +108,21 @@ class Elicitation:
         _require_whole("seed", seed, 0, MAX_SEED)
         _require_whole("max_questions", max_questions, 0, MAX_QUESTIONS)
         if isinstance(min_gain, bool) or not isinstance(min_gain, (int, float)) or not 0 <= min_gain <= 1:
-            raise SettingError(f"'min_gain' must be a share of the cost from 0 to 1, not {min_gain!r}")
+            raise SettingError(f"'min_gain' must be a share of the cost from 0 to 1, not {cut(repr(min_gain), 40)}")
         if choice_model is not None and not isinstance(choice_model, ChoiceModel):
             raise SettingError(f"'choice_model' must be a ChoiceModel, not {choice_model!r}")
-        _require_recourse(recourse)
+        self.choice_model = choice_model or ChoiceModel()
+        if excess := excess_work(self.choice_model, max_questions):
+            raise SettingError(f"'choice_model': {excess}")
+        require_source(recourse)
         self.problem = recourse.problem
         self.options, self.seed, self.max_questions, self.min_gain = options, seed, max_questions, float(min_gain)
-        self.choice_model = choice_model or ChoiceModel()
         self.deadline = checked_deadline(self.problem, deadline)
         self._person = _one_person(self.problem, person)
         self._planner_name = planner if isinstance(planner, str) else None
-        self._planner = personal_planner(recourse, planner)
-        self._functions = [function.name for function in self.problem.transitions.functions]
-        self._preferences = Preferences(len(self._functions), self.choice_model, seed)
-        self._cannot: list[RuledOut] = []
-        self._answers: list[AnsweredQuestion] = []
-        self._question: Question | None = None
-        self._asked = False
-        """Whether the next question was planned, be it None."""
-        self._first: Plan | None = None
-        """The plan under the current means, if the question needed it."""
-        self._plan: Plan | None = None
+        found = personal_planner(recourse, planner)
+        self._history = AnswerHistory(self.problem, self._person, self.choice_model, seed)
+        self._planning = QuestionPlanner(self._history, found, options, max_questions, self.min_gain, self.deadline)
 
     @property
     def person(self) -> int | str:
@@ -148,12 +132,17 @@ class Elicitation:
     @property
     def answers(self) -> int:
         """Number of questions that were answered."""
-        return len(self._answers)
+        return len(self._history.answers)
 
     @property
     def cannot_do(self) -> list[str]:
         """The functions and actions that the person cannot take."""
-        return [one.name for one in self._cannot]
+        return self._history.cannot_do
+
+    @property
+    def undoable(self) -> bool:
+        """Whether there is something that `undo` takes back."""
+        return not self._history.is_empty
 
     @property
     def done(self) -> bool:
@@ -172,11 +161,7 @@ class Elicitation:
         questions whose options differ in the function. `weights["mean"].to_dict()` is an argument for
         `recommend(people, weights=…)`.
         """
-        low, high = self._preferences.interval()
-        vectors = [self._cost_matrix(answer.options) for answer in self._answers]
-        asked = sum(((np.ptp(costs, axis=0) > 0).astype(int) for costs in vectors), np.zeros(len(low), int))
-        columns = {"mean": self._mean, "low": low, "high": high, "questions": asked}
-        return pd.DataFrame(columns, index=pd.Index(self._functions, name="function"))
+        return self._history.weights()
 
     @property
     def learned(self) -> list[str]:
@@ -211,9 +196,7 @@ class Elicitation:
         ['CHANGE_JOB=highly_skilled', 'CHANGE_SAVINGS=rich', 'CHANGE_HOUSING=own']
         ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
-        if not self._asked:
-            self._question, self._asked = self._next_question(), True
-        return self._question
+        return self._planning.question()
 
     def answer(self, choice: int | None) -> None:
         """Answer the question.
@@ -240,15 +223,15 @@ class Elicitation:
         >>> elicitation.answers
         1
         """
-        question = self._question
+        question = self._planning.pending
         if question is None:
-            way_out = "there is nothing more to ask" if self._asked else "call question() first"
+            way_out = "there is nothing more to ask" if self._planning.has_planned else "call question() first"
             raise SettingError(f"there is no question to answer: {way_out}")
         if choice is not None:
             _require_whole("choice", choice, 0, len(question.options) - 1)
         options = tuple(tuple(plan.actions) for plan in question.options)
-        self._record(AnsweredQuestion(options, None if choice is None else int(choice)))
-        self._invalidate()
+        self._history.add(AnsweredQuestion(options, None if choice is None else int(choice)))
+        self._planning.clear()
 
     def cannot(self, name: str) -> None:
         """Rule out what the person cannot do: no question and no plan has it from now on.
@@ -275,9 +258,8 @@ class Elicitation:
         ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
         self.problem.allowed([name])
-        if name not in self.cannot_do:
-            self._cannot.append(RuledOut(name, self.answers))
-            self._invalidate()
+        if self._history.rule_out(name):
+            self._planning.clear()
 
     def can(self, name: str) -> None:
         """Take a call of `cannot` back, however long ago it was.
@@ -304,14 +286,11 @@ class Elicitation:
         >>> elicitation.cannot_do
         []
         """
-        if name not in self.cannot_do:
-            ruled_out = f"what was ruled out is {listed(self.cannot_do)}" if self._cannot else "nothing was ruled out"
-            raise SettingError(f"{name!r} was not ruled out: {ruled_out}")
-        self._cannot = [one for one in self._cannot if one.name != name]
-        self._invalidate()
+        self._history.allow(name)
+        self._planning.clear()
 
     def undo(self) -> None:
-        """Take the last answer back, or the last call of `cannot`, whichever came later.
+        """Take the last answer back, or the last call of `cannot` or `can`, whichever came last.
 
         The next question is then the one that it was before, if the planner is deterministic.
 
@@ -333,16 +312,8 @@ class Elicitation:
         >>> elicitation.answers
         0
         """
-        if self._cannot and self._cannot[-1].after == self.answers:
-            self._cannot.pop()
-        elif self._answers:
-            answers, self._answers = self._answers[:-1], []
-            self._preferences = Preferences(len(self._functions), self.choice_model, self.seed)
-            for answer in answers:
-                self._record(answer)
-        else:
-            raise SettingError("there is nothing to undo")
-        self._invalidate()
+        self._history.undo()
+        self._planning.clear()
 
     def plan(self) -> Plan:
         """The plan with the least expected cost, given all answers.
@@ -369,36 +340,7 @@ class Elicitation:
         >>> elicitation.plan().actions
         ['CHANGE_SAVINGS=rich', 'CHANGE_DURATION=-10']
         """
-        if self._plan is None:
-            self._plan = self._replanned(self._first or self._planned(self.cannot_do))
-        return self._plan
-
-    def _planned(self, forbid: list[str], alternatives: Alternatives | None = None) -> Plan:
-        """The cheapest plan without the actions `forbid`, under the current means."""
-        return self._planner.plan(
-            self._person,
-            forbid=forbid,
-            weights=self._mean_by_function(),
-            alternatives=alternatives,
-            deadline=self.deadline,
-        )[0]
-
-    def _replanned(self, plan: Plan) -> Plan:
-        """The cheapest known way if the planner, which need not be exact, missed it; otherwise the `plan`."""
-        mean, allowed = self._mean, self.problem.allowed(self.cannot_do)
-        actions = [str(action) for action in self.problem.transitions.actions[:-1]]
-        permitted = {action for action, may in zip(actions, allowed[:-1].tolist(), strict=True) if may}
-        known = dict.fromkeys(option for answer in self._answers for option in answer.options)
-        ways = [option for option in known if permitted.issuperset(option)]
-        if plan.status is not Status.FOUND or not ways:
-            return plan
-        costs = self._cost_matrix(ways) @ mean
-        best = int(costs.argmin())
-        if costs[best] >= plan.cost - 1e-6:
-            return plan
-        others = [action for action in actions if action not in ways[best]]
-        again = self._planned([*self.cannot_do, *others])
-        return again if again.status is Status.FOUND and again.cost < plan.cost else plan
+        return self._planning.plan()
 
     def save(self, path: str | Path) -> None:
         """Write everything that is needed to continue as JSON; only its owner may read the file.
@@ -433,8 +375,8 @@ class Elicitation:
             min_gain=self.min_gain,
             planner=self._planner_name,
             choice_model=self.choice_model,
-            cannot=tuple(self._cannot),
-            answers=tuple(self._answers),
+            cannot=tuple(self._history.rulings),
+            answers=tuple(self._history.answers),
             deadline=self.deadline,
             **person_data(self._person),
         )
@@ -488,87 +430,28 @@ class Elicitation:
         >>> Elicitation.load("person.json", recourse)
         Elicitation(person=14, answers=0, cannot=['CHANGE_JOB'])
         """
-        _require_recourse(recourse)
+        require_source(recourse)
         saved = read_elicitation(path)
         person = saved_person(path, saved, recourse.problem)
         elicitation = cls(
             recourse,
             person,
             options=saved.options,
-            planner=_saved_planner(path, saved, recourse) if planner is None else planner,
+            planner=saved_planner(path, saved, recourse) if planner is None else planner,
             seed=saved.seed,
             max_questions=saved.max_questions if max_questions is None else max_questions,
             min_gain=saved.min_gain,
             choice_model=saved.choice_model,
             deadline=saved.deadline,
         )
-        elicitation._cannot = list(saved.cannot)
+        elicitation._history.rulings = list(saved.cannot)
         for answer in saved.answers:
-            elicitation._record(answer)
+            elicitation._history.add(answer)
         return elicitation
 
     def __repr__(self) -> str:
-        cannot = f", cannot={self.cannot_do}" if self._cannot else ""
+        cannot = f", cannot={self.cannot_do}" if self.cannot_do else ""
         return f"Elicitation(person={self.person!r}, answers={self.answers}{cannot})"
-
-    def _invalidate(self) -> None:
-        """Discard the question and the plan, which depend on the answers."""
-        self._question, self._asked, self._first, self._plan = None, False, None, None
-
-    def _record(self, answer: AnsweredQuestion) -> None:
-        self._answers.append(answer)
-        self._preferences.observe(self._cost_matrix(answer.options), answer.choice)
-
-    @property
-    def _mean(self) -> Floats:
-        """[G] posterior means, within the range of weights."""
-        return np.clip(self._preferences.mean, MIN_WEIGHT, MAX_WEIGHT)
-
-    def _mean_by_function(self) -> dict[str, float]:
-        return dict(zip(self._functions, self._mean.tolist(), strict=True))
-
-    def _cost_matrix(self, options: Sequence[Option]) -> Floats:
-        """Costs [k, G] of options by function, under weights of 1."""
-        places = {str(action): action.index for action in self.problem.transitions.actions}
-        actions = np.full((len(options), self.problem.max_actions), NO_ACTION)
-        for row, option in enumerate(options):
-            actions[row, : len(option)] = [places[action] for action in option]
-        starts = self._person.states.repeat(len(options), axis=0)
-        return costs_by_function(self.problem.transitions, starts, actions)
-
-    def _next_question(self) -> Question | None:
-        """Plan the next question; None if there is none worth asking."""
-        if self.answers >= self.max_questions:
-            return None
-        pool = self._ways()
-        options = [tuple(plan.actions) for plan in pool]
-        compared = [frozenset(answer.options) for answer in self._answers]
-        costs = self._preferences.costs(self._cost_matrix(options))
-        best: Question | None = None
-        for size in range(min(self.options, len(pool)), MIN_OPTIONS - 1, -1):
-            for subset in combinations(range(len(pool)), size):
-                plans = frozenset(options[place] for place in subset)
-                if plans in compared:
-                    continue
-                gain = 1 - float(costs[:, subset].min(axis=1).mean() / max(costs[:, 0].mean(), _TINY))
-                if gain >= self.min_gain and (best is None or gain > best.gain):
-                    best = Question(self.answers + 1, tuple(pool[place] for place in subset), gain)
-        return best
-
-    def _ways(self) -> list[Plan]:
-        """The plan and other ways, the most useful ones first; none if there is no plan to be made.
-
-        After the first question there is one more than a question has, because some were compared already.
-        """
-        draws = self._preferences.weights[:: max(1, self.choice_model.particles // DRAWS)] / self._mean
-        count = self.options + bool(self._answers)
-        alternatives = Alternatives(count=count, min_gain=self.min_gain, time_value=0.0, draws=draws)
-        plan = self._planned(self.cannot_do, alternatives)
-        self._first = replace(plan, related={})
-        if plan.status is not Status.FOUND:
-            return []
-        ways = [self._first, *plan.alternatives]
-        return [way for way in ways if way.verified]
 
 
 def _one_person(problem: Problem, person: PeopleTable | People | pd.Series[Any]) -> People:
@@ -581,23 +464,6 @@ def _one_person(problem: Problem, person: PeopleTable | People | pd.Series[Any])
     return people
 
 
-def _saved_planner(path: str | Path, saved: SavedElicitation, recourse: PlannerSource) -> str | None:
-    """The name of the planner in a file; an error names the file."""
-    try:
-        personal_planner(recourse, saved.planner)
-    except SettingError as error:
-        raise StorageError(f"{path}: planner: {one_line(error, 500)}") from None
-    except NotFittedError as error:
-        raise NotFittedError(f"{path}: {error}; or pass another planner") from None
-    return saved.planner
-
-
-def _require_recourse(recourse: object) -> None:
-    """Raise a SettingError if `recourse` cannot plan."""
-    if not callable(getattr(recourse, "planner", None)):
-        raise SettingError(f"'recourse' must be a Recourse, which plans and has the model; not {recourse!r}")
-
-
 def _require_whole(name: str, value: object, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise SettingError(f"'{name}' must be an integer from {least} to {most}, not {value!r}")
+        raise SettingError(f"'{name}' must be an integer from {least} to {most}, not {cut(repr(value), 40)}")

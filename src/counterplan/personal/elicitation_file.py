@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field, Strict, StrictInt, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, StrictBool, StrictInt, TypeAdapter, ValidationError
 
 from counterplan.bounded_json import shortened
-from counterplan.errors import CounterplanError, StorageError
+from counterplan.errors import CounterplanError, NotFittedError, SettingError, StorageError
 from counterplan.personal.deadline import MAX_DEADLINE
-from counterplan.personal.preferences import ChoiceModel
+from counterplan.personal.personal_planner import PlannerSource, personal_planner
+from counterplan.personal.preferences import ChoiceModel, excess_work
 from counterplan.problem import People, Problem
 from counterplan.problem.dtypes import for_json, frame_of, label_of, plain, schema_of
 from counterplan.problem.values import cut, did_you_mean, one_line
@@ -54,12 +55,27 @@ class AnsweredQuestion:
 
 
 @dataclass(frozen=True)
-class RuledOut:
-    """A function or an action that the person cannot take, and the number of answers before they said so."""
+class Ruling:
+    """A function or an action that the person cannot take, and the number of answers before they said so.
+
+    With `can`, they took back that they cannot.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     name: _Text
     after: _Count
+    can: StrictBool = False
+
+
+def ruled_out(rulings: Iterable[Ruling]) -> list[str]:
+    """The names that are ruled out after rulings, in order."""
+    names: dict[str, None] = {}
+    for one in rulings:
+        if one.can:
+            names.pop(one.name, None)
+        else:
+            names[one.name] = None
+    return list(names)
 
 
 def _choice_model(data: Any) -> Any:
@@ -89,7 +105,7 @@ class SavedElicitation:
     min_gain: Annotated[_Number, Field(ge=0, le=1)]
     planner: Annotated[str, Field(max_length=200)] | None
     choice_model: Annotated[ChoiceModel, BeforeValidator(_choice_model)]
-    cannot: Annotated[tuple[RuledOut, ...], Field(max_length=_MAX_LENGTH)]
+    cannot: Annotated[tuple[Ruling, ...], Field(max_length=_MAX_LENGTH)]
     answers: Annotated[tuple[AnsweredQuestion, ...], Field(max_length=MAX_QUESTIONS)]
     deadline: Annotated[_Number, Field(ge=0, le=MAX_DEADLINE)] | None = None
 
@@ -113,9 +129,10 @@ _EXPECTED = {
     "planner": "the name of a planner, or null",
     "choice_model": f"an object with {', '.join(field.name for field in fields(ChoiceModel))}",
     "cannot": f"a list of at most {_MAX_LENGTH:,} functions and actions that were ruled out",
-    "cannot.*": "an object with name and after",
+    "cannot.*": "an object with name and after, and perhaps can",
     "cannot.*.name": "the name of a function or an action",
     "cannot.*.after": f"a number of answers from 0 to {MAX_QUESTIONS}",
+    "cannot.*.can": "true or false",
     "answers": f"a list of at most {MAX_QUESTIONS} answered questions",
     "answers.*": "an object with options and choice",
     "answers.*.options": f"a list of {MIN_OPTIONS} to {MAX_OPTIONS} options",
@@ -138,6 +155,9 @@ def person_data(people: People) -> dict[str, Any]:
 def write_elicitation(path: str | Path, saved: SavedElicitation) -> None:
     """Write a file that only its owner may read; StorageError if it cannot be written."""
     data = {KEY: VERSION, **asdict(saved)}
+    for ruling in data["cannot"]:
+        if not ruling["can"]:
+            del ruling["can"]
     write_whole(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", private=True)
 
 
@@ -165,9 +185,12 @@ def read_elicitation(path: str | Path) -> SavedElicitation:
         shown = shortened(str(version))
         raise StorageError(f"{path}: written by a newer counterplan (version {shown}; this one reads {VERSION})")
     try:
-        return _SAVED.validate_python({key: value for key, value in data.items() if key != KEY})
+        saved = _SAVED.validate_python({key: value for key, value in data.items() if key != KEY})
     except ValidationError as error:
         raise StorageError(f"{path}: {_mistake(error, data)}") from None
+    if excess := excess_work(saved.choice_model, max(saved.max_questions, len(saved.answers))):
+        raise StorageError(f"{path}: choice_model: {excess}")
+    return saved
 
 
 def _mistake(error: ValidationError, data: Any) -> str:
@@ -230,23 +253,35 @@ def saved_person(path: str | Path, saved: SavedElicitation, problem: Problem) ->
     return person
 
 
+def saved_planner(path: str | Path, saved: SavedElicitation, source: PlannerSource) -> str | None:
+    """The name of the planner in a file; an error names the file."""
+    try:
+        personal_planner(source, saved.planner)
+    except SettingError as error:
+        raise StorageError(f"{path}: planner: {one_line(error, 500)}") from None
+    except NotFittedError as error:
+        raise NotFittedError(f"{path}: {error}; or pass another planner") from None
+    return saved.planner
+
+
 def _check_ruled_out(path: str | Path, problem: Problem, saved: SavedElicitation) -> None:
     functions = [function.name for function in problem.transitions.functions]
     actions = [str(action) for action in problem.transitions.actions[:-1]]
-    earlier: dict[str, int] = {}
-    for place, (name, after) in enumerate((one.name, one.after) for one in saved.cannot):
-        where = f"{path}: cannot.{place}"
-        if name not in functions and name not in actions:
+    known, least = {*functions, *actions}, 0
+    now: set[str] = set()
+    for place, one in enumerate(saved.cannot):
+        where, name = f"{path}: cannot.{place}", one.name
+        if name not in known:
             hint = did_you_mean(name, [*functions, *actions])
             raise StorageError(f"{where}.name: there is no function or action '{one_line(name, 40)}'{hint}")
-        if name in earlier:
-            raise StorageError(f"{where}.name: '{name}' is there twice")
-        least = max(earlier.values(), default=0)
-        if not least <= after <= len(saved.answers):
+        if one.can != (name in now):
+            raise StorageError(f"{where}.name: '{name}' {'was not ruled out before' if one.can else 'is there twice'}")
+        if not least <= one.after <= len(saved.answers):
             raise StorageError(
-                f"{where}.after: must be a number of answers from {least} to {len(saved.answers)}, not {after}"
+                f"{where}.after: must be a number of answers from {least} to {len(saved.answers)}, not {one.after}"
             )
-        earlier[name] = after
+        now ^= {name}
+        least = one.after
 
 
 def _check_answer(where: str, problem: Problem, person: People, answer: AnsweredQuestion) -> None:

@@ -9,6 +9,7 @@ from counterplan.errors import SettingError
 from counterplan.personal.alternatives import Alternatives
 from counterplan.plans import Plans
 from counterplan.problem import People, Problem
+from counterplan.problem.values import cut
 
 ONE_PLAN = ("program", "policy", "search", "paper", "evolution")
 """Built-in planners that find one plan for each person; refused before they ask for something to be learned first."""
@@ -73,6 +74,12 @@ def personal_planner(source: PlannerSource, planner: str | PersonalPlanner | Non
         name = planner if isinstance(planner, str) else getattr(found, "name", type(found).__name__)
         raise _one_plan(name)
     return found
+
+
+def require_source(source: object) -> None:
+    """Raise a SettingError if `source` cannot plan."""
+    if not callable(getattr(source, "planner", None)):
+        raise SettingError(f"'recourse' must be a Recourse, which plans and has the model; not {cut(repr(source))}")
 
 
 def _one_plan(name: str) -> SettingError:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from counterplan.errors import SettingError
 from counterplan.problem.transitions import Floats
+from counterplan.problem.values import count, cut
 
 INTERVAL = 0.9
 """Probability of the interval of a weight."""
 _TINY = 1e-12
 _LEAST_UTILITY = -30.0
 """No choice is impossible: one of a plan that costs many times as much as another was a mistake."""
+
+
+_MOST_WORK = 20_000_000
+"""Most likelihoods of answers to evaluate for a sample from the posterior: two seconds."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,28 @@ class ChoiceModel:
         for name, most in (("spread", 3.0), ("sharpness", 1000.0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
-                raise SettingError(f"'{name}' must be a number above 0 and at most {most:g}, not {value!r}")
+                raise SettingError(
+                    f"'{name}' must be a number above 0 and at most {most:g}, not {cut(repr(value), 40)}"
+                )
         for name, least, limit in (("particles", 50, 5_000), ("moves", 1, 50)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= limit:
-                raise SettingError(f"'{name}' must be an integer from {least} to {limit}, not {value!r}")
+                raise SettingError(f"'{name}' must be an integer from {least} to {limit}, not {cut(repr(value), 40)}")
+
+
+def excess_work(model: ChoiceModel, questions: int) -> str:
+    """Why so many answered questions would take too long with the settings of `model`; empty if they do not.
+
+    The particles are moved after each answer, and each move evaluates the likelihood of all answers so far.
+    """
+    moved = model.particles * model.moves
+    if moved * questions * (questions + 1) // 2 <= _MOST_WORK:
+        return ""
+    most = int((math.sqrt(1 + 8 * _MOST_WORK / moved) - 1) / 2)
+    return (
+        f"{model.particles:,} particles with {count(model.moves, 'move')} are for at most {most} questions, not "
+        f"{questions}: choose fewer particles, moves or questions"
+    )
 
 
 class Preferences:
