@@ -159,6 +159,17 @@ def test_costs_that_weights_make_too_small_are_refused() -> None:
         planner.plan(PEOPLE, weights={"EARN": 0.01, "SAVE": 0.01})
 
 
+@pytest.mark.parametrize(
+    ("labels", "shown"), [([14, 15], "15"), ([("a", 1), ("a", 2)], r"\"\('a', 2\)\""), (["ann", "bob"], "'bob'")]
+)
+def test_messages_show_labels_as_they_are_written(labels: list[Any], shown: str) -> None:
+    index = pd.MultiIndex.from_tuples(labels) if isinstance(labels[0], tuple) else pd.Index(labels)
+    people = PROBLEM.read(PEOPLE.set_axis(index))
+    for weights in (pd.DataFrame({"EARN": [1, 0]}, index=index), {labels[1]: {"EARN": 0}}, {labels[1]: None}):
+        with pytest.raises(SettingError, match=f"'weights' of person {shown}"):
+            read_weights(PROBLEM, people, weights)
+
+
 def test_rows_without_labels_are_for_people_with_any_labels() -> None:
     twice = PROBLEM.read(PEOPLE.iloc[[1, 1, 0]])
     for table, by_position in ((pl.DataFrame({"EARN": [2, 3, 4]}), False), (pd.DataFrame({"EARN": [2, 3, 4]}), True)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
@@ -14,6 +14,7 @@ from pandas.api.types import is_bool_dtype
 
 from counterplan.errors import SettingError
 from counterplan.problem import People, Problem
+from counterplan.problem.dtypes import label_of
 from counterplan.problem.intake import PeopleTable, as_pandas
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import count, cut, did_you_mean
@@ -66,7 +67,7 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None, 
     elif isinstance(weights, pd.Series):
         if not weights.index.is_unique:
             twice = weights.index[weights.index.duplicated()][0]
-            raise SettingError(f"'weights' as a Series needs a unique index, and {twice!r} occurs more than once")
+            raise SettingError(f"'weights' as a Series needs a unique index, and {_shown(twice)} occurs more than once")
         found = _of_mapping(problem, people, weights.to_dict())
     elif isinstance(weights, Mapping):
         found = _of_mapping(problem, people, weights)
@@ -77,8 +78,8 @@ def read_weights(problem: Problem, people: People, weights: WeightsLike | None, 
         row, column = np.argwhere(wrong)[0].tolist()
         raise SettingError(
             f"'weights' must be numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}; got {found[row, column]:g} for person "
-            f"{people.table.index[row]!r} and action {problem.transitions.actions[column]}. Use 'forbid' to rule an "
-            "action out"
+            f"{_shown(people.table.index[row])} and action {problem.transitions.actions[column]}. Use 'forbid' to rule "
+            "an action out"
         )
     found = np.round(found, DECIMALS)
     with np.errstate(over="ignore"):
@@ -143,7 +144,7 @@ def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) ->
     for label, own in mapping.items():
         if not isinstance(own, Mapping) and label not in names and label in people.table.index:
             raise SettingError(
-                f"'weights' of person {label!r} must be a mapping from functions or actions to numbers, not "
+                f"'weights' of person {_shown(label)} must be a mapping from functions or actions to numbers, not "
                 f"{cut(repr(own))}"
             )
     by_person = [isinstance(value, Mapping) for value in mapping.values()]
@@ -156,8 +157,8 @@ def _of_mapping(problem: Problem, people: People, mapping: Mapping[Any, Any]) ->
     for person, own in mapping.items():
         rows = [row for row, label in enumerate(labels) if label == person]
         if not rows:
-            raise SettingError(f"'weights' has person {person!r}, and there is no such person")
-        weights[rows] = _by_name(problem, own, f" of person {person!r}")
+            raise SettingError(f"'weights' has person {_shown(person)}, and there is no such person")
+        weights[rows] = _by_name(problem, own, f" of person {_shown(person)}")
     return weights
 
 
@@ -180,6 +181,11 @@ def _weight(value: Any, name: str, whose: str) -> float:
     return number
 
 
+def _shown(label: Hashable) -> str:
+    """The label of a person for a message."""
+    return cut(repr(label_of(label)))
+
+
 def _out_of_range(value: Any, name: str, whose: str) -> SettingError:
     shown = value.item() if isinstance(value, np.generic) else value
     return SettingError(
@@ -196,7 +202,8 @@ def _aligned(people: People, table: pd.DataFrame) -> pd.DataFrame:
     for label in [*labels[~labels.isin(table.index)][:1], *table.index[~table.index.isin(labels)][:1]]:
         wrong = "has no row" if label in labels else "is not among the people"
         raise SettingError(
-            f"'weights' as a DataFrame needs one row for each person, with the person's index label: {label!r} {wrong}"
+            "'weights' as a DataFrame needs one row for each person, with the person's index label: "
+            f"{_shown(label)} {wrong}"
         )
     return table.loc[labels]
 
@@ -217,7 +224,7 @@ def _of_table(problem: Problem, people: People, table: pd.DataFrame) -> Floats:
             numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
         given = column.notna().to_numpy(bool)
         for row in np.flatnonzero(given & ~((numbers >= MIN_WEIGHT) & (numbers <= MAX_WEIGHT)))[:1].tolist():
-            raise _out_of_range(column.iloc[row], name, f" of person {labels[row]!r}")
+            raise _out_of_range(column.iloc[row], name, f" of person {_shown(labels[row])}")
         values[given, place] = numbers[given]
     return _spread(problem, names, values)
 
