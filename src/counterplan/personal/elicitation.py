@@ -56,7 +56,7 @@ class Elicitation:
     seed : int, default=0
         Seed of the sample from the posterior. The same seed and answers give the same questions.
     max_questions : int, default=10
-        Most questions, at most 50.
+        Most questions, at most 50; fewer with a choice model that has many particles and moves.
     min_gain : float, default=0.001
         A question is asked if it is expected to save at least this share of the cost of the plan.
     choice_model : ChoiceModel, optional
@@ -451,7 +451,7 @@ class Elicitation:
 
     def __repr__(self) -> str:
         cannot = f", cannot={self.cannot_do}" if self.cannot_do else ""
-        return f"Elicitation(person={self.person!r}, answers={self.answers}{cannot})"
+        return f"Elicitation(person={cut(repr(self.person))}, answers={self.answers}{cannot})"
 
 
 def _one_person(problem: Problem, person: PeopleTable | People | pd.Series[Any]) -> People:
