@@ -14,7 +14,7 @@ import numpy as np
 from counterplan.plans.status import Status
 from counterplan.plans.step_text import effort_text, is_weighted, step_number, steps_text
 from counterplan.plans.survival_text import survival_text
-from counterplan.plans.time_text import duration_text, faster_texts, limit_text, time_text, timeline, within_text
+from counterplan.plans.time_text import about_text, duration_text, faster_texts, limit_text, timeline, within_text
 from counterplan.problem.values import describe_target, visible
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def alternative_texts(plan: Plan) -> Iterator[tuple[bool, str, str]]:
     """Whether each alternative was checked, its steps, and its facts."""
     weighted = is_weighted(plan)
     for other in plan.alternatives:
-        time = "" if other.duration is None else f", about {time_text(other.duration, other.time_unit)}"
+        time = "" if other.duration is None else f", {about_text(other.duration, other.time_unit)}"
         checked = "checked with the model" if other.verified else "not checked with the model"
         yield other.verified, steps_text(other), f"{effort_text(other, weighted)}{time}; {checked}"
 
