@@ -367,10 +367,7 @@ def run_all(engine: Engine, call: Callable[[T], tuple[Any, ...]], items: Iterabl
             running.clear()
             deaths.update(lost)
             if not engine.restarts or (len(lost) == 1 and deaths[lost[0]] >= _MOST_DEATHS):
-                raise CounterplanError(
-                    f"{lost[0]}: the process that works on it has died more than once (is there enough memory?), or "
-                    "the scheduler has; use smaller partitions or fewer jobs, and go on with --resume"
-                )
+                raise CounterplanError(f"{engine.why_lost(str(lost[0]))}, and go on with --resume")
             engine.restart()
             suspects.extend(lost)
         fill()
