@@ -136,6 +136,10 @@ def test_valid_rows_and_bad_cells(folder: Path) -> None:
     assert str(error.value).splitlines() == [str(cell) for cell in bad]
 
 
+def test_a_summary_names_queries_and_the_cache(run, files: Path) -> None:
+    assert " 172 queries, 95 more from the cache." in run(*WORDS, "--out", "plans").out
+
+
 AUDIT = ("audit", "loan.yaml", "--people", "people", "--model", "bank:decide", "--out", "out", "--group", "job")
 
 

@@ -101,7 +101,7 @@ class BatchResult:
     >>> result.rows, result.bad, result.parts, result.reused
     (20, 0, 2, 0)
     >>> print(result)
-    20 people: 20 found. 687 questions asked.
+    20 people: 20 found. 687 queries.
     """
 
     folder: Path
