@@ -265,3 +265,12 @@ def test_a_folder_with_something_else_is_not_touched(lender: Lender) -> None:
     with pytest.raises(StorageError, match="is not empty"):
         audit(lender)
     assert [path.name for path in (lender.folder / "audit").iterdir()] == ["notes.txt"]
+
+
+def test_nothing_is_written_where_people_are_read_or_no_run_is(lender: Lender) -> None:
+    with pytest.raises(SettingError, match="a folder that people are read from"):
+        audit(lender, "people/audit")
+    with pytest.raises(StorageError, match="no run to go on with"):
+        audit(lender, resume=True)
+    assert not (lender.people / "audit").exists()
+    assert not (lender.folder / "audit").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -160,6 +161,39 @@ def test_a_scheduler_without_workers_is_reported(cluster: Cluster, monkeypatch: 
     assert not (cluster.lender.folder / "empty").exists()
 
 
+def test_a_scheduler_that_ends_is_reported(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engines, "_PROBE_SECONDS", 1.0)
+    cluster.lender.pause(0.2)
+    place = cluster.lender.folder / "scheduler.json"
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*words, "--no-dashboard", "--scheduler-file", str(place)], **quiet)
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    worker = subprocess.Popen([*words, "--scheduler-file", str(place)], **quiet)
+
+    def kill() -> None:
+        cluster.lender.worker_of_a_query()
+        scheduler.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        end = time.monotonic() + 30
+        while not place.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        address = json.loads(place.read_text())["address"]
+        with pytest.raises(CounterplanError, match=r"the scheduler does not answer any more.*--resume"):
+            cluster.recommend("scheduler", cluster=address)
+    finally:
+        killer.join()
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_bad_rows_on_a_cluster_are_reported(cluster: Cluster, tmp_path: Path) -> None:
     bad = people(8)
     bad.loc[6, "job"] = "clark"
@@ -191,9 +225,10 @@ def test_an_interrupted_run_is_resumed(cluster: Cluster, how: list[str]) -> None
     end = time.monotonic() + 60
     while not parts(lender.folder / out) and time.monotonic() < end and process.poll() is None:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: workers get it too
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
+    assert "Traceback" not in errors
     assert "--resume" in errors
     done = contents(lender.folder / out)
     assert 0 < len(done) < 6

@@ -14,7 +14,7 @@ groups = st.lists(st.integers(0, 30), max_size=8).map(tuple)
 
 
 def files(*counts: tuple[int, ...]) -> ParquetPeople:
-    return ParquetPeople(tuple(PeopleFile(f"{i}", f"/{i}", rows, (), (), 0, "") for i, rows in enumerate(counts)))
+    return ParquetPeople(tuple(PeopleFile(f"{i}", f"/{i}", rows, (), (), 0) for i, rows in enumerate(counts)))
 
 
 @given(st.lists(groups, min_size=1, max_size=4), st.integers(1, 40))

@@ -155,6 +155,17 @@ def test_a_folder_that_is_not_empty_is_left_alone(lender: Lender) -> None:
     assert [path.name for path in other.iterdir()] == ["notes.txt"]
     with pytest.raises(StorageError, match="no run to go on with"):
         recommend(lender, lender.folder / "new", resume=True)
+    assert not (lender.folder / "new").exists()
+
+
+def test_plans_are_not_written_where_people_are_read(lender: Lender) -> None:
+    for out in (lender.people, lender.people / "plans"):
+        with pytest.raises(SettingError, match="a folder that people are read from"):
+            recommend(lender, out)
+    assert sorted(path.name for path in lender.people.iterdir()) == ["part0.parquet", "part1.parquet"]
+    inside = lender.people / "plans"
+    result = batch.recommend(lender.learned, lender.people / "*.parquet", inside, planner="program", record=False)
+    assert result.rows == 17
 
 
 def test_parts_that_are_there_are_skipped(lender: Lender) -> None:
@@ -180,7 +191,9 @@ def test_parts_that_are_there_are_skipped(lender: Lender) -> None:
         ("program", "program.json"),
         ("model", "model"),
         ("setting", "setting 'budget'"),
-        ("rows", "partitions"),
+        ("rows", "setting 'partition_rows'"),
+        ("more", "part2.parquet (new)"),
+        ("fewer", "part1.parquet (no longer there)"),
         ("key", "setting 'key'"),
     ],
 )
@@ -197,6 +210,10 @@ def test_a_run_is_resumed_only_with_the_same_inputs(lender: Lender, change: str,
         options = {"model": "lender:deadly"}
     elif change == "setting":
         options = {"budget": 3}
+    elif change == "more":
+        shutil.copy(lender.people / "part1.parquet", lender.people / "part2.parquet")
+    elif change == "fewer":
+        (lender.people / "part1.parquet").unlink()
     elif change == "rows":
         options = {"partition_rows": 8}
     else:
@@ -205,6 +222,70 @@ def test_a_run_is_resumed_only_with_the_same_inputs(lender: Lender, change: str,
         recommend(lender, resume=True, **options)
     assert named in str(error.value)
     assert contents(lender.out) == before
+
+
+def test_a_changed_value_is_noticed(lender: Lender) -> None:
+    """Two people swap incomes: size and footer of the file stay as they are."""
+    recommend(lender)
+    path = lender.people / "part0.parquet"
+    size, table = path.stat().st_size, people(10)
+    table.loc[[1, 2], "income"] = table.loc[[2, 1], "income"].to_numpy()
+    lender.write([table])
+    assert path.stat().st_size == size
+    with pytest.raises(StorageError, match=r"these have changed since the run began: .*part0\.parquet"):
+        recommend(lender, resume=True)
+
+
+@pytest.mark.parametrize("rows", [7, 5])
+def test_a_corrected_file_is_planned_for_again(lender: Lender, rows: int) -> None:
+    """Parts of other files stay, also if bad rows are dropped."""
+    good = people(7, 10).head(rows)
+    lender.write([people(10), bad_people()], rows=2)
+    with pytest.raises(PeopleError, match="plans again for everybody in a file that has changed"):
+        recommend(lender, record=False)
+    assert len(parts(lender.out)) == 3
+    assert recommend(lender, record=False, resume=True, skip_bad=True).bad == 2
+    unfinish(lender.out)
+    lender.write([people(10), good], rows=2)
+    lender.forget()
+    result = recommend(lender, record=False, resume=True)
+    assert (result.reused, result.bad, result.rows) == (3, 0, 10 + rows)
+    assert result.notice == "Planned again for everybody in files that have changed: part1.parquet"
+    assert not {income for _, (income, _) in lender.asked} & {*people(10)["income"]}
+    recommend(lender, lender.folder / "whole", record=False)
+    assert contents(lender.out) == contents(lender.folder / "whole")
+    assert manifest(lender.out) == manifest(lender.folder / "whole")
+    assert not (lender.out / "_bad_rows").exists()
+
+
+def unfinish(folder: Path) -> None:
+    """Make a run look interrupted after its last part."""
+    (folder / "_manifest.json").write_text(json.dumps(manifest(folder) | {"complete": False}))
+
+
+def test_a_run_is_resumed_from_another_directory(lender: Lender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lender.folder)
+    usual: dict[str, Any] = {"planner": "exact", "model": "lender:decide", "partition_rows": 5, "record": False}
+    batch.recommend("learned", "people", "plans", **usual)
+    before = contents(lender.out)
+    parts(lender.out)[3].unlink()
+    monkeypatch.chdir("/")
+    assert recommend(lender, record=False, resume=True).reused == 4
+    assert contents(lender.out) == before
+    moved = shutil.copytree(lender.people, lender.folder / "moved")
+    assert batch.recommend(lender.learned, moved, lender.out, **usual, resume=True).reused == 5
+    assert contents(lender.out) == before
+
+
+def test_repeated_keys_are_counted(lender: Lender) -> None:
+    table = people(10)
+    table.loc[[1, 2, 6], "id"] = "p0"  # p0 of the second partition is not compared
+    lender.write([table, people(7, 10)])
+    result = recommend(lender, key="id")
+    assert result.repeated_keys == manifest(lender.out)["summary"]["repeated_keys"] == 2
+    assert [one["repeated_keys"] for one in manifest(lender.out)["parts"]] == [2, 0, 0, 0, 0]
+    assert str(result).endswith("2 rows have the key of an earlier row of the same partition.")
+    assert recommend(lender, lender.folder / "none").repeated_keys == 0
 
 
 def bad_people() -> pd.DataFrame:

@@ -87,12 +87,25 @@ def test_a_run_that_cannot_be_resumed_is_no_stopped_one(run, files: Path) -> Non
     assert "the same command with --resume" not in ran.err
 
 
-def test_bad_rows_are_reported_and_skipped(run, files: Path) -> None:
+def test_bad_rows_are_reported_and_corrected(run, files: Path) -> None:
     MANY.iloc[40:].assign(job="clark").to_parquet(files / "people" / "b.parquet")
     ran = run(*WORDS, "--out", "plans")
     assert ran.code == 2
     assert "people/b.parquet: column 'job', row 0: 'clark' is not a value" in ran.err
-    assert "finished parts stay in plans" in ran.err
+    assert (
+        "Stopped: finished parts stay in plans: once the people are corrected, the same command with --resume "
+        "continues, and so does --resume --skip-bad."
+    ) in " ".join(ran.err.split())
+    MANY.iloc[40:59].to_parquet(files / "people" / "b.parquet")
+    corrected = run(*WORDS, "--out", "plans", "--resume")
+    assert corrected.code == 0, corrected.err
+    assert "59 people" in corrected.out
+    assert "Planned again for everybody in files that have changed: b.parquet." in corrected.err
+
+
+def test_bad_rows_are_skipped(run, files: Path) -> None:
+    MANY.iloc[40:].assign(job="clark").to_parquet(files / "people" / "b.parquet")
+    assert run(*WORDS, "--out", "plans").code == 2
     ran = run(*WORDS, "--out", "plans", "--resume", "--skip-bad")
     assert ran.code == 0, ran.err
     assert "40 people" in ran.out
@@ -144,6 +157,10 @@ def test_valid_rows_and_bad_cells(folder: Path) -> None:
     with pytest.raises(PeopleError) as error:
         problem.read(table)
     assert str(error.value).splitlines() == [str(cell) for cell in bad]
+
+
+def test_a_summary_names_queries_and_the_cache(run, files: Path) -> None:
+    assert " 172 queries, 95 more from the cache." in run(*WORDS, "--out", "plans").out
 
 
 AUDIT = ("audit", "loan.yaml", "--people", "people", "--model", "bank:decide", "--out", "out", "--group", "job")

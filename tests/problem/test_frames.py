@@ -326,7 +326,7 @@ def test_all_mistakes_are_listed_up_to_ten():
 
 def test_columns_that_are_not_there_or_twice():
     problem = problem_of(age=NUMBER, income=NUMBER)
-    with pytest.raises(PeopleError, match=r"lacks the column 'income'; did you mean 'incom'; it has age, incom"):
+    with pytest.raises(PeopleError, match=r"lacks the column 'income' \(did you mean 'incom'\?\); it has age, incom"):
         problem.read(pd.DataFrame({"age": [1], "incom": [2]}))
     with pytest.raises(PeopleError, match=r"lacks the columns 'age', 'income'; it has Z"):
         problem.read(pd.DataFrame({"Z": [1]}))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterplan import PeopleError
-from counterplan.problem.parquet_people import ParquetPeople, PeopleFile, is_parquet_source
+from counterplan.problem.parquet_people import ParquetPeople, PeopleFile, is_parquet_source, would_read
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -102,9 +102,58 @@ def test_every_row_is_sampled_equally_often(tmp_path: Path) -> None:
 
 
 def test_a_digest_changes_with_the_content(tmp_path: Path) -> None:
-    before = PeopleFile.of(write(tmp_path / "a.parquet", TABLE))
-    changed = PeopleFile.of(write(tmp_path / "a.parquet", TABLE.assign(number=range(1, 51))))
-    assert before.footer != changed.footer
+    """Two people swap values, which leaves size and footer as they are."""
+    table = TABLE.assign(number=TABLE["number"].replace({3: 5, 5: 3}))
+    write(tmp_path / "a.parquet", TABLE)
+    write(tmp_path / "b.parquet", table)
+    write(tmp_path / "c.parquet", TABLE)
+    first, swapped, copied = ParquetPeople.find(tmp_path).with_digests().files
+    assert first.size == swapped.size
+    assert first.digest == copied.digest != swapped.digest
+
+
+def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "people" / "a.parquet", TABLE)
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "people" / "a.parquet")
+    sources = ["people/a.parquet", tmp_path / "people" / "a.parquet", "people/../people", "link.parquet"]
+    assert [file.name for file in ParquetPeople.find(sources).files] == ["people/a.parquet"]
+
+
+def test_labels_do_not_depend_on_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("x/a.parquet", "x/sub/b.parquet", "y/c.parquet"):
+        write(tmp_path / name, TABLE.head(2))
+    monkeypatch.chdir(tmp_path / "x")
+    assert ParquetPeople.find([".", "../y"]).labels == ("x/a.parquet", "x/sub/b.parquet", "y/c.parquet")
+    assert ParquetPeople.find(tmp_path / "x").labels == ParquetPeople.find(".").labels == ("a.parquet", "sub/b.parquet")
+    assert ParquetPeople.find("sub/b.parquet").labels == ("b.parquet",)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("people", True),
+        ("people/", True),
+        ("peo*", True),
+        ("people/*", True),
+        ("people/**/*.parquet", True),
+        ("**/part-*.pq*", False),
+        ("people/*.parquet", False),
+        ("people/a.parquet", False),
+        ("people/plans/*.parquet", True),
+        ("people/plans/adult*.parquet", False),
+        ("other", False),
+        (["other", "people"], True),
+    ],
+    ids=str,
+)
+def test_files_that_would_be_read(
+    tmp_path: Path, source: str | list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "people" / "a.parquet", TABLE)
+    assert would_read(source, tmp_path / "people" / "plans" / "part-000000.parquet") is expected
+    assert not would_read("people", tmp_path / "people" / "_plans" / "part-000000.parquet")
 
 
 def test_sources_of_several_files(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def merge_answers(folder: Path, records: Sequence[PartRecord], recourse: Recours
     if not paths:
         return ""
     count = sum(record.answers for record in records)
-    left = f"{count:,} answers of the model remain in {folder / ANSWERS}; 'fit --answers FILE' reads them"
+    left = f"{count:,} answers of the model remain in {folder / ANSWERS}, a file for each part ('fit --answers FILE')"
     if workspace is None:
         return f"{left}: there is no learned folder"
     if recourse.foreign_model_ is not None:

@@ -81,7 +81,8 @@ def sampled_relaxations(
         )
 
     folder, _, records = parts
-    facts = {"run": records[0].run, "sample": sample, "seed": settings.seed, "budget": settings.budget}
+    facts = {"run": records[0].run, "files": [file.digest for file in people.files], "sample": sample}
+    facts |= {"seed": settings.seed, "budget": settings.budget}
     return saved_relaxations(RelaxationFile(folder, RELAXATIONS), facts, search)
 
 

@@ -13,6 +13,7 @@ from counterplan.batch.audit_columns import columns_of_groups
 from counterplan.batch.audit_relaxations import sampled_relaxations
 from counterplan.batch.audit_tables import audit_groupings, audit_tables
 from counterplan.batch.audit_task import PLANNER, AuditTask, LoadedAudit
+from counterplan.batch.manifest import file_records
 from counterplan.batch.names import place_of, require_names
 from counterplan.batch.part_files import PartRecord
 from counterplan.batch.running import BatchResult, BatchRun, BatchSettings
@@ -57,7 +58,7 @@ class BatchAudit:
     result: AuditResult
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, [str(self.result), self.run.skipped]))
+        return "\n".join(filter(None, [str(self.result), self.run.remarks]))
 
 
 def audit(
@@ -152,9 +153,8 @@ def audit(
     chosen = _settings(settings, options)
     folder = Path(out)
     _require_free(folder, resume)
-    files = ParquetPeople.find(people)
     problem = resolve_problem(learned)
-    groups, columns = columns_of_groups(problem, files, chosen.groups, key)
+    groups, columns = columns_of_groups(problem, ParquetPeople.find(people), chosen.groups, key)
     task = AuditTask(
         learned=place_of(learned),
         search=replace(chosen, groups=()),
@@ -172,7 +172,7 @@ def audit(
     results: list[AuditResult] = []
 
     def finish(records: Sequence[PartRecord]) -> str:
-        result, notice = _summarise(run, files, records, chosen, groups)
+        result, notice = _summarise(run, records, chosen, groups)
         result.save(folder)
         results.append(result)
         return notice
@@ -184,7 +184,6 @@ def audit(
 
 def _summarise(
     run: BatchRun,
-    files: ParquetPeople,
     records: Sequence[PartRecord],
     settings: AuditSettings,
     groups: Sequence[tuple[str, ...]],
@@ -198,7 +197,8 @@ def _summarise(
     notice = merge_answers(run.folder, records, recourse, workspace) if loaded.records else ""
     counts = total(record.counts for record in records)
     planners = {name.removeprefix(PLANNER): int(n) for name, n in counts.items() if name.startswith(PLANNER)}
-    fingerprint = digest_of([f"{file.name} {file.size} {file.footer}".encode() for file in files.files])
+    files = run.people
+    fingerprint = digest_of([f"{one.label} {one.digest}".encode() for one in file_records(files)])
     about = loaded.audit.about(loaded.audit.manifest_of(fingerprint, len(tables["outcomes"])))
     about |= {"planners": planners, "files": len(files.files)}
     result = AuditResult(loaded.problem, None, tables, groupings, settings, about)

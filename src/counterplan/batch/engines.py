@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import signal
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -21,6 +24,8 @@ LOCAL = "local"
 """Name of a Dask cluster on this machine."""
 CONNECT_SECONDS = 15.0
 """Longest wait for a scheduler, and for its first worker."""
+_PROBE_SECONDS = 5.0
+"""Longest wait for a scheduler that was reached before."""
 LEAST_MEMORY = 250_000_000
 """Least limit of memory of a worker of a local cluster, in bytes."""
 _REFRESH_SECONDS = 5.0
@@ -66,6 +71,13 @@ class Engine(ABC):
 
     def restart(self) -> None:  # noqa: B027 -- most engines need none
         """Replace processes that have died."""
+
+    def why_lost(self, call: str) -> str:
+        """Why a call, which this text describes, is lost for good, and what to do about it."""
+        return (
+            f"{call}: the process that works on it has died more than once (is there enough memory?); use smaller "
+            "partitions or fewer jobs"
+        )
 
 
 class InProcess(Engine):
@@ -170,6 +182,7 @@ class DaskEngine(Engine):
         self._cluster: Any = None
         self._executor: Executor | None = None
         self._slots, self._counted = 1, 0.0
+        self._context = ExitStack()
 
     @property
     def dashboard(self) -> str:
@@ -188,9 +201,10 @@ class DaskEngine(Engine):
     def __enter__(self) -> Self:
         if self.address == LOCAL:
             _require_memory(self.memory)
+        self._context.enter_context(_silent_logs())
         try:
             if self.address == LOCAL:
-                with single_thread(), hidden_main(), _plain_allocation():
+                with single_thread(), hidden_main(), _plain_allocation(), _interrupts_blocked():
                     self._cluster = self._distributed.LocalCluster(
                         n_workers=self.jobs,
                         threads_per_worker=1,
@@ -234,6 +248,25 @@ class DaskEngine(Engine):
             if part is not None:
                 with suppress(Exception):
                     part.close(timeout=CONNECT_SECONDS)
+        self._context.close()
+
+    def why_lost(self, call: str) -> str:
+        """See `Engine.why_lost`: its worker has died repeatedly, or the scheduler is gone."""
+        if self._scheduler_answers():
+            return super().why_lost(call)
+        return f"--cluster {self.address}: the scheduler does not answer any more; start it and its workers again"
+
+    def _scheduler_answers(self) -> bool:
+        client = self._client
+        try:
+            address = client.scheduler.address
+            other = self._distributed.Client(
+                address, timeout=_PROBE_SECONDS, security=client.security, set_as_default=False
+            )
+        except (OSError, AttributeError):  # a closed client has no scheduler
+            return False
+        other.close(timeout=_PROBE_SECONDS)
+        return True
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
         """See `Engine.submit`."""
@@ -282,6 +315,49 @@ def _require_memory(limit: str) -> None:
         raise SettingError(
             f"--memory {limit}: a worker needs at least {LEAST_MEMORY // 10**6} MB before it plans for anybody"
         )
+
+
+@contextmanager
+def _silent_logs() -> Iterator[None]:
+    """Within this context, Dask prints no logs, whose tracebacks would hide the message; files get them as before."""
+    names = [name for name in [*logging.root.manager.loggerDict] if name.partition(".")[0] == "distributed"]
+    handlers = {handler for name in names for handler in logging.getLogger(name).handlers}
+    levels = [(handler, handler.level) for handler in handlers if type(handler) is logging.StreamHandler]
+    for handler, _ in levels:
+        handler.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for handler, level in levels:
+            handler.setLevel(level)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Threads that are started within this context, and all their processes, never get Ctrl-C.
+
+    A terminal sends it to all processes. This thread gets it after the context, and ends the others.
+    """
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def remember(number: int, _: object) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    resource_tracker.ensure_running()  # which unblocks the signal in the thread that needs it first
+    handler = signal.signal(signal.SIGINT, remember)  # threads of libraries receive it too
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+    if received:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _plain_allocation() -> Any:

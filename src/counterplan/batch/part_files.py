@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -38,15 +38,17 @@ class PartRecord:
     Attributes
     ----------
     run : str
-        Identity of the run: a digest of everything that results depend on.
+        Identity of the run: a digest of everything that results depend on besides the content of files.
     number : int
         Number of the partition.
-    file : str
-        Name of the file of people.
+    file, digest : str
+        Name of the file of people, and the digest of its content.
     first, rows : int
         First row, and number of rows, of the partition.
     bad : int
         Rows that were skipped.
+    repeated_keys : int
+        Rows with the key of an earlier row of the partition.
     answers : int
         Recorded answers of the model.
     counts : dict of str to number
@@ -56,9 +58,11 @@ class PartRecord:
     run: str
     number: int
     file: str
+    digest: str
     first: int
     rows: int
     bad: int
+    repeated_keys: int
     answers: int
     counts: Counts
 
@@ -66,7 +70,7 @@ class PartRecord:
     def from_json(cls, text: bytes, name: str) -> PartRecord:
         """Read a record; CounterplanError if it is damaged."""
         data = parse_json(text, name)
-        kinds = {"run": str, "file": str, "counts": dict}
+        kinds = {"run": str, "file": str, "digest": str, "counts": dict}
         if not isinstance(data, dict) or {*data} != {field.name for field in fields(cls)}:
             raise CounterplanError(f"{name}: damaged")
         for field, value in data.items():
@@ -114,7 +118,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def read_record(folder: Path, partition: Partition, run: str) -> PartRecord | None:
-    """The record of a finished part of the same run; None if there is no such part, or it is of another run."""
+    """The record of a finished part; None if there is no such part, or it is of another run, file or content."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -126,13 +130,10 @@ def read_record(folder: Path, partition: Partition, run: str) -> PartRecord | No
         record = PartRecord.from_json(metadata.get(_KEY, b""), str(path))
     except (pa.ArrowException, OSError, CounterplanError):
         return None
-    same = (record.run, record.number, record.first, record.rows) == (
-        run,
-        partition.number,
-        partition.first,
-        partition.rows,
-    )
-    return record if same else None
+    file = partition.file
+    own = (run, partition.number, file.name, file.digest, partition.first, partition.rows)
+    stated = (record.run, record.number, record.file, record.digest, record.first, record.rows)
+    return record if stated == own else None
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -142,6 +143,14 @@ def remove_unfinished(folder: Path) -> None:
             path.unlink(missing_ok=True)
     for path in folder.glob(f".{MANIFEST}.*"):
         path.unlink(missing_ok=True)
+
+
+def remove_stale(folder: Path, records: Iterable[PartRecord]) -> None:
+    """Remove the parts that have none of these records; no process may be working on a part."""
+    finished = {part_name(record.number) for record in records}
+    for path in part_paths(folder):
+        if path.name not in finished:
+            path.unlink(missing_ok=True)
 
 
 def remove_partless(folder: Path) -> None:

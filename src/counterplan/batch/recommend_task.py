@@ -21,7 +21,7 @@ from counterplan.plans import Plans, Status
 from counterplan.plans.text import Summary
 from counterplan.problem import People, Problem
 from counterplan.problem.targets import Target, read_target
-from counterplan.problem.values import did_you_mean, text_of
+from counterplan.problem.values import count, did_you_mean, text_of
 from counterplan.recourse import Recourse
 from counterplan.storage.answer_cache import LabelledStates
 from counterplan.storage.files import read_bounded
@@ -129,7 +129,8 @@ class RecommendTask:
             whole.get("queries", 0),
             whole.get("cached", 0),
         )
-        return f"{summary.counts}. {summary.queries_spent}."
+        cached = f", {summary.cached:,} {'more ' if summary.queries else ''}from the cache" if summary.cached else ""
+        return f"{summary.counts}. {count(summary.queries, 'query', 'queries')}{cached}."
 
 
 class LoadedRecommendation:

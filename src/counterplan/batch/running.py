@@ -11,25 +11,36 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from counterplan.batch.engines import Engine, InProcess, open_engine
-from counterplan.batch.manifest import Provenance, begin, provenance_of, run_of, write_manifest
+from counterplan.batch.manifest import (
+    FileRecord,
+    Provenance,
+    begin,
+    file_records,
+    provenance_of,
+    require_startable,
+    run_of,
+    write_manifest,
+)
 from counterplan.batch.part_files import (
     BAD_ROWS,
     PartRecord,
+    part_name,
     read_record,
     remove_empty_folders,
     remove_partless,
+    remove_stale,
     remove_unfinished,
 )
 from counterplan.batch.partitions import Partition, partitions_of
 from counterplan.batch.task import Counts, LoadedTask, PartitionTask, total
 from counterplan.batch.versions import own_version
 from counterplan.batch.worker import BatchJob, Failure, forget_tasks, remember_task, run_partition
-from counterplan.errors import CounterplanError, PeopleError, StorageError
+from counterplan.errors import CounterplanError, PeopleError, SettingError, StorageError
 from counterplan.parallel import checked_jobs
 from counterplan.problem.frames import require_columns
-from counterplan.problem.parquet_people import ParquetPeople
-from counterplan.problem.values import count, did_you_mean
-from counterplan.storage.locks import LOCK, locked
+from counterplan.problem.parquet_people import ParquetPeople, would_read
+from counterplan.problem.values import count, did_you_mean, listed
+from counterplan.storage.locks import locked
 
 _WAKE_SECONDS = 0.5
 """Longest uninterrupted wait: a signal that another thread receives does not end a wait of the main thread."""
@@ -90,6 +101,8 @@ class BatchResult:
         The counts in words.
     notice : str
         What the user should know besides; empty if nothing.
+    repeated_keys : int
+        Rows with the key of an earlier row of the same partition; keys of different partitions are not compared.
 
     Examples
     --------
@@ -101,7 +114,7 @@ class BatchResult:
     >>> result.rows, result.bad, result.parts, result.reused
     (20, 0, 2, 0)
     >>> print(result)
-    20 people: 20 found. 687 questions asked.
+    20 people: 20 found. 687 queries.
     """
 
     folder: Path
@@ -112,9 +125,22 @@ class BatchResult:
     reused: int
     text: str
     notice: str = ""
+    repeated_keys: int = 0
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [self.text, self.skipped]))
+        return " ".join(filter(None, [self.text, self.remarks]))
+
+    @property
+    def remarks(self) -> str:
+        """How many rows were skipped, and how many have the key of another one; empty if none."""
+        return " ".join(filter(None, [self.skipped, self.repeated]))
+
+    @property
+    def repeated(self) -> str:
+        """How many rows have the key of an earlier row of their partition; empty if none."""
+        if not self.repeated_keys:
+            return ""
+        return f"{count(self.repeated_keys, 'row has', 'rows have')} the key of an earlier row of the same partition."
 
     @property
     def skipped(self) -> str:
@@ -164,13 +190,20 @@ class BatchRun:
         self.task, self.settings, self.folder = task, settings, Path(out).absolute()
         self.shown = Path(out)
         self.jobs = checked_jobs(settings.jobs)
-        self.people = ParquetPeople.find(people)
-        default = task.default_rows
-        self.partitions = partitions_of(self.people, settings.partition_rows or default)
+        found = ParquetPeople.find(people)
+        if would_read(people, self.folder / part_name(0)):
+            raise SettingError(
+                f"{out}: is a folder that people are read from, so that plans would be taken for people; choose an "
+                "--out outside of it"
+            )
+        self.partition_rows = task.default_rows if settings.partition_rows is None else settings.partition_rows
+        partitions_of(found, self.partition_rows)
         self.loaded: LoadedTask = task.load()
-        self._require_columns()
+        self._require_columns(found)
         self.schema = self.loaded.schema  # of results for nobody: settings are checked before anything is written
-        self.provenance: Provenance = provenance_of(task, self.loaded, self.people, self.partitions, settings.key)
+        self.people = found.with_digests()
+        self.partitions = partitions_of(self.people, self.partition_rows)
+        self.provenance: Provenance = provenance_of(task, self.loaded, found, self.partition_rows, settings.key)
         self.records: dict[int, PartRecord] = {}
         self.reused = 0
 
@@ -194,15 +227,18 @@ class BatchRun:
             If a partition fails; finished parts stay, and `resume` continues.
         """
         run, settings = run_of(self.provenance), self.settings
+        files = file_records(self.people)
+        require_startable(self.folder, self.provenance, files, resume=settings.resume)
         engine = open_engine(settings.cluster, self.jobs, memory=settings.memory)
-        self._require_free()
         with engine, locked(self.folder):  # the address is checked before anything is written
-            begin(self.folder, self.provenance, resume=settings.resume)
-            remove_unfinished(self.folder)
-            remove_partless(self.folder)
+            stored = begin(self.folder, self.provenance, files, resume=settings.resume)
+            self._use_names(stored)
             found = (read_record(self.folder, one, run) for one in self.partitions)
             self.records = {record.number: record for record in found if record is not None}
             self.reused = len(self.records)
+            remove_unfinished(self.folder)
+            remove_stale(self.folder, self.records.values())
+            remove_partless(self.folder)
             progress(sum(record.rows for record in self.records.values()))
             self._write_manifest(complete=False)
             identity = tuple(self.loaded.identity.items())
@@ -211,7 +247,7 @@ class BatchRun:
                 remember_task(run, self.loaded)
             try:
                 self._process(engine, job, progress)
-                notice = finish([self.records[one.number] for one in self.partitions])
+                notices = [_changed(files, stored), finish([self.records[one.number] for one in self.partitions])]
                 remove_empty_folders(self.folder)
                 self._write_manifest(complete=True)
             except BaseException:
@@ -231,8 +267,16 @@ class BatchRun:
             len(records),
             self.reused,
             self.task.describe(counts),
-            notice,
+            ". ".join(filter(None, notices)),
+            sum(record.repeated_keys for record in records),
         )
+
+    def _use_names(self, stored: Sequence[FileRecord]) -> None:
+        """Name files as in the parts of a run that is resumed, perhaps from another directory."""
+        names = {one.label: one.file for one in stored}
+        if names:
+            self.people = self.people.with_names([names[label] for label in self.people.labels])
+            self.partitions = partitions_of(self.people, self.partition_rows)
 
     def _process(self, engine: Engine, job: BatchJob, progress: Callable[[int], None]) -> None:
         """Run the partitions whose parts are not there; after a failure, only those that are in flight."""
@@ -249,19 +293,13 @@ class BatchRun:
             raise _failed(failures)
 
     def _write_manifest(self, complete: bool) -> None:
-        write_manifest(self.folder, self.task, self.provenance, self.records.values(), complete=complete)
+        files = file_records(self.people)
+        write_manifest(self.folder, self.task, self.provenance, files, self.records.values(), complete=complete)
 
-    def _require_free(self) -> None:
-        """Raise a StorageError, before workers are started, if the folder holds something else."""
-        if self.settings.resume or not self.folder.is_dir():
-            return
-        if any(path.name != LOCK for path in self.folder.iterdir()):
-            begin(self.folder, self.provenance, resume=False)
-
-    def _require_columns(self) -> None:
+    def _require_columns(self, people: ParquetPeople) -> None:
         """Raise a PeopleError if a file lacks the columns of features or of keys."""
         needed = [*self.loaded.extra_columns, *([self.settings.key] if self.settings.key else [])]
-        for file in self.people.files:
+        for file in people.files:
             try:
                 require_columns(self.loaded.problem.features, file.columns)
             except PeopleError as error:
@@ -270,7 +308,14 @@ class BatchRun:
                 if name not in file.columns:
                     raise PeopleError(f"{file.name}: has no column '{name}'{did_you_mean(name, file.columns)}")
         if self.settings.key is not None:
-            require_one_type(self.people, self.settings.key)
+            require_one_type(people, self.settings.key)
+
+
+def _changed(files: Sequence[FileRecord], stored: Sequence[FileRecord]) -> str:
+    """Which files have changed since the run that is resumed, for the user; empty if none."""
+    digests = {one.label: one.digest for one in stored}
+    changed = [one.label for one in files if digests.get(one.label, one.digest) != one.digest]
+    return f"Planned again for everybody in files that have changed: {listed(changed)}" if changed else ""
 
 
 def require_one_type(people: ParquetPeople, column: str) -> None:
@@ -372,10 +417,7 @@ def run_all(engine: Engine, call: Callable[[T], tuple[Any, ...]], items: Iterabl
             running.clear()
             deaths.update(lost)
             if not engine.restarts or (len(lost) == 1 and deaths[lost[0]] >= _MOST_DEATHS):
-                raise CounterplanError(
-                    f"{lost[0]}: the process that works on it has died more than once (is there enough memory?), or "
-                    "the scheduler has; use smaller partitions or fewer jobs, and go on with --resume"
-                )
+                raise CounterplanError(f"{engine.why_lost(str(lost[0]))}, and go on with --resume")
             engine.restart()
             suspects.extend(lost)
         fill()

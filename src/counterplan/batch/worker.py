@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 FILE, ROW = "file", "row"
 """Columns of parts with the file of each person, and the row there."""
+_REMEDY = (
+    "correct these rows, or skip them with --skip-bad (skip_bad=True); a run that is resumed plans again for "
+    "everybody in a file that has changed"
+)
 _PREFIX = "counterplan_"
 """Of the columns that are added to skipped rows."""
 
@@ -176,9 +180,11 @@ def process(job: BatchJob, task: LoadedTask, partition: Partition) -> PartRecord
         run=job.run,
         number=partition.number,
         file=partition.file.name,
+        digest=partition.file.digest,
         first=partition.first,
         rows=partition.rows,
         bad=skipped,
+        repeated_keys=0 if keys is None else _repeated(keys),
         answers=answers,
         counts=output.counts,
     )
@@ -206,6 +212,11 @@ def _split_key(table: pa.Table, job: BatchJob, task: LoadedTask) -> tuple[Any, p
     return keys, table if is_feature else table.drop_columns([job.key])
 
 
+def _repeated(keys: Any) -> int:
+    """Number of keys that are those of earlier rows."""
+    return len(keys) - int(keys.null_count) - len(keys.drop_null().unique())
+
+
 def _with_keys(table: pa.Table, keys: Any, rows: Any, partition: Partition) -> pa.Table:
     """`table` with the key, the file and the row of each person in place of their position in the partition."""
     import pyarrow as pa
@@ -229,7 +240,7 @@ def _skip(job: BatchJob, raw: pa.Table, partition: Partition, bad: list[BadCell]
     if not job.skip_bad:
         placed = [cell._replace(row=cell.row + partition.first) for cell in sorted(bad)]
         lines = [f"{partition.file.name}: {line}" for line in _lines(placed)]
-        raise PeopleError("\n".join([*lines, "correct these rows, or skip them with --skip-bad (skip_bad=True)"]))
+        raise PeopleError("\n".join([*lines, _REMEDY]))
     messages: dict[int, list[str]] = {}
     for cell in bad:
         messages.setdefault(cell.row, []).append(f"column '{cell.column}': {cell.message}")

@@ -15,7 +15,7 @@ from counterplan.batch.part_files import MANIFEST, part_paths
 from counterplan.batch.recommend import recommend
 from counterplan.batch.running import BatchResult
 from counterplan.cli.terminal import echo
-from counterplan.errors import CounterplanError, SettingError
+from counterplan.errors import CounterplanError, PeopleError, SettingError
 from counterplan.problem.values import count
 
 OutFolder = Annotated[
@@ -136,16 +136,18 @@ def _batch_jobs(cluster: str | None, memory: str | None, jobs: int | None) -> in
 def stopping(folder: Path) -> Iterator[None]:
     """Within this context, an interruption or an error of a run says how to go on with the parts in `folder`."""
     before = _stamp(folder / MANIFEST)
-    go_on = f"finished parts stay in {folder}: the same command with --resume continues."
+    stay, same = f"finished parts stay in {folder}", "the same command with --resume"
     try:
         yield
     except KeyboardInterrupt:
-        echo(f"Interrupted: {go_on}" if any(part_paths(folder)) else "Interrupted.", err=True)
+        echo(f"Interrupted: {stay}: {same} continues." if any(part_paths(folder)) else "Interrupted.", err=True)
         raise typer.Exit(130) from None
-    except CounterplanError:
+    except CounterplanError as error:
         begun = _stamp(folder / MANIFEST) != before  # a run that is refused changes nothing
         if begun and any(part_paths(folder)):
-            echo(f"Stopped: {go_on}", err=True)
+            corrected = "once the people are corrected, " if isinstance(error, PeopleError) else ""
+            skipping = ", and so does --resume --skip-bad" if isinstance(error, PeopleError) else ""
+            echo(f"Stopped: {stay}: {corrected}{same} continues{skipping}.", err=True)
         raise
 
 

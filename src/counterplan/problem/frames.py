@@ -223,10 +223,17 @@ def require_columns(features: Sequence[Feature], columns: Iterable[str]) -> None
     known = [*columns]
     absent = [feature.name for feature in features if feature.name not in known]
     if absent:
-        hints = [f"'{name}'{did_you_mean(name, known).rstrip('?')}" for name in absent]
+        others = {*known} - {feature.name for feature in features}
+        hints = [f"'{name}'{_hint(name, sorted(others))}" for name in absent]
         raise PeopleError(
             f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(hints)}; it has {listed(known)}"
         )
+
+
+def _hint(name: str, columns: Iterable[str]) -> str:
+    """The column that a name may mean, in parentheses for a list; empty if none is close."""
+    hint = did_you_mean(name, columns).removeprefix("; ")
+    return f" ({hint})" if hint else ""
 
 
 def _people(features: Sequence[Feature], states: Floats, frame: pd.DataFrame, outcome: str | None) -> People:

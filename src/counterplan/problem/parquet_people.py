@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ _BATCH = 65_536
 """Rows decoded at once of row groups that are read in part."""
 _BUFFER = 1_000_000
 """Bytes of a column chunk that are buffered at once, so that memory does not grow with row groups."""
-_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class PeopleFile:
         Their Arrow types.
     size : int
         Bytes of the file.
-    footer : str
-        Digest of the footer, which changes with the content of the file.
+    digest : str
+        SHA-256 of the content; empty unless `ParquetPeople.with_digests` was called.
     """
 
     name: str
@@ -57,7 +57,7 @@ class PeopleFile:
     columns: tuple[str, ...]
     types: tuple[str, ...]
     size: int
-    footer: str
+    digest: str = ""
 
     @property
     def rows(self) -> int:
@@ -70,10 +70,10 @@ class PeopleFile:
         with reporting_errors(path) as (_, pq), pq.ParquetFile(path) as file:
             metadata = file.metadata
             groups = tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
-            size, footer = _footer(path)
             schema = file.schema_arrow
             types = tuple(str(field.type) for field in schema)
-            return cls(str(path), str(path.absolute()), groups, tuple(schema.names), types, size, footer)
+            size = path.stat().st_size
+            return cls(str(path), str(path.absolute()), groups, tuple(schema.names), types, size)
 
     def read(
         self, first: int, rows: int, columns: Sequence[str] | None = None, dictionary: Sequence[str] = ()
@@ -155,7 +155,7 @@ class ParquetPeople:
         ----------
         source : str, Path or a sequence of them
             Files, folders (all Parquet files in them and below, except names that begin with "_" or "."), or patterns
-            such as ``people/*.parquet`` and ``people/**/*.parquet``.
+            such as ``people/*.parquet`` and ``people/**/*.parquet``. A file that is named twice is read once.
 
         Returns
         -------
@@ -170,12 +170,40 @@ class ParquetPeople:
         paths = [path for one in sources for path in _paths(str(one))]
         if not paths:
             raise PeopleError("there are no files of people: name Parquet files, a folder, or a pattern")
-        return cls(tuple(PeopleFile.of(path) for path in dict.fromkeys(paths)))
+        distinct: dict[str, Path] = {}
+        for path in paths:
+            distinct.setdefault(os.path.realpath(path), path)
+        return cls(tuple(map(PeopleFile.of, distinct.values())))
 
     @property
     def rows(self) -> int:
         """Number of people."""
         return sum(file.rows for file in self.files)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The paths of the files relative to the folder that all of them share: the same in any working directory."""
+        paths = [os.path.abspath(file.path) for file in self.files]
+        try:
+            root = os.path.commonpath([os.path.dirname(path) for path in paths])
+        except ValueError:  # on several drives
+            return tuple(Path(path).as_posix() for path in paths)
+        return tuple(Path(os.path.relpath(path, root)).as_posix() for path in paths)
+
+    def with_digests(self) -> ParquetPeople:
+        """The same files with digests of their content, each of which is read once.
+
+        Raises
+        ------
+        PeopleError
+            If a file cannot be read.
+        """
+        return ParquetPeople(tuple(replace(file, digest=_digest(file)) for file in self.files))
+
+    def with_names(self, names: Sequence[str]) -> ParquetPeople:
+        """The same files under other names, one for each."""
+        pairs = zip(self.files, names, strict=True)
+        return ParquetPeople(tuple(replace(file, name=name) for file, name in pairs))
 
     def sample(self, count: int, seed: int = 0) -> PeopleSample:
         """Read a random sample of people, or everybody if there are no more.
@@ -251,6 +279,17 @@ def is_parquet_source(source: str | Path) -> bool:
     return Path(source).is_dir() or (not Path(source).exists() and glob.has_magic(str(source)))
 
 
+def would_read(source: str | Path | Sequence[str | Path], path: Path) -> bool:
+    """Whether a Parquet file at `path`, if there were one, would be among the files that `source` names."""
+    sources = [source] if isinstance(source, (str, Path)) else [*source]
+    patterns = [glob.escape(str(one)) if os.path.exists(one) else str(one) for one in sources]
+    return any(
+        _matches(Path(place(path)).parts, Path(place(pattern)).parts)
+        for place in (os.path.abspath, os.path.realpath)
+        for pattern in patterns
+    )
+
+
 def import_pyarrow() -> Any:
     """The module `pyarrow`; PeopleError if it is not installed."""
     try:
@@ -301,14 +340,16 @@ def _paths(source: str) -> list[Path]:
     return sorted(paths)
 
 
-def _footer(path: Path) -> tuple[int, str]:
-    """The size of a file, and a digest of its footer."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 8))
-        tail = file.read(8)
-        length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != _MAGIC or length > size - 8:
-            raise ValueError("its footer is damaged")
-        file.seek(size - 8 - length)
-        return size, hashlib.sha256(file.read(length)).hexdigest()[:16]
+def _digest(file: PeopleFile) -> str:
+    """SHA-256 of the content of a file."""
+    with reporting_errors(file.name), open(file.path, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a pattern matches a path, or a folder above it, which is read with everything below."""
+    if not pattern:
+        return not any(part[0] in "._" for part in parts)
+    if pattern[0] == "**":
+        return any(_matches(parts[i:], pattern[1:]) for i in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
