@@ -17,6 +17,7 @@ from counterplan.problem.conditions import numbers_in
 from counterplan.problem.dtypes import is_untyped, read_dtypes
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.problem import Problem
+from counterplan.problem.scalars import scalar
 from counterplan.problem.source import Finding, Location, TooManyFindings
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import listed, text_of
@@ -119,10 +120,13 @@ def lint_types(
         if values == "booleans" and known == "numbers" and {*getattr(dtype, "categories", ())} <= {0, 1}:
             dtype = known = None  # booleans are cast to 0 and 1
         cast = held == "texts" and is_untyped(columns[feature.name])
+        simple = all(isinstance(scalar(value), (int, bool)) for value in feature.values)
         advice = f"; the model receives {values}, unless it knows other types or they are given as dtypes" * cast
         for whose, kind, more in (("the data has", held, advice), ("the model expects", known, "")):
             if kind is not None and kind != values:
-                yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), more)}", location
+                way_out = _ADVICE.get((values, kind), more)
+                way_out = _AS_INTEGERS if kind == "numbers" and values == "texts" and not simple else way_out
+                yield f"these values are {values}, but {whose} {kind}{way_out}", location
         if isinstance(dtype, pd.CategoricalDtype) and (known is None or known == values):
             categories = {text_of(value) for value in dtype.categories}
             if unknown := [value for value in feature.values if value not in categories]:
@@ -131,6 +135,7 @@ def lint_types(
 
 _TRUTHS = {"true", "false"}
 _NATIVES = {bool: "booleans", int: "numbers", str: "texts"}
+_AS_INTEGERS = "; write them as whole numbers, such as 1000 for 1e3, or make the feature a number"
 _ADVICE = {
     ("texts", "booleans"): "; write true and false, without quotes",
     ("texts", "numbers"): "; write them without quotes, or make the feature a number",
