@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,6 @@ from counterplan.problem.conditions import numbers_in
 from counterplan.problem.dtypes import is_untyped, read_dtypes
 from counterplan.problem.parts import Cause, Feature, Function
 from counterplan.problem.problem import Problem
-from counterplan.problem.scalars import scalar
 from counterplan.problem.source import Finding, Location, TooManyFindings
 from counterplan.problem.transitions import Floats
 from counterplan.problem.values import listed, text_of
@@ -120,7 +120,7 @@ def lint_types(
         if values == "booleans" and known == "numbers" and {*getattr(dtype, "categories", ())} <= {0, 1}:
             dtype = known = None  # booleans are cast to 0 and 1
         cast = held == "texts" and is_untyped(columns[feature.name])
-        simple = all(isinstance(scalar(value), (int, bool)) for value in feature.values)
+        simple = all(_SIMPLE.fullmatch(value) for value in feature.values)
         advice = f"; the model receives {values}, unless it knows other types or they are given as dtypes" * cast
         for whose, kind, more in (("the data has", held, advice), ("the model expects", known, "")):
             if kind is not None and kind != values:
@@ -135,6 +135,8 @@ def lint_types(
 
 _TRUTHS = {"true", "false"}
 _NATIVES = {bool: "booleans", int: "numbers", str: "texts"}
+_SIMPLE = re.compile("0|-?[1-9][0-9]{0,14}")
+"""Texts that are whole numbers without quotes, unlike 1e3 and 007."""
 _AS_INTEGERS = "; write them as whole numbers, such as 1000 for 1e3, or make the feature a number"
 _ADVICE = {
     ("texts", "booleans"): "; write true and false, without quotes",
