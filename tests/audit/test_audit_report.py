@@ -24,12 +24,16 @@ def decide(people: pd.DataFrame) -> list[str]:
     return ["yes" if row.income - row.debt >= 30 else "no" for row in people.itertuples()]
 
 
+def again(people: pd.DataFrame) -> list[str]:
+    return decide(people)
+
+
 @pytest.fixture(scope="module")
 def result() -> AuditResult:
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"income": rng.integers(0, 50, 120) * 1.0, "debt": rng.integers(0, 90, 120) * 1.0})
     people["town"] = rng.choice([HOSTILE, "=cmd()", "c" * 300], 120)
-    return Audit(two_ways(), decide, against=decide, groups=["town"], indispensable=True).run(people)
+    return Audit(two_ways(), decide, against=again, groups=["town"], indispensable=True).run(people)
 
 
 def test_it_is_self_contained_and_escaped(result: AuditResult) -> None:
