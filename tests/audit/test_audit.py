@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,28 @@ def test_small_groups_have_no_figures() -> None:
     assert "fewer than 5 people" in result.to_html()
 
 
+def test_few_people_have_counts_and_no_shares() -> None:
+    people = table(400)
+    refused = Audit(WAYS, strict, groups=[], relaxations=0).run(people).outcomes["outcome"]
+    few = people[(refused == "none").to_numpy()].head(8)
+    result = Audit(WAYS, strict, groups=[]).run(few)
+    assert result.relaxations is not None
+    assert result.relaxations["examined"] == 8
+    helped, _, description = str(result).splitlines()[5].partition(": ")
+    row = result.relaxations["relaxations"][0]
+    assert (helped.strip(), description) == (str(row["helped"]), row["description"])
+    assert (row["share"], row["low"], row["high"], result.relaxations["best"][0]["share"]) == (None,) * 4
+    assert " %" not in str(result).split("In brackets")[0]
+    section = result.to_html().split("Why people have no recourse</h2>")[1].split("</section>")[0]
+    assert "no shares of fewer than 10 people" in section
+    assert " %" not in section
+    all_of_them = Audit(WAYS, strict, groups=[], min_group=8).run(few)
+    assert f"  {row['helped']} ({row['helped'] / 8:.0%}): {description}" in str(all_of_them)
+    unknown = Audit(WAYS, strict, groups=[], budget=1).run(few)
+    count = unknown.summary["unknown"]
+    assert f"For {count} the search ended at a limit, so that between 0 and {count} of" in str(unknown)
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_nobody_and_one_person(count: int) -> None:
     result = Audit(WAYS, lenient, against=strict, groups=["sex"], indispensable=True).run(table(count))
@@ -182,6 +206,37 @@ def test_two_models() -> None:
             holds = plan.replay(WAYS, BlackBox(strict)).ok
             assert person["plan_holds"] == ("holds" if holds else "does not hold")
     assert "Two models" in result.to_html()
+
+
+def test_the_same_model_twice_is_announced() -> None:
+    with pytest.warns(UserWarning, match="the other model is the same, with the same threshold"):
+        result = Audit(WAYS, lenient, against=lenient).run(table(30))
+    sentence = (
+        "The other model is the same, with the same threshold: their fingerprints are equal, and nothing differs."
+    )
+    assert sentence in str(result).splitlines()
+    assert sentence in result.to_html()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = Audit(WAYS, lenient, against=strict).run(table(30))
+    assert sentence not in str(other)
+    newly = int(other.comparison.iloc[0]["newly_refused"])  # type: ignore[union-attr]
+    assert f" {newly} people are newly refused, and 0 people are no longer refused; of " in str(other)
+
+
+def test_every_quantile_has_an_interval_and_proofs_are_counted() -> None:
+    page = Audit(WAYS, lenient).run(table(100)).to_html()
+    costs = page.split('<section id="costs">')[1].split("</section>")[0]
+    for head in ("cost, 25 %", "cost, 90 %", "steps, 25 %", "steps, median", "steps, 75 %", "steps, 90 %"):
+        assert f">{head}</th>" in costs
+    row = costs.split("<tbody>")[1].split("</tr>")[0]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)[2:]
+    assert len(cells) == 8
+    assert all(re.fullmatch(r"\S+ \(.*\)", cell) for cell in cells)
+    assert "All are proved to be the cheapest." in costs
+    none = Audit(WAYS, lambda people: ["no"] * len(people)).run(table(12)).to_html()
+    assert "There is no verified plan." in none
+    assert "the 0 verified plans" not in none
 
 
 def test_functions_without_which_there_is_no_plan() -> None:
@@ -271,6 +326,19 @@ def test_an_audit_without_a_finished_part_is_replaced(tmp_path: Path) -> None:
     assert {path.name for path in (folder / "parts").iterdir()} == {"000000.json", "relaxations.json"}
 
 
+def test_only_an_audit_that_was_begun_is_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    with pytest.raises(StorageError, match="holds no audit to resume; leave --resume out"):
+        Audit(WAYS, lenient).run(table(), folder=folder, resume=True)
+    assert not folder.exists()
+    folder.mkdir()
+    with pytest.raises(StorageError, match="holds no audit to resume"):
+        Audit(WAYS, lenient).run(table(), folder=folder, resume=True)
+    with pytest.raises(KeyboardInterrupt):
+        Audit(WAYS, Counting(1)).run(table(), folder=folder)
+    assert len(Audit(WAYS, Counting()).run(table(), folder=folder, resume=True)) == 60
+
+
 @pytest.mark.parametrize("name", ["parts/mine.csv", "parts/.mine", "manifest.json", "parts/000000.json.bak"])
 def test_files_of_others_are_neither_removed_nor_replaced(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
@@ -299,7 +367,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     ]
     for text in damaged:
         part.write_text(text)
-        with pytest.raises(StorageError, match=r"000000\.json"):
+        with pytest.raises(StorageError, match=r"000000\.json: .*; remove the file, and run with --resume again"):
             Audit(WAYS, lenient).run(table(), folder=folder, resume=True)
     part.unlink()
     Audit(WAYS, lenient).run(table(), folder=folder, resume=True)
@@ -322,6 +390,8 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
         ({"survival": "much"}, "survival"),
         ({"survival": "high"}, "needs an estimate of survival"),
         ({"survival_at_least": 2}, "'survival_at_least'"),
+        ({"survival": "high", "survival_at_least": 0.5}, "'survival_at_least', not both"),
+        ({"groups": 5}, "'groups' must be a list of columns"),
         ({"survival_at_least": 0.5, "indispensable": True}, "compares least costs"),
         ({"group": ["sex"]}, "no setting 'group'"),
         ({"settings": 3}, "'settings' must be AuditSettings"),
@@ -402,10 +472,14 @@ def test_relaxations_say_what_would_help(tmp_path: Path) -> None:
     again = Audit(WAYS, BlackBox(strict), groups=["sex"]).run(table(), folder=tmp_path / "audit", resume=True)
     assert again.relaxations == result.relaxations
     assert box.queries == sent
+    few = Audit(WAYS, box, min_group=stuck + 1).run(table(), folder=tmp_path / "audit", resume=True)
+    assert few.relaxations is not None
+    assert {row["share"] for row in few.relaxations["relaxations"]} == {None}
+    assert box.queries == sent
     saved = tmp_path / "audit" / "parts" / "relaxations.json"
     for content in ("{", "[]", json.dumps(json.loads(saved.read_text()) | {"data": {"best": 3}})):
         saved.write_text(content)
-        with pytest.raises(StorageError, match=r"relaxations\.json"):
+        with pytest.raises(StorageError, match=r"relaxations\.json: .*; remove the file, and run with --resume again"):
             Audit(WAYS, strict, groups=[]).run(table(), folder=tmp_path / "audit", resume=True)
 
 

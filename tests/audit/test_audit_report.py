@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pandas as pd
 import pytest
 
 from counterplan import Audit, AuditResult
-from counterplan.audit.charts import histogram, nice_ticks
+from counterplan.audit.charts import heat_map, histogram, nice_ticks, share_chart
 from counterplan.audit.section import Section
 from loans import two_ways
 
@@ -22,12 +24,16 @@ def decide(people: pd.DataFrame) -> list[str]:
     return ["yes" if row.income - row.debt >= 30 else "no" for row in people.itertuples()]
 
 
+def again(people: pd.DataFrame) -> list[str]:
+    return decide(people)
+
+
 @pytest.fixture(scope="module")
 def result() -> AuditResult:
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"income": rng.integers(0, 50, 120) * 1.0, "debt": rng.integers(0, 90, 120) * 1.0})
     people["town"] = rng.choice([HOSTILE, "=cmd()", "c" * 300], 120)
-    return Audit(two_ways(), decide, against=decide, groups=["town"], indispensable=True).run(people)
+    return Audit(two_ways(), decide, against=again, groups=["town"], indispensable=True).run(people)
 
 
 def test_it_is_self_contained_and_escaped(result: AuditResult) -> None:
@@ -65,6 +71,20 @@ def test_tables_are_written(result: AuditResult, tmp_path: Path) -> None:
     assert {row["town"] for row in rows} == {HOSTILE, "'=cmd()", "c" * 300}
     for name in ("groups", "differences", "functions", "comparison", "transitions"):
         assert list(csv.reader((tmp_path / f"{name}.csv").open()))
+
+
+@pytest.mark.parametrize("draw", [share_chart, heat_map])
+def test_long_labels_differ_in_figures(draw: Callable[..., str]) -> None:
+    middle = "works in the department of " * 4
+    labels = ["short", f"a {middle} north", f"a {middle} south", f"b {'x' * 900} c", f"b {'x' * 901} c"]
+    rows = pd.DataFrame({"group": labels, "refused": 20, "recourse_share": 0.5, "recourse_low": 0.4})
+    rows = rows.assign(recourse_high=0.6, none_share=0.5, unknown_share=0.0)
+    arguments = ("recourse", "shares", "few") if draw is share_chart else (5, "few")
+    image = draw(rows, *arguments)
+    shown = re.findall(r">([^<>]+)</text>", base64.b64decode(image.split("base64,")[1].split('"')[0]).decode())
+    first, second, *others = [text for text in shown if "…" in text]
+    assert (first[-5:], second[-5:]) == ("north", "south")
+    assert [text[-3:] for text in others] == ["(1)", "(2)"]
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [0.0, 0.0], [1e-6, 2e6], [3.0, 4.5, 4.5]])

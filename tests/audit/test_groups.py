@@ -76,6 +76,29 @@ def test_pairs() -> None:
     assert members(odd) == {"false": [1, 3, 5], "true": [0, 2, 4]}
 
 
+def test_the_same_columns_in_another_order_are_the_same_groups() -> None:
+    found = group("age", "sex*town", ("town", "sex"), "age")
+    assert [grouping.name for grouping in found] == ["age", "sex × town"]
+
+
+def test_groups_are_different_and_in_order() -> None:
+    levels = pd.Categorical(["low", "high", "mid", "low", "low", None], ["low", "mid", "high", "never"], ordered=True)
+    extra = {
+        "level": levels,
+        "plain": pd.Categorical(["low", "high", "mid", "low", "low", None]),
+        "code": pd.Categorical([0, 1, 10, 11, 2, -3]),
+        "text": ["10", "b", "9", "1.5", "a", "10"],
+        "close": [0.1, 0.1000000001, 0.2, 0.1, 0.2, 3.0],
+    }
+    found = {one.name: members(one) for one in group(*extra, table=TABLE.assign(**extra))}
+    assert list(found["level"]) == ["low", "mid", "high", "(missing)"]
+    assert found["level"]["high"] == [1]
+    assert list(found["plain"]) == ["high", "low", "mid", "(missing)"]
+    assert list(found["code"].items()) == [("-3", [5]), ("0", [0]), ("1", [1]), ("2", [4]), ("10", [2]), ("11", [3])]
+    assert list(found["text"].items()) == [("1.5", [3]), ("9", [2]), ("10", [0, 5]), ("a", [4]), ("b", [1])]
+    assert found["close"] == {"0.1": [0, 3], "0.1000000001": [1], "0.2": [2, 4], "3": [5]}
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [

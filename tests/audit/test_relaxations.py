@@ -340,7 +340,8 @@ def test_who_is_helped_by_what() -> None:
     assert {*report.outcome_by_person.to_numpy().ravel()} == {"helped", "not helped"}
     first, second, *_, last = report.to_text().splitlines()
     assert first == "4 people without recourse. What would help (an explanation, not advice):"
-    assert second == "  2 (50%): let EARN go one step further: 200 → 300"
+    assert second == "  2: let EARN go one step further: 200 → 300", "no shares of 4 people"
+    assert report.to_text(min_group=4).splitlines()[1] == "  2 (50%): let EARN go one step further: 200 → 300"
     assert "2 relaxations help nobody." in report.to_text()
     assert last == "1 of 4 people are helped by none of them."
     assert [plan.actions for plan in report.plans("EARN=300")] == [["EARN=300", "EARN=300"], ["EARN=200", "EARN=300"]]

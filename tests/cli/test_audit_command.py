@@ -75,7 +75,7 @@ def test_an_interrupted_audit_continues(run, bank: Path, monkeypatch: pytest.Mon
     words[5] = "bank:impatient"
     ran = run(*words)
     assert ran.code == 130
-    assert "finished parts are in out; run the command again with --resume" in ran.err
+    assert "Interrupted: finished parts are in out; run the command again with --resume" in ran.err
     assert 1 <= len(list((bank / "out" / "parts").iterdir())) <= 2
     assert run(*words).code == 2
     import bank as module  # type: ignore[import-not-found]
@@ -84,6 +84,21 @@ def test_an_interrupted_audit_continues(run, bank: Path, monkeypatch: pytest.Mon
     ran = run(*words, "--resume")
     assert ran.code == 0
     assert "60 people" in ran.out
+
+
+def test_an_interrupt_before_the_first_part_is_said(run, bank: Path) -> None:
+    source = (bank / "bank.py").read_text()
+    (bank / "bank.py").write_text(source + IMPATIENT.format(rows=0, error="KeyboardInterrupt"))
+    ran = run(*[word.replace("bank:decide", "bank:impatient") for word in WORDS])
+    assert (ran.code, ran.err.strip()) == (130, "Interrupted.")
+
+
+def test_the_same_model_twice_is_announced(run, bank: Path) -> None:
+    ran = run(*WORDS, "--against", "bank:decide", "--relaxations", 0)
+    assert ran.code == 0
+    assert ran.err.startswith("Note: the other model is the same, with the same threshold")
+    assert "UserWarning" not in ran.err
+    assert (bank / "out" / "comparison.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -106,6 +121,20 @@ def test_mistakes_are_messages(run, bank: Path, words: tuple[str, ...], message:
     assert ran.code == 2
     assert message in ran.err
     assert not (bank / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--survival", "high", "--survival-at-least", "0.5"), "not both"),
+        (("--resume",), "out: holds no audit to resume; leave --resume out"),
+    ],
+)
+def test_what_is_refused_at_once_leaves_no_folder(run, bank: Path, options: tuple[str, ...], message: str) -> None:
+    ran = run(*WORDS, *options)
+    assert ran.code == 2
+    assert message in ran.err
+    assert not (bank / "out").exists()
 
 
 def test_an_audit_that_failed_at_once_is_started_again(run, bank: Path) -> None:

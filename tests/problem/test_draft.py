@@ -192,7 +192,7 @@ def test_any_csv_gives_a_right_file_that_reads_its_table(tmp_path, made, quoting
     try:
         text = draft_from(path, outcome)
     except PeopleError as error:
-        assert re.search("no column can be a feature|cannot be the outcome|more cells", str(error))  # noqa: PT017
+        assert re.search("no column can be a feature|cannot be the outcome|more (cells|values)", str(error))  # noqa: PT017
         return
     problem = checked(text, tmp_path / "any.yaml")
     people = problem.read(read_table(path, problem.features))
@@ -326,7 +326,6 @@ def test_real_parquet(tmp_path):
         (["1", "2", "1,000"], "category"),
         (["1", "2", "NA"], "category"),
         (["1", "2", "9" * 17], "category"),
-        (["1", "2", "inf"], "category"),
         (["1", "1.0", "1.00"], "category"),
         (["true", "false", "true"], "category"),
         (["0.5", "1.5", "0.5"], "number"),
@@ -464,6 +463,56 @@ def test_what_is_left_out(tmp_path):
     assert "#   nothing: it is empty" in text
     assert "#   endless: it holds infinite numbers; empty these cells" in text
     assert "kind: category  # the only value seen" in text
+    pd.DataFrame({"ratio": many("1.5", "inf"), "rate": many("1", "2", "-inf"), "job": many("a", "b")}).assign(
+        y=many("good", "bad")
+    ).to_csv(tmp_path / "endless.csv", index=False)
+    text = draft_from(tmp_path / "endless.csv", "y")
+    assert [f.name for f in checked(text, tmp_path / "t.yaml").features] == ["job"]
+    assert text.count("it holds infinite numbers; empty these cells") == 2
+
+
+def test_powers_of_ten_are_numbers_to_check_and_to_the_model(tmp_path):
+    pd.DataFrame({"size": many("1e3", "2e3"), "y": many("good", "bad", "bad")}).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "t.yaml").write_text(draft_from(tmp_path / "t.csv", "y", propose=True), "utf-8")
+    problem, findings = check(tmp_path / "t.yaml", pd.read_csv(tmp_path / "t.csv"))
+    assert findings == []
+    assert feature(problem, "size").natives == (1000, 2000)
+    people = read_table(tmp_path / "t.csv", problem.features)
+    assert people["size"].tolist() == [*many(1000, 2000)]
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([1, 2, 3, 4, -1], "-1 (20 people)"),
+        ([0, 1, 2, -1], None),  # a scale
+        ([*range(40), -1], "-1 (2 people)"),
+        ([*range(-2, 30), -9], None),
+        ([1, 2, 3, 99], "99 (25 people)"),
+        ([*range(60), 99], None),
+        ([1, 2, 3, 998, 999], "998 (20 people), 999 (20 people)"),
+        ([*range(90), 97, 98, 99], None),
+        ([-0.5, 0.2, 0.7, -999], "-999 (25 people)"),
+        ([*range(-900, 900, 60), -999], None),
+        ([1, 2, 3, -9, 99], "-9 (20 people), 99 (20 people)"),
+    ],
+)
+def test_numbers_that_stand_for_missing_values(values, codes):
+    size = len(values) * max(2, 100 // len(values))
+    table = pd.DataFrame({"x": np.resize(values, size), "y": np.resize(["good", "bad", "bad"], size)})
+    found = re.findall("# likely codes of missing values: (.*); empty", draft(table, "y", "t"))
+    assert found == [codes] * bool(codes)
+
+
+def test_dates_as_whole_numbers_need_no_name_when_nearly_all_are_valid():
+    days = pd.date_range("2018-12-01", periods=60, freq="9D").strftime("%Y%m%d").astype(int).to_numpy()
+    table = pd.DataFrame({"opened": days, "closed": np.where(np.arange(60) < 3, 0, days)})
+    table["amount"] = np.random.default_rng(0).integers(20_000_000, 20_200_000, 60)
+    table["y"] = ["good", "bad"] * 30
+    text = draft(table, "y", "t", propose=True)
+    for name in ("opened", "closed"):
+        assert f"#   {name}: dates; to use them, add a number to the table" in text
+    assert "  RAISE_AMOUNT:" in text
 
 
 def test_a_very_wide_table_still_gives_a_file(tmp_path):

@@ -132,6 +132,16 @@ def test_learned_costs_have_the_rank_of_the_true_ones(tmp_path):
     assert costs[known] == pytest.approx(found.cost[known], abs=0.006)
 
 
+def test_codes_of_missing_values_are_neither_before_nor_after(tmp_path):
+    table, _, together, _ = simulated(4, 500)
+    table["months"] = np.where(np.arange(len(table)) % 5 == 0, 999, np.resize([6, 12, 24], len(table)))
+    both = together[["income", f"income{AFTER}"]].assign(months=np.resize([12, 999], 500), months_after=6)
+    both.loc[250:, "months_after"] = 999
+    text, _ = proposed(table, tmp_path, histories=both)
+    assert "from 125 of 125 people who could" in text.split("  LOWER_MONTHS:")[1].split("phrase")[0]
+    assert "Changes that no action explains" not in text
+
+
 def test_features_without_histories_keep_their_guesses(tmp_path):
     table, made, together, _ = simulated(2, 500)
     text, learned = proposed(table, tmp_path, histories=together[["income", f"income{AFTER}"]])
@@ -143,8 +153,9 @@ def test_features_without_histories_keep_their_guesses(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns=f"job{AFTER}"), r"lack the column 'job_after'.*: 'income' has values before"),
-        (lambda t: t.drop(columns="income"), r"lack the column 'income'"),
+        (lambda t: t.drop(columns=f"job{AFTER}"), r"lack the column 'job_after': a column with the name"),
+        (lambda t: t.drop(columns="income"), r"lack the column 'income': a column"),
+        (lambda t: t.rename(columns={"job_after": "job_aftr"}), r"'job_after' \(did you mean 'job_aftr'\?\): a column"),
         (lambda t: t.rename(columns=str.upper), r"no column of a feature that functions change.*income, job"),
         (lambda t: t.iloc[:0], "have no rows"),
         (lambda t: t.assign(job_after="king"), r"column 'job_after', row 0: 'king' is not a value of this feature"),

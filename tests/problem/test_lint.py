@@ -69,6 +69,11 @@ def test_no_functions():
     [
         ("['False', 'True']", [False, True], "texts, but the data has booleans; write true and false, without quotes"),
         ("['1', '2']", [1, 2], "texts, but the data has numbers; write them without quotes"),
+        (
+            "[1e3, 2e3]",
+            [1e3, 2e3],
+            "texts, but the data has numbers; write them as whole numbers, such as 1000 for 1e3",
+        ),
         ("[1, 2]", ["1", "2"], "numbers, but the data has texts; the model receives numbers, unless"),
         ("[false, true]", ["False", "True"], "booleans, but the data has texts; the model receives booleans, unless"),
         ("[1, 2]", pd.Categorical(["1", "2"]), "numbers, but the data has texts"),

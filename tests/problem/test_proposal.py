@@ -183,6 +183,28 @@ def test_missing_values_and_codes_are_not_moved(tmp_path):
     assert max(one.arguments.max() for one in debts) < 1000
 
 
+def test_codes_of_missing_values_are_no_arguments_and_no_amounts(tmp_path):
+    table, random = people(), np.random.default_rng(0)
+    absent = random.random(ROWS) < 0.2
+    table["edu_code"] = np.where(absent, 999, random.integers(1, 5, ROWS))
+    table["utilisation"] = np.where(absent, 999, random.integers(0, 100, ROWS))
+    table["job_type"] = np.where(absent, -9, np.where(random.random(ROWS) < 0.1, -8, random.integers(1, 4, ROWS)))
+    text, problem = proposed(table, tmp_path)
+    assert function(problem, "CHANGE_EDU_CODE").natives == (1, 2, 3, 4)
+    assert function(problem, "CHANGE_JOB_TYPE").natives == (1, 2, 3)
+    lower = text.split("  LOWER_UTILISATION:")[1].split("cost")[0]
+    assert re.search(r"when: utilisation > \d+ and utilisation > argument and utilisation != 999\n", lower)
+    states = problem.read(table).states
+    legal = problem.transitions.legal(states)
+    for one, span in zip(problem.transitions.functions, problem.transitions.spans, strict=True):
+        name = problem.features[one.target].name
+        if name in ("edu_code", "utilisation", "job_type"):
+            assert not legal[absent, span].any()
+            assert legal[~absent, span].any()
+    counts = table["edu_code"][~absent].value_counts(normalize=True).sort_index()
+    assert function(problem, "CHANGE_EDU_CODE").base.tolist() == pytest.approx(50 * (1 - counts.to_numpy()), abs=0.06)
+
+
 def test_many_columns_and_values_stay_within_the_limit(tmp_path):
     random = np.random.default_rng(0)
     decisions = random.random(ROWS) < 0.5
@@ -233,7 +255,7 @@ def test_any_csv_gives_a_right_proposal(tmp_path, made, quoting):
     except pd.errors.ParserError:
         return
     except PeopleError as error:
-        assert re.search("no column can|cannot be|more cells|no feature to propose", str(error))  # noqa: PT017
+        assert re.search("no column can|cannot be|more (cells|values)|no feature to propose", str(error))  # noqa: PT017
         return
     _is_right(text, tmp_path, lambda problem: read_table(path, problem.features))
 

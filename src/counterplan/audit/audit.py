@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pandas as pd
 
 from counterplan.audit.carriers import WITHOUT_COLUMNS, plan_without
 from counterplan.audit.comparison import plans_hold
+from counterplan.audit.findings import SAME_MODEL
 from counterplan.audit.folder import AuditFolder, AuditPart, Manifest, people_fingerprint
 from counterplan.audit.groups import read_groups
 from counterplan.audit.outcomes import COLUMNS, AuditOutcome, decisions, favourable_frame, planned_frame
@@ -107,6 +109,13 @@ class Audit:
                 "refits or was fitted; on the command line, --refit, or a learned folder"
             )
 
+    @property
+    def is_of_one_model(self) -> bool:
+        """Whether the other model has the fingerprint of the model, so that nothing can differ."""
+        if self.against is None:
+            return False
+        return self.against.fingerprint(self.problem) == self.box.fingerprint(self.problem)
+
     def run(
         self,
         people: PeopleTable | People,
@@ -166,13 +175,18 @@ class Audit:
         """
         read = self.problem.read(people)
         groupings = read_groups(self.problem, read, self.settings.groups)
+        if self.is_of_one_model:
+            warnings.warn(SAME_MODEL, stacklevel=2)
+        manifest = self.manifest(read)
+        if folder is not None and resume:
+            AuditFolder(folder).require_begun()
         with _opened(folder) as store:
             if store is not None:
-                store.begin(self.manifest(read), resume=resume, force=force)
+                store.begin(manifest, resume=resume, force=force)
             total = len(read) * (1 if self.against is None else 2)
             with reporting(progress, "Auditing", total, display=lambda bar: bar.advance) as callback:
                 tables, planners = self.tables(read, store, jobs, callback)
-            about = self.about(self.manifest(read)) | {"planners": planners}
+            about = self.about(manifest) | {"planners": planners}
             result = AuditResult(self.problem, read, tables, groupings, self.settings, about)
             self._relax(result, read, store)
             if store is not None:
@@ -230,6 +244,7 @@ class Audit:
             None if store is None else store.relaxations,
             facts,
             lambda: audit_relaxations(self.problem, self.box, people, stuck, settings, sample),
+            settings.min_group,
         )
         result.add_section(section)
 

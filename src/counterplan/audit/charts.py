@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,11 +43,24 @@ def _label_width(labels: Sequence[str]) -> float:
     return min(_MOST_LABEL, max((text_width(label, _SIZE) for label in labels), default=60.0)) + 16
 
 
-def _cut(label: str) -> str:
-    """A label that fits its column."""
-    while text_width(label, _SIZE) > _MOST_LABEL and len(label) > 4:
-        label = f"{label[:-2].rstrip()}…"
-    return label
+def _cut(labels: Sequence[str]) -> list[str]:
+    """Labels that fit their column: long ones cut in the middle, and numbered if they would be the same."""
+    cut = [_shortened(label) for label in labels]
+    numbers: Counter[str] = Counter()
+    for index, label in enumerate(cut):
+        if cut.count(label) > 1 or numbers[label]:
+            numbers[label] += 1
+            cut[index] = _shortened(labels[index], f" ({numbers[label]})")
+    return cut
+
+
+def _shortened(label: str, end: str = "") -> str:
+    """A label with `end`, its middle left out if it is too long."""
+    text, kept = label + end, min(len(label), 400)
+    while text_width(text, _SIZE) > _MOST_LABEL and kept > 2:
+        kept -= 1
+        text = f"{label[: (kept + 1) // 2].rstrip()}…{label[len(label) - kept // 2 :].lstrip()}{end}"
+    return text
 
 
 def outcome_bar(counts: dict[AuditOutcome, int]) -> str:
@@ -83,7 +97,7 @@ class _Rows:
     """A chart with a row for each group: label, number of people, and a plot with an axis."""
 
     def __init__(self, labels: Sequence[str], counts: Sequence[int], head: str, low: float, high: float) -> None:
-        self.sheet, self.labels, self.low, self.high = Sheet(), [_cut(label) for label in labels], low, high
+        self.sheet, self.labels, self.low, self.high = Sheet(), _cut(labels), low, high
         self.left = 16 + _label_width(self.labels)
         self.plot = self.left + 64
         self.sheet.text(self.left + 44, 10, head, "soft", 11.5, "end")
@@ -215,7 +229,7 @@ def histogram(values: Floats, title: str, unit: str) -> str:
 
 def heat_map(rows: pd.DataFrame, minimum: int, small: str) -> str:
     """Shares of refused people by group and outcome, as shades."""
-    sheet, labels = Sheet(), [_cut(str(label)) for label in rows["group"]]
+    sheet, labels = Sheet(), _cut([str(label) for label in rows["group"]])
     left, cell = 16 + _label_width(labels), (128.0, 30.0)
     for column, outcome in enumerate(REFUSED):
         sheet.text(left + (column + 0.5) * cell[0], 10, LABELS[outcome], "soft", 11.5, "middle")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from counterplan.audit.result import AuditResult
 
 MOST_DIFFERENCES = 6
+SAME_MODEL = "the other model is the same, with the same threshold: their fingerprints are equal, and nothing differs"
 
 
 def findings(result: AuditResult) -> Iterator[str]:
@@ -43,10 +44,13 @@ def findings(result: AuditResult) -> Iterator[str]:
     if row["none"]:
         yield f"{row['none']:,} provably have none: no legal sequence of actions changes the decision."
     if row["unknown"]:
-        least, most = row["recourse"] / refused, (row["recourse"] + row["unknown"]) / refused
+        low, high = row["recourse"], row["recourse"] + row["unknown"]
+        between = f"{low:,} and {high:,}"
+        if not pd.isna(row["recourse_share"]):
+            between = f"{percent(low / refused)} and {percent(high / refused)}"
         yield (
-            f"For {row['unknown']:,} the search ended at a limit, so that between {percent(least)} and "
-            f"{percent(most)} of the refused people have recourse."
+            f"For {row['unknown']:,} the search ended at a limit, so that between {between} of the refused people have "
+            "recourse."
         )
     if not pd.isna(row["cost_q50"]):
         cost = with_interval(row["cost_q50"], row["cost_q50_low"], row["cost_q50_high"], 2)
@@ -55,12 +59,16 @@ def findings(result: AuditResult) -> Iterator[str]:
     yield from _differences(result)
     yield from _functions(result)
     if result.comparison is not None:
+        if result.about.get("against") == result.about.get("model"):
+            yield f"{SAME_MODEL[0].upper()}{SAME_MODEL[1:]}."
         change = result.comparison.iloc[0]
+        newly, no_longer = (
+            count(change[name], "person is", "people are") for name in ("newly_refused", "newly_favourable")
+        )
         yield (
-            f"With {result.about['against_name']}, {change['newly_refused']:,} more people are refused and "
-            f"{change['newly_favourable']:,} are no longer; of {change['gains_of']:,} people refused by both, "
-            f"{change['gains']:,} gain recourse and {change['loses']:,} lose it; {change['fails']:,} of "
-            f"{change['fails_of']:,} plans no longer hold."
+            f"With {result.about['against_name']}, {newly} newly refused, and {no_longer} no longer refused; of "
+            f"{count(change['gains_of'], 'person', 'people')} refused by both, {change['gains']:,} gain recourse and "
+            f"{change['loses']:,} lose it; {change['fails']:,} of {count(change['fails_of'], 'plan')} no longer hold."
         )
 
 

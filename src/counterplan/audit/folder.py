@@ -16,7 +16,7 @@ import pandas as pd
 
 from counterplan.audit.carriers import WITHOUT_COLUMNS
 from counterplan.audit.outcomes import COLUMNS, AuditOutcome
-from counterplan.audit.relaxation_file import RelaxationFile
+from counterplan.audit.relaxation_file import RelaxationFile, parse_written
 from counterplan.bounded_json import parse_json
 from counterplan.errors import SettingError, StorageError
 from counterplan.models.identity import digest_of
@@ -174,6 +174,11 @@ class AuditFolder:
                 path.unlink(missing_ok=True)
         write_inside(folder, MANIFEST, json.dumps(manifest.to_dict(), indent=1))
 
+    def require_begun(self) -> None:
+        """Raise a StorageError if there is nothing in the folder to resume, without creating it."""
+        if not self.path.is_dir() or not {path.name for path in self.path.iterdir()} - {LOCK}:
+            raise StorageError(f"{self.path}: holds no audit to resume; leave --resume out")
+
     def _inside_parts(self) -> Iterator[Path]:
         """What is in the folder of parts."""
         return self.parts.iterdir() if self.parts.is_dir() else iter(())
@@ -246,9 +251,10 @@ class AuditFolder:
         """
         path = self.parts / _name(number)
         try:
-            content = parse_json(read_inside(self.parts, _name(number), MAX_PART), str(path))
+            written = read_inside(self.parts, _name(number), MAX_PART)
         except MissingFileError:
             return None
+        content = parse_written(written, path)
         try:
             outcomes = _frame(content["outcomes"], COLUMNS, count)
             other = content["other"]

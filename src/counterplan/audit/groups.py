@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,6 +27,7 @@ BINS = 4
 FEW_VALUES = 8
 """Numbers with at most so many different values are not binned."""
 MOST_GROUPS = 100
+_NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,10 @@ def group_people(columns: Iterable[tuple[str, ...]], grouping_of: Callable[[str]
     list of Grouping
         Each once.
     """
-    groupings = [_joined([grouping_of(name) for name in names]) for names in columns]
-    return list({grouping.name: grouping for grouping in groupings}.values())
+    unique: dict[frozenset[str], tuple[str, ...]] = {}
+    for names in columns:
+        unique.setdefault(frozenset(names), names)  # "job*sex" is "sex*job"
+    return [_joined([grouping_of(name) for name in names]) for names in unique.values()]
 
 
 class _Columns:
@@ -182,7 +186,7 @@ def by_number(name: str, column: Floats, integer: bool, cuts: Sequence[float] | 
     """Group people by intervals of a number [B] between `cuts`, by default quantiles, or by value if there are few."""
     known = np.unique(column[~np.isnan(column)])
     if cuts is None and len(known) <= FEW_VALUES:
-        labels = [format_number(float(value)) for value in known]
+        labels = _number_labels(known)
         codes = np.searchsorted(known, column)
     else:
         inner = np.array(quantile_cuts(column, integer, BINS)[1:] if cuts is None else cuts, float)
@@ -193,9 +197,15 @@ def by_number(name: str, column: Floats, integer: bool, cuts: Sequence[float] | 
 def _interval_labels(cuts: Floats) -> list[str]:
     if not len(cuts):
         return ["known"]
-    texts = [format_number(float(cut)) for cut in cuts]
+    texts = _number_labels(cuts)
     between = [f"{low} to below {high}" for low, high in pairwise(texts)]
     return [f"below {texts[0]}", *between, f"{texts[-1]} or more"]
+
+
+def _number_labels(numbers: Floats) -> list[str]:
+    """Different numbers as texts, with all digits if fewer do not tell them apart."""
+    labels = [format_number(float(number)) for number in numbers]
+    return labels if len({*labels}) == len(labels) else [text_of(float(number)) for number in numbers]
 
 
 def by_column(name: str, column: pd.Series[Any]) -> Grouping:
@@ -204,18 +214,33 @@ def by_column(name: str, column: pd.Series[Any]) -> Grouping:
         return by_number(name, numbers_of(column), bool(pd.api.types.is_integer_dtype(column.dtype)))
     texts = texts_of(column)
     labels = sorted({*texts} - {None})  # type: ignore[type-var]
+    dtype, order = column.dtype, None
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        order = [text_of(category) for category in dtype.categories]
     place = {text: code for code, text in enumerate([*labels, None])}
-    return by_code(name, labels, np.array([place[text] for text in texts], np.intp))  # type: ignore[arg-type]
+    codes = np.array([place[text] for text in texts], np.intp)
+    return by_code(name, labels, codes, order)  # type: ignore[arg-type]
 
 
-def by_code(name: str, labels: Sequence[str], codes: Ints) -> Grouping:
-    """Group people by `codes` [B] of sorted texts, one more than the last for a missing value.
+def by_code(name: str, labels: Sequence[str], codes: Ints, order: Sequence[str] | None = None) -> Grouping:
+    """Group people by `codes` [B] of texts, one more than the last for a missing value.
 
-    A text that reads like the label of missing values belongs to these.
+    Groups are in the order of the texts in `order`; by default numbers by size, then texts alphabetically. A text that
+    reads like the label of missing values belongs to these.
     """
     if MISSING in labels:
         codes = np.where(codes == labels.index(MISSING), len(labels), codes)
-    return _present(name, [*labels, MISSING], codes)
+    ranks = None if order is None else {text: rank for rank, text in enumerate(order)}
+    ordered = sorted(labels, key=_by_size if ranks is None else ranks.__getitem__)
+    place = {label: code for code, label in enumerate(ordered)}
+    codes = np.array([*(place[label] for label in labels), len(labels)], np.intp)[codes]
+    return _present(name, [*ordered, MISSING], codes)
+
+
+def _by_size(text: str) -> tuple[bool, float, str]:
+    """A key that sorts numbers by size, before other texts."""
+    is_number = bool(_NUMBER.fullmatch(text))
+    return not is_number, float(text) if is_number else 0.0, text
 
 
 def is_number(dtype: Any) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 from counterplan.audit.charts import LABELS, cost_chart, heat_map, histogram, outcome_bar, share_chart
 from counterplan.audit.findings import findings, hidden_tendency
 from counterplan.audit.formatting import fewer_than, number, p_value, percent, share_with_interval, with_interval
+from counterplan.audit.group_statistics import QUANTILES, column_of
 from counterplan.audit.methods import methods
 from counterplan.audit.outcomes import REFUSED, AuditOutcome
 from counterplan.audit.section import Section, figure, folded, paragraph, table_html, text
@@ -139,15 +140,15 @@ def _costs(result: AuditResult) -> Section:
     settings, small = result.settings, fewer_than(result.settings.min_group)
     solved = result.outcomes[(result.outcomes["outcome"] == AuditOutcome.RECOURSE).to_numpy(bool)]
     costs = solved["cost"].to_numpy(float)
-    proved = int(solved["optimal"].sum())
+    if not len(costs):
+        return Section("costs", "Cost and steps", [paragraph("There is no verified plan.")])
     parts = [
         paragraph(
-            f"Cost and steps of the {len(costs):,} verified plans, in the units of the problem file. {proved:,} of "
-            "them are proved to be the cheapest; the costs of the others are upper bounds on the least cost."
+            f"Cost and steps of {count(len(costs), 'verified plan')}, in the units of the problem file. "
+            f"{_proofs(len(costs), int(solved['optimal'].sum()))}"
         )
     ]
-    if len(costs):
-        parts.append(figure(histogram(costs, "Costs of plans", "cost"), f"Costs of {len(costs):,} plans."))
+    parts.append(figure(histogram(costs, "Costs of plans", "cost"), f"Costs of {count(len(costs), 'plan')}."))
     for name, rows in _by_grouping(result.groups):
         by = f" by {name}" if name else ""
         chart = cost_chart(rows, "cost", f"Cost{by}", small)
@@ -161,18 +162,29 @@ def _costs(result: AuditResult) -> Section:
     return Section("costs", "Cost and steps", parts)
 
 
+def _proofs(plans: int, proved: int) -> str:
+    """How many of the plans are proved to be the cheapest, as a sentence."""
+    if proved == plans:
+        return "It is proved to be the cheapest." if plans == 1 else "All are proved to be the cheapest."
+    bounds = "upper bounds on the least cost"
+    if not proved:
+        return f"None is proved to be the cheapest: costs are {bounds}."
+    proofs = count(proved, "is", "are")
+    return f"{proofs} proved to be the cheapest; the costs of the others are {bounds}."
+
+
 def _quantile_table(rows: pd.DataFrame, small: str, level: float, by: str) -> str:
     made = []
     for row in rows.to_dict("records"):
         cells: dict[str, Any] = {"group": row["group"], "plans": row["recourse"]}
-        for column, digits in (("cost_q25", 2), ("cost_q50", 2), ("cost_q75", 2), ("cost_q90", 2), ("steps_q50", 1)):
-            value = row[column]
-            cells[column] = (
-                small if pd.isna(value) else with_interval(value, row[f"{column}_low"], row[f"{column}_high"], digits)
-            )
-        cells["steps_q90"] = small if pd.isna(row["steps_q90"]) else number(row["steps_q90"])
+        for measure, digits in (("cost", 2), ("steps", 1)):
+            for quantile in QUANTILES:
+                column = column_of(measure, quantile)
+                value, low, high = (row[f"{column}{end}"] for end in ("", "_low", "_high"))
+                cells[column] = small if pd.isna(value) else with_interval(value, low, high, digits)
         made.append(cells)
-    heads = ["group", "plans", "cost, 25 %", "cost, median", "cost, 75 %", "cost, 90 %", "steps, median", "steps, 90 %"]
+    names = ["median" if quantile == 0.5 else percent(quantile, 0) for quantile in QUANTILES]
+    heads = ["group", "plans", *(f"{measure}, {name}" for measure in ("cost", "steps") for name in names)]
     return table_html(pd.DataFrame(made), f"Quantiles{by} with {percent(level, 0)} bootstrap intervals.", heads)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from counterplan.audit.relaxation_section import relaxation_section
+from counterplan.audit.relaxation_section import relaxation_section, summarized
 from counterplan.audit.section import Section
 from counterplan.bounded_json import parse_json
 from counterplan.errors import StorageError
@@ -26,9 +26,10 @@ class RelaxationFile:
     def read(self, facts: dict[str, Any]) -> dict[str, Any] | None:
         """The data; None if there is none, or it is of other facts. StorageError if the file is damaged."""
         try:
-            content = parse_json(read_inside(self.folder, self.name, MAX_RELAXATIONS), str(self.folder / self.name))
+            written = read_inside(self.folder, self.name, MAX_RELAXATIONS)
         except MissingFileError:
             return None
+        content = parse_written(written, self.folder / self.name)
         if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
             raise self.damaged("no data")
         return content["data"] if content.get("facts") == facts else None
@@ -44,8 +45,19 @@ class RelaxationFile:
         )
 
 
+def parse_written(content: bytes, path: Path) -> Any:
+    """Parse the JSON of a file that an audit wrote; a StorageError, such as for a truncated file, says what to do."""
+    try:
+        return parse_json(content, str(path))
+    except StorageError as error:
+        raise StorageError(f"{error}; remove the file, and run with --resume again") from None
+
+
 def saved_relaxations(
-    file: RelaxationFile | None, facts: dict[str, Any], search: Callable[[], dict[str, Any]]
+    file: RelaxationFile | None,
+    facts: dict[str, Any],
+    search: Callable[[], dict[str, Any]],
+    min_group: int | None = None,
 ) -> tuple[dict[str, Any], Section]:
     """What relaxations do, from the file or else from a search, which is saved there; and its section.
 
@@ -57,6 +69,8 @@ def saved_relaxations(
         What the data depends on, as JSON.
     search : callable
         Returns the data, as `audit_relaxations`.
+    min_group : int, optional
+        Fewest people that shares are given for; default: that of the audit that the data is from.
 
     Returns
     -------
@@ -74,6 +88,7 @@ def saved_relaxations(
         if file is not None:
             file.write(facts, data)
     try:
+        data = summarized(data, min_group)
         return data, relaxation_section(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a file that was altered
         assert file is not None

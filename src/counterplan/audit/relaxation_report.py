@@ -162,44 +162,22 @@ class RelaxationReport:
     def _names(self) -> list[str]:
         return [relaxation.name for relaxation in self.relaxations]
 
-    def to_text(self, most: int = 10) -> str:
+    def to_text(self, most: int = 10, min_group: int = 10) -> str:
         """Describe the report in lines of text.
 
         Parameters
         ----------
         most : int, default=10
             Most relaxations that are listed; those that help nobody are counted only.
+        min_group : int, default=10
+            Fewest people that shares are shown for; of fewer, the text has counts only.
 
         Returns
         -------
         str
             Several lines of plain text.
         """
-        examined = len(self.people)
-        unproved = "" if not self.unproved else f"\nNeither a plan nor a proof: {self.unproved:,} refused people."
-        if not self.stuck:
-            return f"Nobody is proved to have no recourse.{unproved}"
-        if not examined:
-            people = count(self.stuck, "person", "people")
-            return f"{people} without recourse, none of them examined: the budget was spent before.{unproved}"
-        sample = f" (a sample of {self.stuck:,})" if self.is_sample else ""
-        people = count(examined, "person", "people")
-        lines = [f"{people} without recourse{sample}. What would help (an explanation, not advice):"]
-        helpful = self.table[self.table["helped"] > 0]
-        lines += [self._line(row) for row in helpful.head(most).itertuples()]
-        if len(helpful) > most:
-            lines.append(f"  … and {len(helpful) - most} more")
-        nobody = self.table[(self.table["helped"] == 0) & (self.table["unknown"] == 0)]
-        lines.append(f"{count(len(nobody), 'relaxation helps', 'relaxations help')} nobody.")
-        if open_ := len(self.table) - len(helpful) - len(nobody):
-            lines.append(f"{count(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
-        lines.append(helped_by_none_text(len(self.helped_by_none), len(self.undecided), examined))
-        return "\n".join(lines) + unproved
-
-    def _line(self, row: Any) -> str:
-        interval = f", {row.low:.0%} to {row.high:.0%}" if row.low < row.high else ""
-        unknown = f", {row.unknown:,} unknown" if row.unknown else ""
-        return f"  {row.helped:,} ({row.share:.0%}{interval}{unknown}): {row.description}"
+        return "\n".join(relaxation_lines(without_small_shares(self.to_dict(), min_group), most))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialize the report to plain data, without the people."""
@@ -223,3 +201,44 @@ def helped_by_none_text(none: int, undecided: int, people: int) -> str:
     if none:
         return f"{none:,} of {count(people, 'person is', 'people are')} helped by none of them{unknown}."
     return f"{count(people - undecided, 'person is', 'people are')} helped by at least one of them{unknown}."
+
+
+def without_small_shares(data: dict[str, Any], min_group: int) -> dict[str, Any]:
+    """`RelaxationReport.to_dict` without shares and their bounds if fewer than `min_group` people were examined."""
+    if data["examined"] >= min_group:
+        return data
+    hidden: dict[str, Any] = {"share": None, "low": None, "high": None}
+    best = [row | {"share": None} for row in data["best"]]
+    return data | {"relaxations": [row | hidden for row in data["relaxations"]], "best": best}
+
+
+def relaxation_lines(data: dict[str, Any], most: int) -> list[str]:
+    """Lines of text about `RelaxationReport.to_dict`, with at most so many relaxations."""
+    stuck, examined, rows = data["stuck"], data["examined"], data["relaxations"]
+    unproved = [f"Neither a plan nor a proof: {data['unproved']:,} refused people."] if data["unproved"] else []
+    if not stuck:
+        return ["Nobody is proved to have no recourse.", *unproved]
+    people = count(examined or stuck, "person", "people")
+    if not examined:
+        return [f"{people} without recourse, none of them examined: the budget was spent before.", *unproved]
+    sample = f" (a sample of {stuck:,})" if examined < stuck else ""
+    lines = [f"{people} without recourse{sample}. What would help (an explanation, not advice):"]
+    helpful = [row for row in rows if row["helped"]]
+    lines += [_line(row) for row in helpful[:most]]
+    if len(helpful) > most:
+        lines.append(f"  … and {len(helpful) - most} more")
+    nobody = sum(not row["helped"] and not row["unknown"] for row in rows)
+    lines.append(f"{count(nobody, 'relaxation helps', 'relaxations help')} nobody.")
+    if open_ := len(rows) - len(helpful) - nobody:
+        lines.append(f"{count(open_, 'relaxation helps', 'relaxations help')} nobody as far as is known.")
+    return [*lines, helped_by_none_text(data["helped_by_none"], data["undecided"], examined), *unproved]
+
+
+def _line(row: dict[str, Any]) -> str:
+    facts = []
+    if row["share"] is not None:
+        facts.append(f"{row['share']:.0%}")
+        facts += [f"{row['low']:.0%} to {row['high']:.0%}"] if row["low"] < row["high"] else []
+    facts += [f"{row['unknown']:,} unknown"] if row["unknown"] else []
+    details = f" ({', '.join(facts)})" if facts else ""
+    return f"  {row['helped']:,}{details}: {row['description']}"

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterplan.audit.formatting import fewer_than
 from counterplan.audit.outcomes import AuditOutcome
-from counterplan.audit.relaxation_report import helped_by_none_text
+from counterplan.audit.relaxation_report import helped_by_none_text, relaxation_lines, without_small_shares
 from counterplan.audit.relaxations import find_relaxations, relaxations_of
 from counterplan.audit.section import Section, paragraph, table_html
 from counterplan.audit.settings import AuditSettings
@@ -34,6 +35,8 @@ _HEADS = {
     "high": "at most",
     "unknown": "unknown",
 }
+
+_SHARES = ("share", "low", "high")
 
 
 def people_to_examine(problem: Problem, outcomes: pd.DataFrame, settings: AuditSettings) -> int:
@@ -117,7 +120,17 @@ def audit_relaxations(
         seed=settings.seed,
     )
     report = report if total is None else replace(report, stuck=total)
-    return report.to_dict() | {"text": report.to_text(_MOST_LINES).splitlines()}
+    return report.to_dict() | {"min_group": settings.min_group}
+
+
+def summarized(data: dict[str, Any], min_group: int | None = None) -> dict[str, Any]:
+    """The data of `audit_relaxations` with lines of text, without shares of fewer than `min_group` people.
+
+    By default, `min_group` is that of the audit that found the data.
+    """
+    least = data.get("min_group", AuditSettings.min_group) if min_group is None else min_group
+    data = without_small_shares(data, least)
+    return data | {"min_group": least, "text": relaxation_lines(data, _MOST_LINES)}
 
 
 def relaxation_section(data: dict[str, Any]) -> Section:
@@ -126,13 +139,14 @@ def relaxation_section(data: dict[str, Any]) -> Section:
     Parameters
     ----------
     data : dict
-        From `audit_relaxations`.
+        From `summarized`.
 
     Returns
     -------
     Section
     """
     table, best = pd.DataFrame(data["relaxations"]), pd.DataFrame(data["best"])
+    few = None if data["examined"] >= data["min_group"] else f"; no shares of {fewer_than(data['min_group'])}"
     sample = f", a random sample of {data['stuck']:,}" if data["examined"] < data["stuck"] else ""
     words = (
         f"{data['examined']:,} people who are proved to have no recourse{sample}. Each relaxation changes the problem "
@@ -144,18 +158,21 @@ def relaxation_section(data: dict[str, Any]) -> Section:
     if len(table):
         shown = table[(table["helped"] > 0) | (table["unknown"] > 0)]
         nobody = len(table) - len(shown)
-        parts.append(table_html(shown[[*_HEADS]], "People helped by each relaxation", [*_HEADS.values()], _cell))
+        heads = {name: head for name, head in _HEADS.items() if few is None or name not in _SHARES}
+        caption = f"People helped by each relaxation{few or ''}"
+        parts.append(table_html(shown[[*heads]], caption, [*heads.values()], _cell))
         parts.append(paragraph(f"{nobody:,} relaxations help nobody." if nobody else ""))
     if len(best):
-        heads = ["relaxation", "helps further", "in all", "share"]
-        chosen = best[["description", "helped", "in_all", "share"]]
-        parts.append(table_html(chosen, "Relaxations one after the other, each for the most people left", heads, _cell))
+        names = {"description": "relaxation", "helped": "helps further", "in_all": "in all", "share": "share"}
+        names = {name: head for name, head in names.items() if few is None or name not in _SHARES}
+        caption = "Relaxations one after the other, each for the most people left"
+        parts.append(table_html(best[[*names]], caption, [*names.values()], _cell))
     parts.append(paragraph(helped_by_none_text(data["helped_by_none"], data["undecided"], data["examined"])))
     return Section(KEY, "Why people have no recourse", parts, (table,) if len(table) else ())
 
 
 def _cell(name: str, value: Any) -> str:
     """Shares and their bounds as percentages."""
-    if name in ("share", "low", "high"):
+    if name in _SHARES:
         return "–" if value is None or value != value else f"{100 * value:.1f} %"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,13 +102,19 @@ class AuditSettings:
             raise SettingError(
                 f"'survival_at_least' must be a number above 0, at most 1; not {self.survival_at_least!r}"
             )
-        weighs_survival = bool(read_weight(self.survival)) or self.survival_at_least is not None
-        if self.indispensable and weighs_survival:
+        weight = read_weight(self.survival)
+        if weight and self.survival_at_least is not None:
+            raise SettingError("pass 'survival', the weight of survival, or 'survival_at_least', not both")
+        if self.indispensable and (weight or self.survival_at_least is not None):
             raise SettingError(
                 "'indispensable' compares least costs: leave out 'survival' and 'survival_at_least', and audit twice"
             )
         if isinstance(self.groups, str):
             object.__setattr__(self, "groups", (self.groups,))
+        if self.groups is not None and not isinstance(self.groups, Iterable):
+            raise SettingError(
+                f"'groups' must be a list of columns, or of pairs of columns such as 'sex*age', not {self.groups!r}"
+            )
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(self.groups))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from counterplan.audit import Audit, AuditSettings
+from counterplan.audit.findings import SAME_MODEL
 from counterplan.audit.folder import AuditFolder
 from counterplan.benchmarks import NAMES
 from counterplan.cli.batch_auditing import BATCH_PLANNER, audit_batch, is_batch
@@ -81,8 +84,8 @@ def audit(
     planner: Annotated[
         str | None,
         typer.Option(
-            help=f"How to plan: {', '.join(PLANNERS)} (default: auto, exact where it can, else guided first; for "
-            "people in Parquet files exact, or with --budget auto)."
+            help=f"How to plan: {', '.join(PLANNERS)}, cascade+exact (default: auto, exact where it can, else guided "
+            "first; for people in Parquet files exact, or with --budget auto)."
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Audit the first people only, at most this many.")] = None,
@@ -169,14 +172,20 @@ def audit(
     )
     read = inputs.people()
     total = len(read) * (1 if other is None else 2)
+    if run.is_of_one_model:
+        echo(f"Note: {SAME_MODEL}.", err=True)
     try:
-        with recording(recourse, inputs.workspace), progress_bar("Auditing", total) as bar:
+        with warnings.catch_warnings(), recording(recourse, inputs.workspace), progress_bar("Auditing", total) as bar:
+            warnings.filterwarnings("ignore", re.escape(SAME_MODEL))
             result = run.run(
                 read, folder=out, resume=resume, force=force, jobs=1 if jobs is None else jobs, progress=bar.advance
             )
     except (KeyboardInterrupt, ModelError) as error:
+        stopped = "Stopped" if isinstance(error, ModelError) else "Interrupted"
         if AuditFolder(out).has_parts:
-            echo(f"Stopped: finished parts are in {out}; run the command again with --resume to continue.", err=True)
+            echo(f"{stopped}: finished parts are in {out}; run the command again with --resume to continue.", err=True)
+        elif isinstance(error, KeyboardInterrupt):
+            echo(f"{stopped}.", err=True)
         if isinstance(error, ModelError):
             raise
         raise typer.Exit(130) from None

@@ -47,7 +47,7 @@ LARGEST_DRAFT = 500_000
 """Bytes of all features; a draft must be short enough for review."""
 
 _NUMBER = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)? *")
-_READS_BACK = re.compile(r" *[-+]?(0|[1-9][0-9]*)(\.[0-9]*)? *")
+_READS_BACK = re.compile(r" *[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|\.[0-9]+[eE][-+]?[0-9]{1,3}) *")
 """Numbers that are read as such from a CSV, also in a category."""
 _TRUTHS = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _HEADER = """\
@@ -134,7 +134,11 @@ def _as_read_later(path: str | Path, guessed: pd.DataFrame, outcome: str) -> pd.
         if len(texts) and {*texts} <= {*_TRUTHS}:
             table[name] = table[name].map(_TRUTHS).astype(object)
             continue
-        right = pd.api.types.is_numeric_dtype(column.dtype) and all(map(_NUMBER.fullmatch, texts))
+        numeric = pd.api.types.is_numeric_dtype(column.dtype)
+        if numeric and name != outcome and np.isinf(column.astype(float)).any():
+            table[name] = column  # the reason to leave it out
+            continue
+        right = numeric and all(map(_NUMBER.fullmatch, texts))
         if right and name != outcome:
             right = bool(column.astype(float).abs().max() <= MAX_EXACT_INTEGER)
             if column.nunique() <= 2:  # a category if whole, whose values are read as they are written
@@ -245,9 +249,7 @@ class _Drafted:
         columns = [feature.name for feature in problem.features]
         states = read_people(problem.features, self.table[columns]).states
         for index, draft in enumerate(self.features):
-            codes = [code for code, _ in draft.absent]
-            if draft.numbers is not None:
-                states[np.isin(states[:, index], codes), index] = np.nan
+            states[np.isin(states[:, index], draft.absent_states), index] = np.nan
         by_count = numbers_by_count(self.features)
         for index, draft in enumerate(self.features):
             same = [(self.features[other].name, states[:, other]) for other in by_count.get(len(draft.values), ())]
@@ -264,7 +266,8 @@ class _Drafted:
 
     def learn(self, histories: pd.DataFrame) -> None:
         """Replace the costs of the proposal by those learned from `histories`."""
-        self.costs = learn_costs(self.problem(), histories)
+        absent = {draft.name: draft.codes_of_missing for draft in self.features if draft.absent}
+        self.costs = learn_costs(self.problem(), histories, absent)
 
     def text(self) -> str:
         """The text of the file."""

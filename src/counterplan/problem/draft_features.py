@@ -35,7 +35,17 @@ ENOUGH_ROWS = 20
 MOST_CODES = 15
 """Columns with more whole numbers than this are not taken for codes."""
 SCALARS = (str, bool, np.bool_, int, float, np.integer, np.floating)
-_MISSING_CODES = (-7.0, -8.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
+_LARGE_CODES = frozenset(
+    float(code)
+    for size in range(2, 7)
+    for code in (int("7" * size), int("8" * size), 10**size - 3, 10**size - 2, 10**size - 1)
+)
+_NEGATIVE_CODES = frozenset([-7.0, -8.0, -9.0, *(-code for code in _LARGE_CODES)])
+"""Numbers that often stand for a missing value, such as 99, 998 and -9999."""
+_DATES_SHARE = 0.9
+"""If at least this share of different whole numbers are dates such as 20190104, all are taken for dates."""
+_ENOUGH_DATES = 5
+"""Fewer numbers may look like dates by chance, unless the name of their column is that of dates."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,18 @@ class FeatureDraft:
 
     not_negative: bool = False
     """Whether the numbers are taken to be never negative."""
+
+    @property
+    def codes_of_missing(self) -> list[float]:
+        """The numbers in `absent`."""
+        return [code for code, _ in self.absent]
+
+    @property
+    def absent_states(self) -> list[float]:
+        """The states of people with a number in `absent`: the indices of the values of a category."""
+        if self.numbers is not None:
+            return self.codes_of_missing
+        return [float(self.values.index(number_text(code))) for code in self.codes_of_missing]
 
     @property
     def counts(self) -> bool:
@@ -158,18 +180,37 @@ def _holds_codes(name: str) -> bool:
 def _missing_codes(numbers: Floats) -> list[tuple[float, int]]:
     """Numbers that are likely codes of missing values, with their counts.
 
-    Negative ones are if no other number is negative, large ones if they are further from the smaller numbers than these
-    are from each other.
+    Negative ones are if no other number is negative; large ones, also below zero, if they are further from the other
+    numbers than these are from each other.
     """
-    codes = [code for code in _MISSING_CODES if (numbers == code).sum() > 1]
-    negative = numbers[numbers < 0]
-    found = [code for code in codes if code < 0] if np.isin(negative, codes).all() else []
-    for code in (code for code in codes if code > 0):
-        smaller = numbers[(numbers >= 0) & (numbers < code)]
-        if len(np.unique(smaller)) > 1 and (numbers <= code).all() and code - smaller.max() > np.ptp(smaller):
-            found.append(code)
-    others = numbers[~np.isin(numbers, found)]
-    return [(code, int((numbers == code).sum())) for code in sorted(found)] if len(np.unique(others)) > 1 else []
+    values, counts = np.unique(numbers, return_counts=True)
+    repeated = values[counts > 1]
+    negative = values[values < 0]
+    codes = [code for code in repeated[repeated < 0].tolist() if code in _NEGATIVE_CODES or _is_code(code, values)]
+    found = _outliers(values[values >= 0], repeated)
+    rest = values[~np.isin(values, found)]
+    found += codes if len(codes) == len(negative) else [-code for code in _outliers(-rest[::-1], -repeated)]
+    others = values[~np.isin(values, found)]
+    counted = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    return [(code, counted[code]) for code in sorted(found)] if len(others) > 1 else []
+
+
+def _is_code(number: float, values: Floats) -> bool:
+    """Whether -1 is a code of missing values rather than a step of a scale such as -1, 0, 1."""
+    return number == -1 and (0 not in values or (values >= 0).sum() > MOST_CODES)
+
+
+def _outliers(values: Floats, repeated: Floats) -> list[float]:
+    """The largest of rising `values` that are likely codes, far from the others; several people have each."""
+    first = len(values)
+    while first and values[first - 1] in _LARGE_CODES and values[first - 1] in repeated:
+        first -= 1
+    for start in range(max(first, 2), len(values)):
+        others, code = values[:start], float(values[start])
+        gap, least = code - others[-1], 2 * float(np.abs(others).max()) if code < 100 else 0.0
+        if gap > max(np.ptp(others), least):
+            return [float(value) for value in values[start:]]
+    return []
 
 
 def _are_dates(name: str, seen: Sequence[Any]) -> bool:
@@ -177,9 +218,22 @@ def _are_dates(name: str, seen: Sequence[Any]) -> bool:
         return True
     if all(isinstance(value, str) for value in seen):
         return all(DATE.fullmatch(value.strip()) for value in seen)
-    if not mentions(DATED, name) or not all(map(is_number, seen)):
+    if not all(isinstance(value, SCALARS) and is_number(value) for value in seen):
         return False
-    return len(seen) > 2 and all(re.fullmatch("(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]", number_text(v)) for v in seen)
+    dates = sum(map(_is_date, seen))
+    return dates >= _DATES_SHARE * len(seen) and dates >= (3 if mentions(DATED, name) else _ENOUGH_DATES)
+
+
+def _is_date(number: Any) -> bool:
+    """Whether a number is a day such as 20190104, from 1900 to 2099."""
+    text = number_text(number)
+    if not re.fullmatch("(19|20)[0-9]{6}", text):
+        return False
+    try:
+        datetime.date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    except ValueError:
+        return False
+    return True
 
 
 def is_number(value: Any) -> bool:

@@ -9,7 +9,7 @@ the costs it replaces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,9 @@ def read_histories(path: str | Path, problem: Problem) -> pd.DataFrame:
     return read_table(path, features)
 
 
-def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
+def learn_costs(
+    problem: Problem, histories: pd.DataFrame, absent: Mapping[str, Sequence[float]] | None = None
+) -> LearnedCosts:
     """Learn costs from values of the same people before and after.
 
     Parameters
@@ -129,6 +131,8 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     histories : pandas.DataFrame
         One row per person. The column of a feature has its value before, the column with the suffix ``_after`` its
         value after. Everybody belongs in the table, also people who changed nothing.
+    absent : mapping of str to sequence of float, optional
+        By feature, numbers that stand for a missing value.
 
     Returns
     -------
@@ -159,7 +163,7 @@ def learn_costs(problem: Problem, histories: pd.DataFrame) -> LearnedCosts:
     >>> learned.cost.round(1).tolist(), learned.taken.tolist()
     ([6.2, 13.8], [20, 2])
     """
-    before, after, seen = _states(problem, histories)
+    before, after, seen = _states(problem, histories, absent or {})
     transitions = problem.transitions
     count = len(transitions) - 1
     cost, error = np.full(count, np.nan), np.full(count, np.nan)
@@ -195,7 +199,9 @@ _NONE, _UNMATCHED, _UNKNOWN = -1, -2, -3
 """No change, a change that no action explains, and a missing value."""
 
 
-def _states(problem: Problem, histories: pd.DataFrame) -> tuple[Floats, Floats, Bools]:
+def _states(
+    problem: Problem, histories: pd.DataFrame, absent: Mapping[str, Sequence[float]]
+) -> tuple[Floats, Floats, Bools]:
     """States before and after [B, F], NaN where there is no column, and the features [F] whose costs are learned."""
     columns = {text_of(name): name for name in histories.columns}
     if not len(histories):
@@ -206,16 +212,25 @@ def _states(problem: Problem, histories: pd.DataFrame) -> tuple[Floats, Floats, 
             if name in columns:
                 alone = replace(feature, name=name, index=0, missing=True, low=-np.inf, high=np.inf)
                 states[which, :, feature.index] = read_people([alone], histories[[columns[name]]]).states[:, 0]
+        if feature.name in absent:
+            codes: Sequence[float] = absent[feature.name]
+            if not feature.is_number:
+                texts = {text_of(code) for code in codes}
+                codes = [index for index, value in enumerate(feature.values) if value in texts]
+            column = states[:, :, feature.index]
+            column[np.isin(column, codes)] = np.nan
     changed = {function.target for function in problem.transitions.functions}
     names = [problem.features[index].name for index in sorted(changed)]
     seen = np.array([f.index in changed and {f.name, f.name + AFTER} <= {*columns} for f in problem.features])
     halves = [name for name in names if (name in columns) != (name + AFTER in columns)]
     if halves:
-        absent = [name + AFTER if name in columns else name for name in halves]
-        hints = [f"'{name}'{did_you_mean(name, columns).rstrip('?')}" for name in absent]
+        lacking = [name + AFTER if name in columns else name for name in halves]
+        others = {*columns} - {f.name + after for f in problem.features for after in ("", AFTER)}
+        hints = [f"'{name}'{did_you_mean(name, others).replace('; ', ' (').replace('?', '?)')}" for name in lacking]
         raise PeopleError(
-            f"the histories lack the column{'s' if len(absent) > 1 else ''} {listed(hints)}: 'income' has values "
-            f"before, 'income{AFTER}' values after; leave out both for a feature whose costs are not to be learned"
+            f"the histories lack the column{'s' if len(lacking) > 1 else ''} {listed(hints)}: a column with the name "
+            f"of a feature has values before, one with '{AFTER}' at its end values after; leave out both for a feature "
+            "whose costs are not to be learned"
         )
     if not seen.any():
         raise PeopleError(

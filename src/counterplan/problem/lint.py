@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -119,10 +120,13 @@ def lint_types(
         if values == "booleans" and known == "numbers" and {*getattr(dtype, "categories", ())} <= {0, 1}:
             dtype = known = None  # booleans are cast to 0 and 1
         cast = held == "texts" and is_untyped(columns[feature.name])
+        simple = all(_SIMPLE.fullmatch(value) for value in feature.values)
         advice = f"; the model receives {values}, unless it knows other types or they are given as dtypes" * cast
         for whose, kind, more in (("the data has", held, advice), ("the model expects", known, "")):
             if kind is not None and kind != values:
-                yield f"these values are {values}, but {whose} {kind}{_ADVICE.get((values, kind), more)}", location
+                way_out = _ADVICE.get((values, kind), more)
+                way_out = _AS_INTEGERS if kind == "numbers" and values == "texts" and not simple else way_out
+                yield f"these values are {values}, but {whose} {kind}{way_out}", location
         if isinstance(dtype, pd.CategoricalDtype) and (known is None or known == values):
             categories = {text_of(value) for value in dtype.categories}
             if unknown := [value for value in feature.values if value not in categories]:
@@ -131,6 +135,9 @@ def lint_types(
 
 _TRUTHS = {"true", "false"}
 _NATIVES = {bool: "booleans", int: "numbers", str: "texts"}
+_SIMPLE = re.compile("0|-?[1-9][0-9]{0,14}")
+"""Texts that are whole numbers without quotes, unlike 1e3 and 007."""
+_AS_INTEGERS = "; write them as whole numbers, such as 1000 for 1e3, or make the feature a number"
 _ADVICE = {
     ("texts", "booleans"): "; write true and false, without quotes",
     ("texts", "numbers"): "; write them without quotes, or make the feature a number",

@@ -306,6 +306,8 @@ def _moves(candidate: _Candidate, raises: bool, reason: str, names: set[str]) ->
         arguments = [target for target, share in zip(possible, shares, strict=True) if share >= LEAST_SHARE]
         if not arguments:
             continue
+        coded = [code for code in draft.codes_of_missing if (code < arguments[-1] if raises else code > arguments[0])]
+        coded = [] if suffix == "_FURTHER" else coded  # they are on the other side of the median
         passed = [positions.passed(rows & _passes(known, target, raises), target) for target in arguments]
         reasons = [reason, targets_reason]
         if suffix:
@@ -315,7 +317,7 @@ def _moves(candidate: _Candidate, raises: bool, reason: str, names: set[str]) ->
             draft,
             [*map(number_text, arguments)],
             False,
-            f"{condition}{name} {sign} argument",
+            f"{condition}{name} {sign} argument{_unlike(name, coded)}",
             [_cost(mean) for mean, _, _ in passed],
             _shares_passed(passed),
             f"{verb} {plain_words(draft.name)} from {{before}} to {{argument}}",
@@ -413,7 +415,8 @@ def _change(candidate: _Candidate, names: set[str]) -> FunctionDraft | None:
     draft = candidate.draft
     known = candidate.column[~np.isnan(candidate.column)].astype(np.intp)
     counts = np.bincount(known, minlength=len(draft.values))
-    named = [index for index, value in enumerate(draft.values) if not UNKNOWN.fullmatch(value.strip())]
+    absent = {int(index) for index in draft.absent_states}
+    named = [i for i, value in enumerate(draft.values) if not UNKNOWN.fullmatch(value.strip()) and i not in absent]
     frequent = sorted(sorted(named, key=lambda index: -counts[index])[:MOST_ARGUMENTS])
     if len(draft.values) < 2 or not frequent:
         return None
@@ -424,6 +427,7 @@ def _change(candidate: _Candidate, names: set[str]) -> FunctionDraft | None:
         )
     name = name_in_condition(draft.name)
     known_now = f" and not missing({name})" if draft.empty else ""
+    known_now += _unlike(name, draft.codes_of_missing)
     return FunctionDraft(
         _unique(f"CHANGE_{constant_case(draft.name)}", names),
         draft,
@@ -435,6 +439,13 @@ def _change(candidate: _Candidate, names: set[str]) -> FunctionDraft | None:
         f"Change {plain_words(draft.name)} from {{before}} to {{argument}}",
         reasons,
     )
+
+
+def _unlike(name: str, codes: Sequence[float]) -> str:
+    """The part of a condition that excludes people whose value is one of `codes`."""
+    if len(codes) < 2:
+        return "".join(f" and {name} != {number_text(code)}" for code in codes)
+    return f" and {name} not in [{', '.join(map(number_text, codes))}]"
 
 
 def _shares_passed(passed: Sequence[tuple[float, float, float]]) -> str:
