@@ -57,7 +57,7 @@ def saved_relaxations(
     file: RelaxationFile | None,
     facts: dict[str, Any],
     search: Callable[[], dict[str, Any]],
-    min_group: int | None = None,
+    min_group: int,
 ) -> tuple[dict[str, Any], Section]:
     """What relaxations do, from the file or else from a search, which is saved there; and its section.
 
@@ -69,8 +69,8 @@ def saved_relaxations(
         What the data depends on, as JSON.
     search : callable
         Returns the data, as `audit_relaxations`.
-    min_group : int, optional
-        Fewest people that shares are given for; default: that of the audit that the data is from.
+    min_group : int
+        Fewest people that shares are given for.
 
     Returns
     -------

@@ -123,14 +123,10 @@ def audit_relaxations(
     return report.to_dict() | {"min_group": settings.min_group}
 
 
-def summarized(data: dict[str, Any], min_group: int | None = None) -> dict[str, Any]:
-    """The data of `audit_relaxations` with lines of text, without shares of fewer than `min_group` people.
-
-    By default, `min_group` is that of the audit that found the data.
-    """
-    least = data.get("min_group", AuditSettings.min_group) if min_group is None else min_group
-    data = without_small_shares(data, least)
-    return data | {"min_group": least, "text": relaxation_lines(data, _MOST_LINES)}
+def summarized(data: dict[str, Any], min_group: int) -> dict[str, Any]:
+    """The data of `audit_relaxations` with lines of text, without shares of fewer than `min_group` people."""
+    data = without_small_shares(data, min_group)
+    return data | {"min_group": min_group, "text": relaxation_lines(data, _MOST_LINES)}
 
 
 def relaxation_section(data: dict[str, Any]) -> Section:

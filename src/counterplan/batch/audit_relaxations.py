@@ -83,7 +83,7 @@ def sampled_relaxations(
     folder, _, records = parts
     facts = {"run": records[0].run, "files": [file.digest for file in people.files], "sample": sample}
     facts |= {"seed": settings.seed, "budget": settings.budget}
-    return saved_relaxations(RelaxationFile(folder, RELAXATIONS), facts, search)
+    return saved_relaxations(RelaxationFile(folder, RELAXATIONS), facts, search, settings.min_group)
 
 
 def _read(
