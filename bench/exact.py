@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import argparse
 import time
 
 import numpy as np
@@ -32,6 +33,7 @@ def by_feasibility(benchmark: Benchmark, limit: int) -> tuple[pd.DataFrame, list
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print("The first 100 refused, feasible test people")
     heads = f"{'':9} {'people':>6} {'ms each':>8} {'target':>7} {'queries':>10} {'median':>7}"
     print(f"{heads} {'infeasible':>11} {'queries':>8}")

@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import argparse
 import time
 import tracemalloc
 from dataclasses import replace
@@ -22,6 +23,7 @@ PUBLIC = 305.0
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     benchmark = benchmarks.load("syn")
     problem, people = benchmark.problem, benchmark.refused_test
     training = AgentTrainer(

@@ -50,6 +50,14 @@ CASES = (
     "syn/own",
     "syn_long/own",
 )
+KNOWN = (*CASES, "hmda")
+
+
+def known_case(text: str) -> str:
+    """A case on the command line."""
+    if text not in KNOWN:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(KNOWN)}")
+    return text
 
 
 def load(case: str, seed: int) -> tuple[Problem, object, pd.DataFrame, pd.DataFrame]:
@@ -129,13 +137,14 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("cases", nargs="*", default=CASES)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    text = f"any of {', '.join(KNOWN)}; all but the last by default"
+    parser.add_argument("cases", nargs="*", default=CASES, type=known_case, metavar="CASE", help=text)
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (3)")
     parser.add_argument("--first", type=int, default=30, help="the first seed (settings were tuned on others)")
     parser.add_argument("--mode", choices=("scores", "labels"), help="only one of the two")
     parser.add_argument("--budget", type=int, help="query budget of learning, for all cases")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="a JSON file for all measures of each seed")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for case in options.cases:

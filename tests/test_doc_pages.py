@@ -29,6 +29,7 @@ PAGES = (
     "problem-files.md",
     "causal-graph.md",
     "card.md",
+    "program.md",
     "reading-a-program.md",
     "adding-a-planner.md",
     "adding-a-benchmark.md",

@@ -22,6 +22,8 @@ MODULES = {
     "counterplan.batch": ["BatchAudit", "BatchResult", "audit", "recommend", "sample"],
     "counterplan.benchmarks": ["Benchmark", "load", "load_problem", "retrained"],
     "counterplan.causal": ["Doubt", "GraphReport", "GraphSettings", "question_graph"],
+    "counterplan.models": ["HttpModel", "Model", "OnnxModel", "adapt", "dtypes_of"],
+    "counterplan.planners": ["PlanningTask"],
     "counterplan.problem.draft": ["draft", "draft_from"],
     "counterplan.problem.histories": ["LearnedCosts", "learn_costs", "read_histories"],
 }
@@ -105,6 +107,8 @@ METHODS = {
 PACKAGES = {
     "batch": ["pyarrow"],
     "causal": ["causallearn"],
+    "models.OnnxModel": ["onnxruntime", "skl2onnx"],
+    "models.dtypes_of": ["lightgbm"],
     "counterplan.EvolutionPlanner": ["pymoo"],
     "counterplan.Plans.to_arrow": ["pyarrow"],
     "counterplan.Recourse": ["jax", "optax"],
@@ -144,10 +148,12 @@ def _entries(section: str) -> list[str]:
 
 
 def _parameters(thing: Any) -> list[str] | None:
-    """The names of a signature, in order, or None where it is not the object's own: of enumerations and most errors."""
+    """The names of a signature, in order, or None where it is not its own: enumerations, protocols, most errors."""
     if inspect.isclass(thing) and issubclass(thing, enum.Enum):
         return None
     if inspect.isclass(thing) and issubclass(thing, Exception) and "__init__" not in vars(thing):
+        return None
+    if getattr(thing, "_is_protocol", False):
         return None
     return [name for name in inspect.signature(thing).parameters if name != "self"]
 

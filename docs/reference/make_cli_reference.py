@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 import typer
 
-from counterplan.cli.app import COMMANDS, Command, app
+from counterplan.cli.app import COMMANDS, app
+from counterplan.cli.help import annotations_of, default_text, is_option, limits, type_name, usage_pieces
 
 PAGE = Path(__file__).with_name("cli.md")
 ROOT: Any = typer.main.get_command(app)
@@ -61,7 +60,6 @@ EXAMPLES = {
     "experiment": ("experiment --out results --quick",),
 }
 """Command lines by command, without the program's name."""
-_TYPES = {str: "text", int: "integer", float: "number", Path: "path", bool: "flag"}
 
 
 def page() -> str:
@@ -69,33 +67,20 @@ def page() -> str:
     rows = "\n".join(f"| [`{name}`](#{name}) | {_cell(command.help)} |" for name, command in COMMANDS.items())
     usage = "counterplan COMMAND [OPTIONS] [ARGUMENTS]"
     head = INTRODUCTION.format(help=ROOT.help, usage=usage, rows=rows)
-    return "\n".join([head, *(_section(name, command) for name, command in COMMANDS.items())])
+    return "\n".join([head, *(_section(name) for name in COMMANDS)])
 
 
-def _section(name: str, command: Command) -> str:
+def _section(name: str) -> str:
     """The heading, summary, usage, parameters and examples of a command."""
-    built, function = ROOT.get_command(None, name), _function(command)
-    types = {key: one.annotation for key, one in inspect.signature(function, eval_str=True).parameters.items()}
+    built = ROOT.get_command(None, name)
+    types = annotations_of(built)
     shown = [one for one in built.params if not getattr(one, "hidden", False) and one.name in types]
-    arguments = [one for one in shown if not one.opts[0].startswith("-")]
-    options = [one for one in shown if one.opts[0].startswith("-")]
-    required = [f"{one.opts[0]} {_type(types[one.name]).upper()}" for one in options if one.required]
-    places = [_place(one) for one in arguments]
-    words = ["counterplan", name, *places, *required, *(["[OPTIONS]"] if len(options) > len(required) else [])]
+    words = ["counterplan", name, *usage_pieces(built)]
     lines = [f"## {name}", "", inspect.cleandoc(built.help), "", "```text", " ".join(words), "```", ""]
-    lines += _table("argument", arguments, types) + _table("option", options, types)
+    lines += _table("argument", [one for one in shown if not is_option(one)], types)
+    lines += _table("option", [one for one in shown if is_option(one)], types)
     lines += ["```sh", *(f"counterplan {example}" for example in EXAMPLES[name]), "```", ""]
     return "\n".join(lines)
-
-
-def _function(command: Command) -> Any:
-    return getattr(import_module(f"counterplan.cli.{command.module}"), command.function)
-
-
-def _place(argument: Any) -> str:
-    """An argument in a usage line."""
-    name = f"{argument.name.upper()}{'...' if argument.nargs == -1 else ''}"
-    return name if argument.required else f"[{name}]"
 
 
 def _table(what: str, parameters: list[Any], types: dict[str, Any]) -> list[str]:
@@ -108,36 +93,20 @@ def _table(what: str, parameters: list[Any], types: dict[str, Any]) -> list[str]
 
 def _row(parameter: Any, annotation: Any) -> Iterator[str]:
     """Name, type, default and meaning of a parameter."""
-    if parameter.opts[0].startswith("-"):
-        names = [*parameter.opts, *parameter.secondary_opts]
-        yield ", ".join(f"`{name}`" for name in names)
-    else:
-        yield f"`{parameter.name.upper()}`"
-    least, most = getattr(parameter, "min", None), getattr(parameter, "max", None)
-    kind = _type(annotation)
-    kind += "" if least is None else f" ≥ {least}"
-    kind += "" if most is None else f", ≤ {most}"
-    repeated = parameter.multiple or parameter.nargs == -1
-    yield f"{kind}, repeatable" if repeated else kind
+    names = [*parameter.opts, *parameter.secondary_opts] if is_option(parameter) else [parameter.name.upper()]
+    yield ", ".join(f"`{name}`" for name in names)
+    kind = type_name(annotation)
+    described = ", ".join([" ".join([kind, *limits(parameter)[:1]]), *limits(parameter)[1:]])
+    yield f"{described}, repeatable" if parameter.multiple or parameter.nargs == -1 else described
     yield "required" if parameter.required else _default(parameter, kind)
     yield _cell(parameter.help or "")
 
 
 def _default(parameter: Any, kind: str) -> str:
-    default = parameter.default() if callable(parameter.default) else parameter.default
-    if default is None or default == () or default == []:
-        return "–"
-    if kind == "flag":
-        return ("on" if default else "off") if parameter.secondary_opts else "off"
-    return f"`{default}`"
-
-
-def _type(annotation: Any) -> str:
-    """The name of a type: `Annotated[list[int] | None, …]` is an integer."""
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    inner = [one for one in get_args(annotation) if one not in (NoneType, ...)]
-    return _TYPES[annotation] if annotation in _TYPES else _type(inner[0])
+    default = default_text(parameter, kind == "flag")
+    if kind == "flag" and not parameter.secondary_opts:
+        return "off"
+    return "–" if default is None else default if kind == "flag" else f"`{default}`"
 
 
 def _cell(text: str) -> str:

@@ -227,4 +227,4 @@ def test_the_report_covers_an_external_benchmark_and_method() -> None:
             spec.draw(both)
     alone = " ".join(findings(ExperimentRows(**others)))
     assert "published" not in alone
-    assert "targets for" not in alone
+    assert "expected values of" not in alone

@@ -29,8 +29,8 @@ class AuditSettings:
     groups : sequence of str or tuple of str, optional
         Columns to group people by: features, other columns of the table, the column of the outcome; or pairs of them,
         `"sex*age"` or `("sex", "age")`. Default: the protected features of the problem.
-    survival : {"none", "balanced", "high"} or float, optional
-        Weight of survival in plans; see `Planner.plan`.
+    survival : str or float, optional
+        Weight of survival in plans: a number, or "none", "balanced" or "high"; see `Planner.plan`.
     survival_at_least : float, optional
         Least survival of recourse that counts as lasting; plans are searched for with it.
     indispensable : bool, default=False

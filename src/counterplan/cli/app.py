@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from counterplan import __version__
+from counterplan.cli.help import HelpfulCommand, is_option
 from counterplan.cli.terminal import OutputError, echo, guarded
 
 
@@ -55,8 +56,13 @@ class LazyCommands(TyperGroup):
             return None
         command = COMMANDS[cmd_name]
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        single.command(cmd_name)(getattr(import_module(f"counterplan.cli.{command.module}"), command.function))
-        return typer.main.get_command(single)
+        function = getattr(import_module(f"counterplan.cli.{command.module}"), command.function)
+        single.command(cmd_name, cls=HelpfulCommand)(function)
+        built: Any = typer.main.get_command(single)
+        for parameter in built.params:
+            if not is_option(parameter):
+                parameter.metavar = parameter.name.upper()  # its name in messages about errors
+        return built
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands without importing any."""

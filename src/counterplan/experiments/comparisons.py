@@ -1,4 +1,4 @@
-"""Methods against targets, and search and guided against the evolutionary baseline. Pure functions of the rows."""
+"""Methods against expected values, search and guided against the baseline. Pure functions of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BASELINE = "evolution"
 AGAINST = ("search", "guided")
 """The methods compared with it."""
 TIMES = 100
-"""Target: the baseline sends this many times the queries, and takes this many times the CPU time."""
+"""Expected: the baseline sends this many times the queries, and takes this many times the CPU time."""
 _TINY = 1e-9
 """Rounding error of a mean."""
 Both = tuple[Interval, Interval]
@@ -22,7 +22,7 @@ Both = tuple[Interval, Interval]
 
 
 def targets_met(stats: MethodStats, target: Target) -> dict[str, bool]:
-    """Whether each target is met: success, cost ratio, queries and rule length, of those that are set."""
+    """Whether each expected value is reached: success, cost ratio, queries and rule length, of those that are set."""
     upper = {
         "cost ratio": (stats.ratio, target.ratio),
         "queries": (stats.feasible_queries, target.queries),

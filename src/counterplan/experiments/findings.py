@@ -185,15 +185,15 @@ def _targets(stats: Summary, names: Sequence[str]) -> str:
     if not total:
         return ""
     if not missed:
-        return f"All {total} targets for success, cost ratio, queries and rule length are met."
+        return f"All {total} expected values of success, cost ratio, queries and rule length are reached."
     return (
-        f"Of {total} targets for success, cost ratio, queries and rule length, {_are(total - len(missed))} met; "
-        f"missed: {', '.join(missed)}."
+        f"Of {total} expected values of success, cost ratio, queries and rule length, {_are(total - len(missed))} "
+        f"reached; not reached: {', '.join(missed)}."
     )
 
 
 def _comparisons(rows: ExperimentRows) -> list[str]:
-    """Targets against the evolutionary baseline."""
+    """Comparisons with the evolutionary baseline."""
     found = paired_comparisons(rows)
     sentences = []
     for method in AGAINST:
@@ -202,14 +202,14 @@ def _comparisons(rows: ExperimentRows) -> list[str]:
             sentences.append(f"Against CSCF, {label_of(method)} {'; '.join(_against(own))}.")
     if sentences:
         marks = [met for comparison in found.values() for met in comparison.targets_met().values()]
-        sentences[-1] += f" Of {_count(len(marks), 'target')} against CSCF, {_are(sum(marks))} met."
+        sentences[-1] += f" Of {_count(len(marks), 'comparison')} with CSCF, {_are(sum(marks))} as expected."
         if any(not comparison.targets_met().get("time", True) for comparison in found.values()):
             sentences[-1] += " (Here CSCF is vectorized over all people, so that its time per person is short.)"
     return sentences
 
 
 def _against(comparisons: Sequence[PairedComparison]) -> list[str]:
-    """For each target against the baseline, the number of benchmarks on which it is met."""
+    """For each comparison with the baseline, the number of benchmarks on which it is as expected."""
     tied = {measure for comparison in comparisons for measure in comparison.tied}
     always = " (or both always do)" if "success" in tied else ""
     optimal = " (or both are optimal)" if "cost" in tied else ""

@@ -76,7 +76,7 @@ def value_range(column: pd.Series, form: str) -> str:
 
 
 def marked(text: str, met: bool | None) -> str:
-    """A text with a mark for a target that is met or missed (None: no target)."""
+    """A text with a mark for an expectation that is met or not (None: none)."""
     return text if met is None or text == NOTHING else f"{text} {'✓' if met else '✗'}"
 
 

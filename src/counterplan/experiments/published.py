@@ -1,4 +1,4 @@
-"""Figures that the paper reports on its own versions of the benchmarks, and the targets of this library.
+"""Figures that the paper reports on its own versions of the benchmarks, and values expected of this library.
 
 De Toni, Lepri, Passerini, *Synthesizing explainable counterfactual policies for algorithmic recourse with program
 synthesis*, and the results in its repository, github.com/unitn-sml/syn-interventions-algorithmic-recourse (folder
@@ -165,7 +165,7 @@ def published_of(benchmark: str, method: str) -> Published:
 
 
 class Target(NamedTuple):
-    """Minimal success, and maximal cost ratio, queries per person and features in a rule (None: no target)."""
+    """Expected values: minimal success; maximal cost ratio, queries per person, features in a rule (None: any)."""
 
     success: float
     ratio: float | None
@@ -199,4 +199,4 @@ TARGETS: dict[str, dict[str, Target]] = {
         "syn_long": Target(0.99, None, 1.2),
     },
 }
-"""By method and benchmark, for means over seeds; set before the methods were implemented."""
+"""By method and benchmark, for means over seeds; fixed in advance, so not chosen by the results."""

@@ -41,7 +41,7 @@ class ReportSection(NamedTuple):
 
 
 SECTIONS = (
-    ReportSection("targets", "Results against targets", (), ("targets", "baseline")),
+    ReportSection("targets", "Results and expected values", (), ("targets", "baseline")),
     ReportSection("datasets", "1. The benchmarks", (), ("datasets",)),
     ReportSection(
         "comparison",

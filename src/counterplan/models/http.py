@@ -69,6 +69,17 @@ class HttpModel:
         Additional headers, such as an authorization.
     sleep : callable, optional
         Replaces `time.sleep` in tests.
+
+    Examples
+    --------
+    The service is queried when people are planned for, not before.
+
+    >>> from counterplan import BlackBox
+    >>> from counterplan.models import HttpModel
+    >>> model = HttpModel("http://localhost:8080/v1/models/loan:predict", classes=["refused", "granted"])
+    >>> model.protocol, model.classes
+    ('v1', ('refused', 'granted'))
+    >>> box = BlackBox(model, threshold=0.7)
     """
 
     def __init__(

@@ -40,6 +40,22 @@ class OnnxModel:
         The labels that the columns of a matrix of probabilities are about, if the file does not say so.
     batch : int, default=10_000
         The largest number of rows per call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from pathlib import Path
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from counterplan.models import OnnxModel
+    >>> income = np.array([[500], [800], [1500], [2000]], np.float32)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(income, ["no", "no", "yes", "yes"])
+    >>> size = Path("loan.onnx").write_bytes(to_onnx(tree, income[:1]).SerializeToString())
+    >>> model = OnnxModel("loan.onnx")
+    >>> people = pd.DataFrame({"income": [600, 1800]})
+    >>> model.labels(people), model.scores(people, {"yes"})
+    (array(['no', 'yes'], dtype=object), array([0., 1.]))
     """
 
     casts = True

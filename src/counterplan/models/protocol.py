@@ -36,8 +36,24 @@ class Model(Protocol):
 
     Notes
     -----
-    A model may also define ``labels_and_scores(people, favourable)``, see `labels_and_scores`, and
-    ``label_threshold(favourable)``, see `label_threshold`.
+    A model may also define ``labels_and_scores(people, favourable)``, which returns both from one call, and
+    ``label_threshold(favourable)``, the score from which on its labels are favourable; 0.5 without it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from counterplan import BlackBox, benchmarks
+    >>> class Rule:
+    ...     name, batch, classes = "rule", 1_000, ("bad", "good")
+    ...     def labels(self, people):
+    ...         return np.where(self.scores(people, {"good"}) >= 0.5, "good", "bad")
+    ...     def scores(self, people, favourable):
+    ...         return 10 / people["duration"].to_numpy()
+    >>> german = benchmarks.load("german")
+    >>> box = BlackBox(Rule())
+    >>> int(box.favourable(german.problem, german.test.head(10)).sum())
+    8
     """
 
     name: str
@@ -105,7 +121,30 @@ def label_threshold(model: Model, favourable: Collection[str]) -> float:
 
 
 def dtypes_of(model: object) -> Mapping[str, Any] | None:
-    """The pandas dtypes by column that a model was trained on, as far as it knows them; None if it knows none."""
+    """The pandas dtypes by column that a model was trained on.
+
+    Parameters
+    ----------
+    model : Model
+        The model, as `adapt` returns it.
+
+    Returns
+    -------
+    mapping of str to pandas dtype, or None
+        The types that the model knows; None if it knows none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lightgbm import LGBMClassifier
+    >>> from counterplan.models import adapt, dtypes_of
+    >>> jobs = pd.Categorical(["none", "clerk"] * 50, categories=["none", "clerk"])
+    >>> trees = LGBMClassifier(verbose=-1).fit(pd.DataFrame({"job": jobs}), ["no", "yes"] * 50)
+    >>> dtypes_of(adapt(trees))["job"].categories.tolist()
+    ['none', 'clerk']
+    >>> dtypes_of(adapt(lambda people: people["job"] == "clerk")) is None
+    True
+    """
     return getattr(model, "dtypes", None) or None
 
 

@@ -164,9 +164,10 @@ class Planner(ABC):
             Most queries about each person. With 0, people are assumed to be refused and no plan is verified.
         refused : bool, default=False
             Whether all people are known to be refused; otherwise each is queried first as they are.
-        survival : {"none", "balanced", "high"} or float, optional
+        survival : str or float, optional
             Weight λ of survival, the chance that a retrained model is favourable, too: plans minimize
-            cost / least cost + λ · (1 − survival). "balanced" is 4, "high" is 8. Default: "none", the least cost.
+            cost / least cost + λ · (1 − survival). A number, or "none", "balanced" (4) or "high" (8). Default: "none",
+            the least cost.
         survival_at_least : float, optional
             Least survival of a plan: the cheapest plan with it, or else the plan with the best.
         execution : float or mapping of str to float, optional
@@ -176,8 +177,8 @@ class Planner(ABC):
             Longest duration of a plan, in the unit of the problem file. Exact search then proves that its plan is the
             cheapest within the deadline, or that there is none.
         pareto : bool, default=False
-            Whether to search for all plans on the front of cost and duration, which become `plan.front`: the planner
-            "exact" only.
+            Whether to search for all plans on the front of cost and duration, which become `plan.front`: the planners
+            "exact" and "auto", which then plans with exact search.
         jobs : int, default=1
             Number of processes to plan with; -1 for one per core. The plans are the same for any number. All queries
             are sent by this process, so the model need not be thread-safe or serializable. A black box with a budget

@@ -61,6 +61,20 @@ class PlanningTask:
         Called with the number of people finished since the last call.
     jobs : int
         Number of processes to plan with.
+
+    Examples
+    --------
+    `Planner.plan` makes a task from a table and the arguments of the user; a new planner can be tried with one.
+
+    >>> import numpy as np
+    >>> from counterplan import BlackBox, ExactPlanner, benchmarks
+    >>> from counterplan.planners import PlanningTask
+    >>> german = benchmarks.load("german")
+    >>> people = german.problem.read(german.refused_test.head(3))
+    >>> task = PlanningTask(people, np.ones((3, len(german.problem.transitions)), bool))
+    >>> columns = ExactPlanner(german.problem, BlackBox(german.model)).search(task)
+    >>> [str(status) for status in columns.status]
+    ['found', 'found', 'found']
     """
 
     people: People

@@ -34,6 +34,45 @@ _TITLES = {
     "made_with": "made with",
     "seed": "seed",
 }
+SETTING_NAMES: Mapping[str, Mapping[str, str]] = {
+    "teaching": {"sure": "confidences", "pupils": "max_cautious", "steps": "max_expansions"},
+    "distilling": {
+        "careful": "lookahead_rounds",
+        "penalty": "failure_penalty",
+        "useless": "useless_penalty",
+        "rows": "max_rows",
+        "teacher": "demonstration_share",
+        "reaches": "targets",
+        "most_lost": "max_loss_scale",
+        "least_lost": "min_loss_scale",
+        "barred_weight": "forbidden_weight",
+        "least_hope": "min_success",
+        "feature_price": "feature_penalty",
+        "leaf_price": "leaf_penalty",
+        "digit_price": "digit_penalty",
+        "deepest": "max_depth",
+        "thresholds": "max_thresholds",
+        "foresight": "variance_weight",
+        "contenders": "variance_choices",
+        "ahead": "lookahead_features",
+        "ahead_levels": "lookahead_depth",
+        "ahead_share": "lookahead_share",
+        "passes": "refinement_passes",
+    },
+    "search": {
+        "round": "round_size",
+        "price": "min_relative_gain",
+        "questions": "max_queries",
+        "again": "retry_factor",
+        "together": "batch_size",
+        "thrift": "cost_bonus",
+    },
+    "agent": {},
+    "imitating": {},
+    "settings": {},
+}
+"""By group of settings in `made_with`: the name in Python of each setting whose key in the file differs."""
+_GROUPS = {"teaching": "demonstrations", "distilling": "policy search", "imitating": "imitation"}
 
 
 def card_text(card: ModelCard) -> str:
@@ -47,10 +86,37 @@ def card_text(card: ModelCard) -> str:
     width = max(len(title) for title in titles.values()) + 2
     lines = []
     for key in keys:
-        lines_of = list(_entry_lines(key, data[key])) or ["none"]
+        value = _with_setting_names(data[key]) if key == "made_with" else data[key]
+        lines_of = list(_entry_lines(key, value)) or ["none"]
         fitting = [part for line in lines_of for part in _within(line, WIDTH - width)]
         lines += [f"{titles[key] if i == 0 else '':<{width}}{line}" for i, line in enumerate(fitting)]
     return visible("\n".join(lines))
+
+
+def _with_setting_names(made_with: Any) -> Any:
+    """How a program was made, with the settings of each group by their names in Python."""
+    if not isinstance(made_with, Mapping):
+        return made_with
+    return {
+        _GROUPS.get(key, key): _renamed(value, SETTING_NAMES[key])
+        if key in SETTING_NAMES and isinstance(value, Mapping)
+        else value
+        for key, value in made_with.items()
+    }
+
+
+def _renamed(settings: Mapping[str, Any], names: Mapping[str, str]) -> _Settings:
+    """The settings with names instead of the keys of files, also of those inside."""
+    return _Settings(
+        {
+            names.get(key, key): _renamed(value, names) if isinstance(value, Mapping) else value
+            for key, value in settings.items()
+        }
+    )
+
+
+class _Settings(dict[str, Any]):
+    """Settings, whose names are shown as they are."""
 
 
 def _within(line: str, width: int) -> list[str]:
@@ -62,13 +128,15 @@ def _within(line: str, width: int) -> list[str]:
 def _entry_lines(key: str, value: Any) -> Iterator[str]:
     """An entry of a card, line by line."""
     if isinstance(value, Mapping):
+        title = str if isinstance(value, _Settings) else _title
         for name, inner in value.items():
             if isinstance(inner, Mapping) and not any(isinstance(part, Mapping) for part in inner.values()):
-                parts = (f"{_title(part)} {', '.join(_entry_lines(part, item))}" for part, item in inner.items())
+                titles = str if isinstance(inner, _Settings) else _title
+                parts = (f"{titles(part)} {', '.join(_entry_lines(part, item))}" for part, item in inner.items())
                 yield f"{name}: {', '.join(parts)}"
             else:
                 lines = list(_entry_lines(name, inner))
-                yield f"{_title(name)}: {lines[0] if len(lines) == 1 else ''}".rstrip()
+                yield f"{title(name)}: {lines[0] if len(lines) == 1 else ''}".rstrip()
                 yield from (f"  {line}" for line in lines if len(lines) > 1)
     elif isinstance(value, (list, tuple)):
         for item in value:

@@ -1160,9 +1160,9 @@ class Recourse:
             `fit(people, method="search", settings="paper")`); an illegal step or a missing STOP means no plan.
         protected : bool, optional
             Whether rules or points may depend on protected features. Default: False, and True with the preset "paper".
-        survival : {"none", "balanced", "high"} or float, optional
-            Weight of survival: with one, plans of the program are to be favourable today and to a retrained model.
-            Default: "none".
+        survival : str or float, optional
+            Weight of survival: with one, plans of the program are to be favourable today and to a retrained model. A
+            number, or "none", "balanced" or "high". Default: "none".
         seed : int, default=0
             Seed of the random numbers.
         jobs : int, default=1
