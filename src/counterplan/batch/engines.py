@@ -24,6 +24,8 @@ LOCAL = "local"
 """Name of a Dask cluster on this machine."""
 CONNECT_SECONDS = 15.0
 """Longest wait for a scheduler, and for its first worker."""
+_LOGGERS = ("distributed", "tornado")
+"""Loggers of Dask, which adds handlers to them, those of its event loop included."""
 _PROBE_SECONDS = 5.0
 """Longest wait for a scheduler that was reached before."""
 LEAST_MEMORY = 250_000_000
@@ -320,7 +322,7 @@ def _require_memory(limit: str) -> None:
 @contextmanager
 def _silent_logs() -> Iterator[None]:
     """Within this context, Dask prints no logs, whose tracebacks would hide the message; files get them as before."""
-    names = [name for name in [*logging.root.manager.loggerDict] if name.partition(".")[0] == "distributed"]
+    names = [name for name in [*logging.root.manager.loggerDict] if name.partition(".")[0] in _LOGGERS]
     handlers = {handler for name in names for handler in logging.getLogger(name).handlers}
     levels = [(handler, handler.level) for handler in handlers if type(handler) is logging.StreamHandler]
     for handler, _ in levels:
